@@ -1,7 +1,6 @@
 #include "compiler/analysis/bound.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "compiler/analysis/calls.h"
 #include "compiler/analysis/control.h"
 #include "runtime/base/error.h"
+#include "runtime/bytecode/evaluate/arithmetic.h"
 
 namespace sial::analysis {
 namespace {
@@ -21,16 +21,25 @@ using RealValue = std::optional<double>;
 /// How the walk left a body.
 enum class Left { end, exit, ret, stop };
 
-bool compare(Relop op, auto a, auto b) {
-  switch (op) {
-    case Relop::lt: return a < b;
-    case Relop::le: return a <= b;
-    case Relop::gt: return a > b;
-    case Relop::ge: return a >= b;
-    case Relop::eq: return a == b;
-    case Relop::ne: break;
+/// Register arithmetic of the IR as evaluate_registers() takes it.
+struct RegisterOperands {
+  std::int32_t a = 0, b = 0, c = 0, d = 0;
+  double real = 0;  // of a real_const
+};
+
+RegisterOperands register_operands(const ir::Instr& in) {
+  RegisterOperands r;
+  std::int32_t* const rows[] = {&r.a, &r.b, &r.c, &r.d};
+  for (std::size_t k = 0; k < in.operands.size(); ++k) {
+    const ir::Operand& o = in.operands[k];
+    if (const auto* i = std::get_if<ir::IntReg>(&o)) *rows[k] = i->reg;
+    else if (const auto* s = std::get_if<ir::ScalarReg>(&o)) *rows[k] = s->reg;
+    else if (const auto* v = std::get_if<ir::Imm>(&o)) *rows[k] = v->value;
+    else if (const auto* x = std::get_if<IndexId>(&o)) *rows[k] = x->number();
+    else if (const auto* relop = std::get_if<Relop>(&o)) *rows[k] = static_cast<std::int32_t>(*relop);
+    else if (const auto* real = std::get_if<ir::Real>(&o)) r.real = real->value;
   }
-  return a != b;
+  return r;
 }
 
 bool adds(const ir::Instr& put) {
@@ -72,7 +81,6 @@ class Walker {
   }
 
  private:
-  IntValue& i(const ir::Operand& o) { return ints_[static_cast<std::size_t>(std::get<ir::IntReg>(o).reg)]; }
   RealValue& s(const ir::Operand& o) { return reals_[static_cast<std::size_t>(std::get<ir::ScalarReg>(o).reg)]; }
 
   Left body(const ir::Body& nodes) {
@@ -300,8 +308,7 @@ class Walker {
       default: break;
     }
     const OpClass k = op_class(in.op);
-    if (k == OpClass::integer) integer(in, n);
-    else if (k == OpClass::scalar) scalar(in);
+    if (is_register_arithmetic(in.op)) arithmetic(in);
     else
       for (const RegisterUse& r : register_uses(in))
         if (r.write) change(in, r);
@@ -334,72 +341,22 @@ class Walker {
     return left == Left::stop ? left : Left::end;
   }
 
-  void integer(const ir::Instr& in, const ir::Node&) {
-    const auto& o = in.operands;
-    IntValue result;
-    const auto both = [&](auto f) -> IntValue {
-      const IntValue a = i(o[1]), b = i(o[2]);
-      if (!a || !b) return {};
-      const std::int64_t r = f(std::int64_t{*a}, std::int64_t{*b});
-      if (r < INT32_MIN || r > INT32_MAX) return {};
-      return static_cast<std::int32_t>(r);
-    };
-    switch (in.op) {
-      case Opcode::int_const: result = std::get<ir::Imm>(o[1]).value; break;
-      case Opcode::int_copy: result = i(o[1]); break;
-      case Opcode::int_index: result = costs_.known(std::get<IndexId>(o[1])); break;
-      case Opcode::int_add: result = both([](auto a, auto b) { return a + b; }); break;
-      case Opcode::int_sub: result = both([](auto a, auto b) { return a - b; }); break;
-      case Opcode::int_mul: result = both([](auto a, auto b) { return a * b; }); break;
-      case Opcode::int_div:
-        if (i(o[2]) && *i(o[2]) != 0) result = both([](auto a, auto b) { return a / b; });
-        break;
-      case Opcode::int_neg:
-        if (i(o[1])) result = -*i(o[1]);
-        break;
-      case Opcode::int_compare:
-        result = both([&](auto a, auto b) { return compare(std::get<Relop>(o[3]), a, b) ? 1 : 0; });
-        break;
-      case Opcode::int_round:
-        if (s(o[1]) && std::abs(*s(o[1])) < 2147483647.0) result = static_cast<std::int32_t>(std::nearbyint(*s(o[1])));
-        break;
-      case Opcode::real_compare:
-        if (s(o[1]) && s(o[2])) result = compare(std::get<Relop>(o[3]), *s(o[1]), *s(o[2])) ? 1 : 0;
-        break;
-      default: break;
-    }
-    i(o[0]) = result;
-  }
+  /// The registers as evaluate_registers() sees them.
+  struct Values {
+    Walker& w;
+    double real;
 
-  void scalar(const ir::Instr& in) {
-    const auto& o = in.operands;
-    RealValue result;
-    const auto both = [&](auto f) -> RealValue {
-      const RealValue a = s(o[1]), b = s(o[2]);
-      return a && b ? RealValue(f(*a, *b)) : RealValue{};
-    };
-    switch (in.op) {
-      case Opcode::real_const: result = std::get<ir::Real>(o[1]).value; break;
-      case Opcode::real_copy: result = s(o[1]); break;
-      case Opcode::real_add: result = both([](double a, double b) { return a + b; }); break;
-      case Opcode::real_sub: result = both([](double a, double b) { return a - b; }); break;
-      case Opcode::real_mul: result = both([](double a, double b) { return a * b; }); break;
-      case Opcode::real_div:
-        if (s(o[2]) && *s(o[2]) != 0.0) result = both([](double a, double b) { return a / b; });
-        break;
-      case Opcode::real_pow: result = both([](double a, double b) { return std::pow(a, b); }); break;
-      case Opcode::real_neg:
-        if (s(o[1])) result = -*s(o[1]);
-        break;
-      case Opcode::real_sqrt:
-        if (s(o[1]) && *s(o[1]) >= 0.0) result = std::sqrt(*s(o[1]));
-        break;
-      case Opcode::real_from_int:
-        if (i(o[1])) result = *i(o[1]);
-        break;
-      default: break;  // elements of blocks and contractions: data
-    }
-    s(o[0]) = result;
+    IntValue integer(std::int32_t reg) const { return w.ints_[static_cast<std::size_t>(reg)]; }
+    RealValue scalar(std::int32_t reg) const { return w.reals_[static_cast<std::size_t>(reg)]; }
+    IntValue index(std::int32_t row) const { return w.costs_.known(IndexId(row)); }
+    double constant(std::int32_t) const { return real; }
+    void set_int(std::int32_t reg, IntValue value) { w.ints_[static_cast<std::size_t>(reg)] = value; }
+    void set_scalar(std::int32_t reg, RealValue value) { w.reals_[static_cast<std::size_t>(reg)] = value; }
+  };
+
+  void arithmetic(const ir::Instr& in) {
+    const RegisterOperands operands = register_operands(in);
+    evaluate_registers(in.op, operands, Values{*this, operands.real});
   }
 
   /// Other instructions that write a register.

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/base/number.h"
+#include "runtime/bytecode/evaluate/iteration_space.h"
 #include "runtime/bytecode/layout.h"
 
 namespace sial::report {
@@ -59,9 +60,7 @@ class Estimator {
       bool at_most = conditional;
       for (const LoopRow& loop : m_.loops) {
         if (pc <= loop.begin || pc >= loop.end) continue;
-        if (loop.kind == LoopKind::pardo &&
-            !(loop.pragma >= 0 && m_.strings[static_cast<std::size_t>(loop.pragma)] == "SequentialPardoLoop"))
-          often = {often.shared + often.each_rank, {}};
+        if (loop.kind == LoopKind::pardo && !runs_everywhere(m_, loop)) often = {often.shared + often.each_rank, {}};
         for (const IndexId i : loop.indices) often = often * Cost::count(i);
         at_most |= loop.n_wheres > 0 && pc >= loop.body;
       }

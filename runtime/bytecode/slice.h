@@ -12,10 +12,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/base/shape.h"
+#include "runtime/bytecode/evaluate/control_flow.h"
 #include "runtime/bytecode/module.h"
 
 namespace sial {
@@ -74,7 +76,7 @@ class BoundSlice {
   struct Range {
     std::int32_t slots[max_rank] = {}, lo[max_rank] = {}, hi[max_rank] = {}, n = 0;
     bool usable = true;
-    std::int32_t first = 0, next = 0, after = 0;  // positions: where clauses or body, the loop's own next, behind it
+    LoopPositions positions;  // among the steps
   };
   struct Entry {
     std::int32_t slot = 0, parent = -1;
@@ -138,11 +140,15 @@ class SliceCursor {
 
  private:
   enum class State { idle, running, skip_iteration, ended };
+  struct Flow;
+  struct Values;
 
   std::int32_t value(std::int32_t slot) const { return indices_[static_cast<std::size_t>(slot)]; }
   std::int32_t& value(std::int32_t slot) { return indices_[static_cast<std::size_t>(slot)]; }
   bool locate(const BoundSlice::Reference& r, BlockIndex& block) const;
   bool arithmetic(const BoundSlice::Step& s);
+  bool element(const BoundSlice::Step& s);
+  std::optional<SliceOutcome> leaves(const BoundSlice::Step& s);
   SliceOutcome run(FetchRequest* request, std::int64_t& budget);
   SliceOutcome end() { return state_ = State::ended, SliceOutcome::ended; }
 

@@ -141,9 +141,9 @@ class SliceBinder {
       r.hi[r.n++] = range.hi;
       r.usable = r.usable && (range.usable || row.kind == LoopKind::sub);
     }
-    r.first = position(row.begin + 1);
-    r.next = position(row.next);
-    r.after = position(row.end);
+    r.positions.first = position(row.begin + 1);
+    r.positions.next = position(row.next);
+    r.positions.after = position(row.end);
     loop_number_[id] = static_cast<std::int32_t>(out_.loops_.size());
     out_.loops_.push_back(r);
   }
@@ -219,7 +219,7 @@ class SliceBinder {
     const auto behind = static_cast<std::int32_t>(at) + 1;
     next.clear();
     if (s.action == SliceAction::stop) return;
-    if (s.action == SliceAction::abandon) return next.push_back(root.first);
+    if (s.action == SliceAction::abandon) return next.push_back(root.positions.first);
     const auto own = [&](std::int32_t loop) -> const BoundSlice::Range& {
       return out_.loops_[static_cast<std::size_t>(loop)];
     };
@@ -227,16 +227,16 @@ class SliceBinder {
       case Opcode::jump: return next.push_back(s.a);
       case Opcode::jump_unless: next.push_back(s.b); break;
       case Opcode::do_begin:
-      case Opcode::sub_begin: next.push_back(own(s.a).after); break;
+      case Opcode::sub_begin: next.push_back(own(s.a).positions.after); break;
       case Opcode::do_next:
       case Opcode::sub_next:
       case Opcode::pardo_next:
-        next.push_back(own(s.a).first);
+        next.push_back(own(s.a).positions.first);
         if (s.a == 0) return;
         break;
-      case Opcode::where: next.push_back(own(s.b).next); break;
+      case Opcode::where: next.push_back(own(s.b).positions.next); break;
       case Opcode::exit_loop:
-        if (s.a != 0) next.push_back(own(s.a).after);
+        if (s.a != 0) next.push_back(own(s.a).positions.after);
         return;
       case Opcode::call: return next.push_back(s.a);
       case Opcode::ret:
@@ -278,7 +278,7 @@ class SliceBinder {
         if (now != live[at]) live[at] = now, changed = true;
       }
     }
-    const Set& entry = live[static_cast<std::size_t>(out_.loops_.front().first)];
+    const Set& entry = live[static_cast<std::size_t>(out_.loops_.front().positions.first)];
     for (std::size_t r = 0; r < n; ++r) out_.carries_ = out_.carries_ || (entry[r] && written[r]);
   }
 

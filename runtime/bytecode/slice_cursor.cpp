@@ -1,8 +1,7 @@
-// The evaluator. Arithmetic is that of the interpreter (interp/ops_scalar.cpp), without the messages.
+// Carries slices out: control flow and arithmetic are the interpreter's (evaluate/), without the messages.
 #include <algorithm>
-#include <cmath>
 
-#include "runtime/bytecode/compare.h"
+#include "runtime/bytecode/evaluate/arithmetic.h"
 #include "runtime/bytecode/slice.h"
 
 namespace sial {
@@ -36,7 +35,7 @@ void SliceCursor::begin_at(std::int32_t first) {
     return;
   }
   value(root.slots[0]) = first;
-  at_ = root.first;
+  at_ = root.positions.first;
   state_ = State::running;
 }
 
@@ -49,10 +48,10 @@ bool SliceCursor::enter(std::span<const std::int32_t> tuple) {
   }
   for (std::int32_t k = 0; k < root.n; ++k) value(root.slots[k]) = tuple[static_cast<std::size_t>(k)];
   calls_depth_ = 0;
-  at_ = root.first;
+  at_ = root.positions.first;
   std::int64_t budget = INT64_MAX;  // where clauses have no loops
   if (run(nullptr, budget) != SliceOutcome::done) return false;
-  state_ = at_ == root.next ? State::idle : State::running;
+  state_ = at_ == root.positions.next ? State::idle : State::running;
   return state_ == State::running;
 }
 
@@ -80,80 +79,92 @@ SliceOutcome SliceCursor::next(FetchRequest& request, std::int64_t& budget) {
       return SliceOutcome::done;
     }
     ++v;
-    at_ = root.first;
+    at_ = root.positions.first;
     state_ = State::running;
   }
+}
+
+/// The cursor as evaluate_control() sees it: positions of steps, indices without frames of their loops.
+struct SliceCursor::Flow {
+  SliceCursor& c;
+
+  std::int32_t condition(std::int32_t reg) const { return c.ints_[static_cast<std::size_t>(reg)]; }
+  void undecided(const BoundSlice::Step&) {}
+  bool taken(Opcode) const { return true; }
+  std::int32_t position() const { return c.at_; }
+  void go_to(std::int32_t position) { c.at_ = position; }
+  const BoundSlice::Range& range(std::int32_t loop) const { return c.slice_->loops_[static_cast<std::size_t>(loop)]; }
+  LoopPositions loop(std::int32_t id) const { return range(id).positions; }
+  bool open_loop(std::int32_t id) {
+    const BoundSlice::Range& r = range(id);
+    if (r.lo[0] > r.hi[0]) return false;
+    c.value(r.slots[0]) = r.lo[0];
+    return true;
+  }
+  bool next_iteration(std::int32_t id) {
+    const BoundSlice::Range& r = range(id);
+    std::int32_t& v = c.value(r.slots[0]);
+    return v < r.hi[0] && (++v, true);
+  }
+  void close_loop() {}
+  std::size_t open_loops() const { return 0; }
+  void filtered(std::int32_t) {}
+  bool may_call(std::int32_t) const { return true; }
+  std::int32_t entry(std::int32_t position) const { return position; }
+  void push_call(CallFrame frame) { c.calls_[static_cast<std::size_t>(c.calls_depth_++)] = frame.return_pc; }
+  CallFrame pop_call() { return {c.calls_[static_cast<std::size_t>(--c.calls_depth_)], 0}; }
+};
+
+/// Whether the slice's own loop ends with this step, or the cursor has to give up at it.
+std::optional<SliceOutcome> SliceCursor::leaves(const BoundSlice::Step& s) {
+  if (s.action == SliceAction::stop) return end();
+  if (s.action == SliceAction::abandon) return SliceOutcome::given_up;
+  switch (s.op) {
+    case Opcode::do_begin:
+    case Opcode::sub_begin: {
+      const BoundSlice::Range& r = slice_->loops_[static_cast<std::size_t>(s.a)];
+      if (r.lo[0] <= r.hi[0] && !r.usable) return end();
+      break;
+    }
+    case Opcode::do_next:
+    case Opcode::sub_next:
+    case Opcode::pardo_next:
+      if (s.a == 0) return SliceOutcome::done;
+      break;
+    case Opcode::exit_loop:
+      if (s.a == 0) return end();
+      break;
+    case Opcode::ret:
+      if (calls_depth_ == 0) return end();
+      break;
+    default: break;
+  }
+  return {};
 }
 
 /// Without a request: up to the body of the slice's loop, or to its end when a where clause says no. With one: up to
 /// the next get or the end of the iteration.
 SliceOutcome SliceCursor::run(FetchRequest* request, std::int64_t& budget) {
-  const BoundSlice& slice = *slice_;
+  Flow flow{*this};
   for (; budget > 0; --budget) {
-    const BoundSlice::Step& s = slice.steps_[static_cast<std::size_t>(at_)];
-    if (s.action == SliceAction::stop) return end();
-    if (s.action == SliceAction::abandon) return SliceOutcome::given_up;
-    switch (s.op) {
-      case Opcode::jump: at_ = s.a; break;
-      case Opcode::jump_unless: at_ = ints_[static_cast<std::size_t>(s.a)] == 0 ? s.b : at_ + 1; break;
-      case Opcode::do_begin:
-      case Opcode::sub_begin: {
-        const BoundSlice::Range& r = slice.loops_[static_cast<std::size_t>(s.a)];
-        if (r.lo[0] > r.hi[0]) {
-          at_ = r.after;
-          break;
-        }
-        if (!r.usable) return end();
-        value(r.slots[0]) = r.lo[0];
-        at_ = r.first;
-        break;
-      }
-      case Opcode::do_next:
-      case Opcode::sub_next:
-      case Opcode::pardo_next: {
-        if (s.a == 0) return SliceOutcome::done;
-        const BoundSlice::Range& r = slice.loops_[static_cast<std::size_t>(s.a)];
-        std::int32_t& v = value(r.slots[0]);
-        if (v < r.hi[0]) {
-          ++v;
-          at_ = r.first;
-        } else {
-          at_ = r.after;
-        }
-        break;
-      }
-      case Opcode::where:
-        at_ = ints_[static_cast<std::size_t>(s.a)] == 0 ? slice.loops_[static_cast<std::size_t>(s.b)].next : at_ + 1;
-        break;
-      case Opcode::body_begin:
-        if (!request && s.a == 0) return SliceOutcome::done;
-        ++at_;
-        break;
-      case Opcode::exit_loop:
-        if (s.a == 0) return end();
-        at_ = slice.loops_[static_cast<std::size_t>(s.a)].after;
-        break;
-      case Opcode::call:
-        calls_[static_cast<std::size_t>(calls_depth_++)] = at_ + 1;
-        at_ = s.a;
-        break;
-      case Opcode::ret:
-        if (calls_depth_ == 0) return end();
-        at_ = calls_[static_cast<std::size_t>(--calls_depth_)];
-        break;
-      case Opcode::get: {
-        const BoundSlice::Reference& r = slice.references_[static_cast<std::size_t>(s.a)];
-        request->pc = s.pc;
-        request->array = r.array;
-        if (!locate(r, request->block)) return end();
-        ++at_;
-        --budget;
-        return SliceOutcome::fetch;
-      }
-      default:
-        if (!arithmetic(s)) return end();
-        ++at_;
+    const BoundSlice::Step& s = slice_->steps_[static_cast<std::size_t>(at_)];
+    if (const auto outcome = leaves(s)) return *outcome;
+    ++at_;
+    if (evaluate_control(s.op, s, flow)) continue;
+    if (s.op == Opcode::body_begin) {
+      if (request || s.a != 0) continue;
+      --at_;
+      return SliceOutcome::done;
     }
+    if (s.op == Opcode::get) {
+      const BoundSlice::Reference& r = slice_->references_[static_cast<std::size_t>(s.a)];
+      request->pc = s.pc;
+      request->array = r.array;
+      if (!locate(r, request->block)) return end();
+      --budget;
+      return SliceOutcome::fetch;
+    }
+    if (!arithmetic(s)) return end();
   }
   return SliceOutcome::paused;
 }
@@ -171,69 +182,33 @@ bool SliceCursor::locate(const BoundSlice::Reference& r, BlockIndex& block) cons
   return true;
 }
 
+/// The cursor's registers as evaluate_registers() sees them.
+struct SliceCursor::Values {
+  SliceCursor& c;
+
+  std::int32_t integer(std::int32_t reg) const { return c.ints_[static_cast<std::size_t>(reg)]; }
+  double scalar(std::int32_t reg) const { return c.scalars_[static_cast<std::size_t>(reg)]; }
+  std::int32_t index(std::int32_t slot) const { return c.value(slot); }
+  double constant(std::int32_t real) const { return c.slice_->module_->reals[static_cast<std::size_t>(real)]; }
+  void set_int(std::int32_t reg, std::int32_t value) { c.ints_[static_cast<std::size_t>(reg)] = value; }
+  void set_scalar(std::int32_t reg, double value) { c.scalars_[static_cast<std::size_t>(reg)] = value; }
+};
+
 /// False where the interpreter stops with an error.
 bool SliceCursor::arithmetic(const BoundSlice::Step& s) {
-  const auto a = static_cast<std::size_t>(s.a), b = static_cast<std::size_t>(s.b), c = static_cast<std::size_t>(s.c);
-  switch (s.op) {
-    case Opcode::int_const: ints_[a] = s.b; return true;
-    case Opcode::int_copy: ints_[a] = ints_[b]; return true;
-    case Opcode::int_index: ints_[a] = indices_[b]; return true;
-    case Opcode::int_add: return !__builtin_add_overflow(ints_[b], ints_[c], &ints_[a]);
-    case Opcode::int_sub: return !__builtin_sub_overflow(ints_[b], ints_[c], &ints_[a]);
-    case Opcode::int_mul: return !__builtin_mul_overflow(ints_[b], ints_[c], &ints_[a]);
-    case Opcode::int_div: {
-      const std::int32_t x = ints_[b], y = ints_[c];
-      if (y == 0 || (x == INT32_MIN && y == -1)) return false;
-      ints_[a] = x / y;
-      return true;
-    }
-    case Opcode::int_neg:
-      if (ints_[b] == INT32_MIN) return false;
-      ints_[a] = -ints_[b];
-      return true;
-    case Opcode::int_compare: ints_[a] = compare(ints_[b], ints_[c], s.d); return true;
-    case Opcode::int_round: {
-      const double r = std::nearbyint(scalars_[b]);
-      if (!(r >= -2147483648.0 && r <= 2147483647.0)) return false;
-      ints_[a] = static_cast<std::int32_t>(r);
-      return true;
-    }
-    case Opcode::real_const: scalars_[a] = slice_->module_->reals[b]; return true;
-    case Opcode::real_copy: scalars_[a] = scalars_[b]; return true;
-    case Opcode::real_add: scalars_[a] = scalars_[b] + scalars_[c]; return true;
-    case Opcode::real_sub: scalars_[a] = scalars_[b] - scalars_[c]; return true;
-    case Opcode::real_mul: scalars_[a] = scalars_[b] * scalars_[c]; return true;
-    case Opcode::real_div:
-      if (scalars_[c] == 0.0) return false;
-      scalars_[a] = scalars_[b] / scalars_[c];
-      return true;
-    case Opcode::real_pow: {
-      const double x = scalars_[b], y = scalars_[c];
-      if ((x < 0.0 && y != std::nearbyint(y)) || (x == 0.0 && y < 0.0)) return false;
-      const double r = std::pow(x, y);
-      if (std::isfinite(x) && std::isfinite(y) && !std::isfinite(r)) return false;
-      scalars_[a] = r;
-      return true;
-    }
-    case Opcode::real_neg: scalars_[a] = -scalars_[b]; return true;
-    case Opcode::real_sqrt:
-      if (scalars_[b] < 0.0) return false;
-      scalars_[a] = std::sqrt(scalars_[b]);
-      return true;
-    case Opcode::real_compare: ints_[a] = compare(scalars_[b], scalars_[c], s.d); return true;
-    case Opcode::real_from_int: scalars_[a] = ints_[b]; return true;
-    case Opcode::real_element: {
-      const BoundSlice::Reference& r = slice_->references_[b];
-      BlockIndex block;
-      if (r.data == nullptr || !locate(r, block)) return false;
-      std::int64_t offset = 0;
-      for (std::size_t d = 0; d < static_cast<std::size_t>(r.rank); ++d)
-        offset += (block.segment[d] - r.entry[d].lo) * r.entry[d].stride;
-      scalars_[a] = r.data[offset];
-      return true;
-    }
-    default: return false;
-  }
+  if (s.op == Opcode::real_element) return element(s);
+  return is_register_arithmetic(s.op) && evaluate_registers(s.op, s, Values{*this}) == ArithmeticError::none;
+}
+
+bool SliceCursor::element(const BoundSlice::Step& s) {
+  const BoundSlice::Reference& r = slice_->references_[static_cast<std::size_t>(s.b)];
+  BlockIndex block;
+  if (r.data == nullptr || !locate(r, block)) return false;
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(r.rank); ++d)
+    offset += (block.segment[d] - r.entry[d].lo) * r.entry[d].stride;
+  scalars_[static_cast<std::size_t>(s.a)] = r.data[offset];
+  return true;
 }
 
 }  // namespace sial

@@ -3,7 +3,6 @@
 // and known indices is known, everything else is not. Values only.
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -14,29 +13,25 @@ namespace sial {
 
 class Registers {
  public:
-  static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
   Registers(const Module& module, const JobData& job);
 
   std::optional<std::int32_t> integer(std::int32_t reg) const;
   /// While data decide whether an instruction is executed (`uncertain`), a declared variable that it sets becomes
   /// unknown.
   void set_int(std::int32_t reg, std::optional<std::int32_t> value, bool uncertain);
-  void set_real(std::int32_t reg, double value, bool uncertain);
+  void set_real(std::int32_t reg, std::optional<double> value, bool uncertain);
 
   /// Carries out an instruction on registers. What others write is unknown, but for arguments of super instructions.
   /// `index`: the value of the index that an int_index reads.
   void apply(const Instruction& in, std::optional<std::int32_t> index, bool uncertain);
 
  private:
-  void apply_int(const Instruction& in, std::optional<std::int32_t> index, bool uncertain);
-  void apply_real(const Instruction& in, bool uncertain);
+  struct Values;
   void forget(const Instruction& in, bool uncertain);
 
   const Module& m_;
-  std::vector<std::int32_t> ints_;
-  std::vector<char> known_;
-  std::vector<double> reals_;  // NaN: unknown
+  std::vector<std::optional<std::int32_t>> ints_;
+  std::vector<std::optional<double>> reals_;
 };
 
 }  // namespace sial

@@ -59,67 +59,73 @@ ProgramNeed Walk::run() {
   return need;
 }
 
+/// The walk as evaluate_control() sees it.
+struct Walk::Flow {
+  Walk& w;
+
+  std::optional<std::int32_t> condition(std::int32_t reg) const { return w.registers_.integer(reg); }
+  void undecided(const Instruction& in) { w.walk_both(in); }
+  /// A return or an exit that data decide: the rest of the procedure, or of the loop, is walked too.
+  bool taken(Opcode op) const {
+    if (w.uncertain_.empty()) return true;
+    const Uncertain& u = w.uncertain_.back();
+    if (op == Opcode::jump) return u.skipped_jump != w.at_;
+    return u.call_depth != w.calls_.size() || (op == Opcode::exit_loop && u.loop_depth != w.loops_.size());
+  }
+  std::int32_t position() const { return w.pc_; }
+  void go_to(std::int32_t pc) { w.pc_ = pc; }
+  LoopPositions loop(std::int32_t id) const {
+    const LoopRow& row = w.m_.loops[id];
+    return {row.begin + 1, row.next, row.end};
+  }
+  bool is_pardo(std::int32_t id) const { return w.m_.loops[id].kind == LoopKind::pardo; }
+  bool open_loop(std::int32_t id) { return is_pardo(id) ? w.begin_pardo(id) : w.begin_do(id); }
+  bool next_iteration(std::int32_t id) { return is_pardo(id) ? w.next_in_pardo() : w.next_do(id); }
+  void close_loop() { w.leave_loop(); }
+  std::size_t open_loops() const { return w.loops_.size(); }
+  void filtered(std::int32_t) {}
+  /// Procedures that call others several times take steps without number: when there are no more, each is followed
+  /// once.
+  bool may_call(std::int32_t proc) {
+    if (w.calls_.size() >= max_call_depth)
+      w.fail(fmt::format("procedure `{}` is called recursively without end", w.m_.procs[proc].name), {});
+    if (w.memory_.steps_left > 0 || w.followed_.insert(proc).second) return true;
+    return w.exact_ = false;
+  }
+  std::int32_t entry(std::int32_t proc) const { return w.m_.procs[proc].entry; }
+  void push_call(CallFrame frame) { w.calls_.push_back(frame); }
+  CallFrame pop_call() {
+    const CallFrame frame = w.calls_.back();
+    w.calls_.pop_back();
+    return frame;
+  }
+};
+
 void Walk::step() {
   at_ = pc_++;
   ledger_.at(at_);
   --memory_.steps_left;
   if (!uncertain_.empty()) leave_uncertain();
   const Instruction& in = m_.code[at_];
+  Flow flow{*this};
+  if (evaluate_control(in.op, in, flow)) return;
   switch (in.op) {
     case Opcode::halt: halted_ = true; break;
-    case Opcode::jump:
-      if (uncertain_.empty() || uncertain_.back().skipped_jump != at_) pc_ = in.a;
-      break;
-    case Opcode::jump_unless: jump_unless(in); break;
-    case Opcode::call:
-      if (calls_.size() >= 10000)
-        fail(fmt::format("procedure `{}` is called recursively without end", m_.procs[in.a].name), {});
-      // Procedures that call others several times take steps without number: when there are no more, each is followed
-      // once.
-      if (memory_.steps_left <= 0 && !followed_.insert(in.a).second) {
-        exact_ = false;
-        break;
-      }
-      calls_.push_back({pc_, loops_.size()});
-      pc_ = m_.procs[in.a].entry;
-      break;
-    case Opcode::ret: {
-      const CallFrame frame = calls_.back();
-      // A `return` that data decide: the rest of the procedure is walked too.
-      if (!uncertain_.empty() && uncertain_.back().call_depth == calls_.size()) break;
-      calls_.pop_back();
-      while (loops_.size() > frame.loop_depth) leave_loop();
-      pc_ = frame.return_pc;
-      break;
-    }
     case Opcode::stop:
       if (uncertain_.empty()) halted_ = true;
       break;
-    case Opcode::do_begin:
-    case Opcode::sub_begin: begin_do(in); break;
-    case Opcode::do_next:
-    case Opcode::sub_next: next_do(in); break;
-    case Opcode::pardo_begin: begin_pardo(in); break;
-    case Opcode::pardo_next: next_pardo(); break;
     case Opcode::body_begin:
-      if (pardo_.active && pardo_.loop == in.a && pardo_.cyclic && !pardo_.raw) take_turn();
-      break;
-    case Opcode::where:
-      if (registers_.integer(in.a) == 0) pc_ = m_.loops[in.b].next;
-      break;
-    case Opcode::exit_loop:
-      if (!uncertain_.empty() && uncertain_.back().loop_depth == loops_.size() &&
-          uncertain_.back().call_depth == calls_.size())
-        break;
-      pc_ = m_.loops[loops_.back().loop].end;
-      leave_loop();
+      if (pardo_.active && pardo_.loop == in.a && pardo_.mode == PardoMode::cyclic) take_turn();
       break;
     case Opcode::section_end:
     case Opcode::barrier: barrier(); break;
     case Opcode::block_sum: sum(in); break;
     case Opcode::block_alias: alias(in); break;
     case Opcode::free_block:
-      for_each_block(bound_.refs[in.a], [&](const At& at) { free_local(bound_.refs[in.a].array, at.key); });
+      for_each_block(bound_.refs[in.a], [&](const At& at) {
+        free_local(bound_.refs[in.a].array, at.key);
+        temps_.freed(bound_.refs[in.a].array, at.key);
+      });
       break;
     case Opcode::keep_block: keep_block(in); break;
     case Opcode::allocate:
@@ -186,7 +192,7 @@ void Walk::execute(const Instruction& in) {
     std::optional<MutableView> view;
     switch (arg.kind) {
       case ArgKind::scalar:
-        if (letter != 'r') registers_.set_real(arg.id, Registers::unknown, !uncertain_.empty());
+        if (letter != 'r') registers_.set_real(arg.id, {}, !uncertain_.empty());
         break;
       case ArgKind::array:
         if (m_.arrays[arg.id].kind == ArrayKind::static_) static_memory(ArrayId(arg.id));
@@ -205,10 +211,11 @@ void Walk::execute(const Instruction& in) {
 }
 
 void Walk::finish() {
+  const auto free_temp = [this](TempBlock t) { free_local(t.array, t.key); };
   for (const auto& [array, label] : marked_)
     if (m_.arrays[array.at()].kind == ArrayKind::static_) static_memory(array);
   loops_.clear();
-  free_temps(0);
+  temps_.end_all(free_temp);
   barrier();
   save_marked();
   for (std::size_t a = 0; a < m_.arrays.size(); ++a) {

@@ -19,6 +19,9 @@
 #include <vector>
 
 #include "runtime/base/ids.h"
+#include "runtime/bytecode/evaluate/control_flow.h"
+#include "runtime/bytecode/evaluate/iteration_space.h"
+#include "runtime/bytecode/evaluate/temp_lifetimes.h"
 #include "runtime/interp/blocks/bind.h"
 #include "runtime/prediction/effects.h"
 #include "runtime/prediction/job_memory.h"
@@ -38,16 +41,11 @@ class Walk {
   };
   struct LoopFrame {
     std::int32_t loop = 0;
-    std::size_t temp_mark = 0, first_temp = 0;  // as the interpreter's
-    int passes = 0;                             // still to come, of a loop visited by its largest segment
+    int passes = 0;  // still to come, of a loop visited by its largest segment
     bool by_value = false;
     int equal_trips = 0;  // of a loop with phases: trips in a row that left the same behind
     std::uint64_t signature = 0;
     std::int64_t steps_at_trip = 0;
-  };
-  struct CallFrame {
-    std::int32_t return_pc = 0;
-    std::size_t loop_depth = 0;
   };
   struct Uncertain {
     std::int32_t begin = 0, end = 0, skipped_jump = -1;
@@ -58,19 +56,16 @@ class Walk {
   };
   struct Pardo {
     bool active = false, shared = false;  // shared: its iterations are divided among the ranks
+    PardoMode mode = PardoMode::dynamic;
     std::int32_t loop = 0;
-    std::vector<IndexId> by_value;  // those that are walked value by value
+    std::vector<IndexId> by_value;  // those that are walked value by value,
+    IterationSpace space;           // and their values
     bool collapsed = false;         // others are not
-    std::int64_t tuple = 0, total = 1;
-    bool cyclic = false, raw = false;  // divided by the cyclic rule; where clauses do not count
-    std::vector<Range> own;            // chunks that the rank draws,
-    Range of_node;                     // of those of its node
+    std::int64_t tuple = 0;
+    std::vector<Range> own;  // chunks that the rank draws,
+    Range of_node;           // of those of its node
     std::size_t own_at = 0;
     bool mine = true, on_node = true;  // this iteration: the rank's, a rank's of its node
-  };
-  struct TempEntry {
-    ArrayId array;
-    std::uint64_t key = 0;
   };
   /// Memory of the rank with the address it would have; only distances between addresses mean anything.
   /// No bytes: it is another's; `of_store`: a remote block's.
@@ -105,13 +100,16 @@ class Walk {
 
   // --- walk_control.cpp
   void leave_uncertain();
-  void jump_unless(const Instruction& in);
-  void begin_do(const Instruction& in);
-  void next_do(const Instruction& in);
-  void begin_pardo(const Instruction& in);
-  void next_pardo();
+  struct Flow;
+  void walk_both(const Instruction& in);
+  bool begin_do(std::int32_t loop);
+  bool next_do(std::int32_t loop);
+  bool begin_pardo(std::int32_t loop);
+  bool pardo_runs(const LoopRow& row);
+  void follow_indices(const LoopRow& row, const LoopFacts& facts);
+  bool next_in_pardo();
   bool next_tuple();
-  void end_iteration();
+  void drop_locals_of_others();
   void leave_loop();
   bool settled(LoopFrame& frame);
   void bind_largest(IndexId index);
@@ -133,7 +131,6 @@ class Walk {
                      std::array<std::int32_t, max_rank>& hi) const;
   double* static_memory(ArrayId array);
   double* own_block(const ResolvedReference& ref, const At& at);
-  void free_temps(std::size_t mark);
   void free_local(ArrayId array, std::uint64_t key);
   void allocate_region(const RegionRow& row);
   void deallocate_region(const RegionRow& row);
@@ -177,9 +174,10 @@ class Walk {
   std::vector<Uncertain> uncertain_;
   Pardo pardo_;
   std::int64_t cyclic_counter_ = 0;  // of the machine, whose rule it is
-  std::unordered_map<double*, std::vector<TempEntry>>
+  std::unordered_map<double*, std::vector<TempBlock>>
       sharers_;  // of memory, by its address: blocks that lie there at no cost of their own
-  std::vector<TempEntry> temps_, created_locals_;               // locals: in this iteration of a pardo
+  TempLifetimes temps_;
+  std::vector<TempBlock> created_locals_;                       // in this iteration of a pardo
   std::vector<int> items_;                                      // per array, -1: no row yet
   std::vector<std::unordered_map<std::uint64_t, Own>> blocks_;  // temps and locals
   std::vector<std::vector<Region>> regions_;

@@ -156,7 +156,7 @@ double* Walk::own_block(const ResolvedReference& ref, const At& at) {
   }
   const Own own = new_memory(item_of(ref.array), at.size);
   blocks.emplace(at.key, own);
-  if (ref.kind == ArrayKind::temp) temps_.push_back({ref.array, at.key});
+  if (ref.kind == ArrayKind::temp) temps_.created(ref.array, at.key);
   else if (pardo_.active) created_locals_.push_back({ref.array, at.key});
   return own.address;
 }
@@ -175,10 +175,10 @@ void Walk::leave_memory(ArrayId array, const Own& own) {
   ledger_.give(items_[array.at()], own.bytes);
   const auto shared = sharers_.find(own.address);
   if (shared == sharers_.end()) return;
-  std::vector<TempEntry> rest = std::move(shared->second);
+  std::vector<TempBlock> rest = std::move(shared->second);
   sharers_.erase(shared);
   while (!rest.empty()) {
-    const TempEntry heir = rest.front();
+    const TempBlock heir = rest.front();
     rest.erase(rest.begin());
     const auto block = blocks_[heir.array.at()].find(heir.key);
     if (block == blocks_[heir.array.at()].end() || block->second.bytes > 0 || block->second.address != own.address)
@@ -188,10 +188,6 @@ void Walk::leave_memory(ArrayId array, const Own& own) {
     if (!rest.empty()) sharers_.emplace(own.address, std::move(rest));
     return;
   }
-}
-
-void Walk::free_temps(std::size_t mark) {
-  for (; temps_.size() > mark; temps_.pop_back()) free_local(temps_.back().array, temps_.back().key);
 }
 
 MutableView Walk::view_of(const ResolvedReference& ref, const At& at, double* address) const {
@@ -402,27 +398,14 @@ void Walk::alias(const Instruction& in) {
     return;
   }
   blocks.emplace(at.key, Own{source->data, 0, of_store});
-  if (target.kind == ArrayKind::temp) temps_.push_back({target.array, at.key});
+  if (target.kind == ArrayKind::temp) temps_.created(target.array, at.key);
   else if (pardo_.active) created_locals_.push_back({target.array, at.key});
 }
 
 void Walk::keep_block(const Instruction& in) {
   const ResolvedReference& ref = bound_.refs[in.a];
   At at;
-  const std::size_t loops = std::min(loops_.size(), static_cast<std::size_t>(in.b));
-  if (loops == 0 || !locate(ref, at)) return;
-  const std::size_t from = loops_.size() - loops, mark = loops_[from].temp_mark;
-  for (std::size_t t = temps_.size(); t-- > mark;) {
-    if (temps_[t].array != ref.array || temps_[t].key != at.key) continue;
-    const TempEntry kept = temps_[t];
-    temps_.erase(temps_.begin() + static_cast<std::ptrdiff_t>(t));
-    temps_.insert(temps_.begin() + static_cast<std::ptrdiff_t>(mark), kept);
-    for (std::size_t f = from; f < loops_.size(); ++f) {
-      if (loops_[f].temp_mark <= t) ++loops_[f].temp_mark;
-      if (f > from && loops_[f].first_temp <= t) ++loops_[f].first_temp;
-    }
-    return;
-  }
+  if (locate(ref, at)) temps_.keep(ref.array, at.key, static_cast<std::size_t>(in.b));
 }
 
 }  // namespace sial

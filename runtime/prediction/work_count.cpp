@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "runtime/bytecode/evaluate/iteration_space.h"
+
 namespace sial {
 namespace {
 
@@ -115,7 +117,7 @@ class Counter {
     for (std::int32_t i = 0; i < in.c; ++i) {
       const ArgRow& arg = m_.args[in.b + i];
       const char letter = static_cast<std::size_t>(i) < letters.size() ? letters[static_cast<std::size_t>(i)] : 'r';
-      if (arg.kind == ArgKind::scalar && letter != 'r') registers_.set_real(arg.id, Registers::unknown, uncertain);
+      if (arg.kind == ArgKind::scalar && letter != 'r') registers_.set_real(arg.id, {}, uncertain);
     }
   }
 
@@ -127,8 +129,8 @@ class Counter {
       child.parent = static_cast<std::int32_t>(nest_);
       const LoopRow& row = m_.loops[loop];
       child.executions = CodeCounts(row.begin, row.end);
-      const bool sequential = row.pragma >= 0 && m_.strings[row.pragma] == "SequentialPardoLoop";
-      child.in_pardo = nest().in_pardo || (row.kind == LoopKind::pardo && !sequential);
+      const bool divided = row.kind == LoopKind::pardo && !runs_everywhere(m_, row);
+      child.in_pardo = nest().in_pardo || divided;
       result_.nests.push_back(std::move(child));
     }
     return at->second;
@@ -141,12 +143,12 @@ class Counter {
     std::int64_t tuples = 1;
     for (const IndexId i : row.indices) {
       const BoundIndex& index = bound_.indices[i.at()];
-      const std::int64_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi;
-      if (lo > hi) return;
-      const double count = static_cast<double>(hi - lo + 1);
+      if (index.lo > index.hi) return;
+      const std::int64_t values = std::int64_t{index.hi} - index.lo + 1;
+      const auto count = static_cast<double>(values);
       if (decides_[i.at()] && !ends_by_data_[loop] && static_cast<double>(tuples) * count < max_tuples) {
         followed.push_back(i);
-        tuples *= hi - lo + 1;
+        tuples *= values;
       } else {
         multiplied *= ends_by_data_[loop] ? std::min(count, usual_iterations) : count;
         values_[i.at()].reset();
@@ -193,13 +195,9 @@ class Counter {
   }
 
   void bind(const std::vector<IndexId>& followed, std::int64_t tuple) {
-    for (const IndexId i : followed) {
-      const BoundIndex& index = bound_.indices[i.at()];
-      const std::int64_t lo = index.is_sub ? 1 : index.lo, hi = index.is_sub ? subsegments_per_segment : index.hi,
-                         count = hi - lo + 1;
-      values_[i.at()] = static_cast<std::int32_t>(lo + tuple % count);
-      tuple /= count;
-    }
+    IterationSpace space;
+    for (const IndexId i : followed) space.add(bound_.indices[i.at()].lo, bound_.indices[i.at()].hi);
+    space.at(tuple, [&](std::size_t d, std::int32_t value) { values_[followed[d].at()] = value; });
   }
 
   /// Iterations that came to the body in this opening: what body_begin has counted since the last one.

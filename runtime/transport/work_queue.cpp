@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/base/iteration_shares.h"
 
 namespace sial {
 
@@ -110,9 +111,8 @@ NodeQueue::NodeQueue(Transport& transport, std::size_t slots) : transport_(trans
 
 /// The part of [0, total) that is due to `ranks` workers when `ranks_before` others come first.
 IterationRange NodeQueue::share(std::int64_t total, std::int64_t ranks_before, std::int64_t ranks) const {
-  const std::int64_t workers = transport_.size(), quotient = total / workers, rest = total % workers;
-  const auto start = [&](std::int64_t before) { return quotient * before + rest * before / workers; };
-  return {start(ranks_before), start(ranks_before + ranks)};
+  const std::int64_t workers = transport_.size();
+  return {share_before(total, workers, ranks_before), share_before(total, workers, ranks_before + ranks)};
 }
 
 /// Null when the table has no room for the key. No slot becomes free before the next phase, so that all ranks of the
@@ -136,11 +136,10 @@ Slot* NodeQueue::find_or_insert(const PardoKey& key, std::int64_t total) {
   return nullptr;
 }
 
-/// Guided: large chunks at first, single iterations at the end.
 IterationRange NodeQueue::cut(Slot& s) const {
   const std::int64_t first = s.next, left = s.end - first;
   transport_.yield_point();  // the simulator looks for ranks that do not respect the lock
-  s.next = first + std::min(left, std::max<std::int64_t>(1, left / (2 * node_ranks_)));
+  s.next = first + guided_chunk(left, node_ranks_);
   return {first, s.next};
 }
 

@@ -102,11 +102,9 @@ class Model {
     return fmt::format("{}:{}", line.first, line.second);
   }
 
-  Division division_of(const LoopRow& row) const {
-    if (row.kind != LoopKind::pardo) return Division::everywhere;
-    if (row.pragma >= 0 && m_.strings[static_cast<std::size_t>(row.pragma)] == "SequentialPardoLoop")
-      return Division::everywhere;
-    return row.rank_dependent || run_.option("schedule") == "static" ? Division::cyclic : Division::drawn;
+  PardoMode division_of(const LoopRow& row) const {
+    if (row.kind != LoopKind::pardo) return PardoMode::everywhere;
+    return pardo_mode(m_, row, run_.option("schedule") == "static");
   }
 
   void gather() {
@@ -152,11 +150,11 @@ class Model {
       if (loop < 0) continue;
       const LoopRow& row = m_.loops[static_cast<std::size_t>(loop)];
       const double candidates = executions_[parts_.line_of(row.next)],
-                   ranks = division_of(row) == Division::drawn ? 1 : run_.ranks;
+                   ranks = division_of(row) == PardoMode::dynamic ? 1 : run_.ranks;
       part.instances = std::max(1.0, std::round(candidates / (ranks * std::max(1.0, values_of(row)))));
       part.accepted = row.kind != LoopKind::pardo ? 1
                                                   : executions_[parts_.line_of(row.body)] / part.instances /
-                                                        (division_of(row) == Division::everywhere ? run_.ranks : 1);
+                                                        (division_of(row) == PardoMode::everywhere ? run_.ranks : 1);
     }
   }
 
@@ -223,15 +221,15 @@ class Model {
     SliceCursor cursor(bound);
     cursor.load(sizes_.ints(), sizes_.scalars(), outer);
     std::vector<std::int32_t> values(row.indices.size());
+    IterationSpace space;
+    for (const IndexId i : row.indices) {
+      const IndexRange& r = sizes_.ranges()[i.at()];
+      space.add(r.lo, r.hi);
+    }
     last_ = SliceOutcome::done;
     for (std::int64_t tuple = 0; tuple < e.loop.tuples && last_ == SliceOutcome::done; ++tuple) {
-      auto rest = static_cast<std::int64_t>(static_cast<double>(tuple) * e.stride);
-      for (std::size_t d = 0; d < values.size(); ++d) {
-        const IndexRange& r = sizes_.ranges()[row.indices[d].at()];
-        const std::int64_t count = std::int64_t{r.hi} - r.lo + 1;
-        values[d] = static_cast<std::int32_t>(r.lo + rest % count);
-        rest /= count;
-      }
+      space.at(static_cast<std::int64_t>(static_cast<double>(tuple) * e.stride),
+               [&](std::size_t d, std::int32_t value) { values[d] = value; });
       if (!bound.parallel()) cursor.begin();
       else if (!cursor.enter(values)) {
         if (cursor.ended()) last_ = SliceOutcome::ended;
@@ -295,7 +293,7 @@ class Model {
     std::vector<Due> left_out;
     for (const Get& g : part.gets) {
       if (foreseen.contains(g.pc)) continue;
-      const double each = g.count / part.instances / (e.loop.division == Division::everywhere ? run_.ranks : 1) /
+      const double each = g.count / part.instances / (e.loop.division == PardoMode::everywhere ? run_.ranks : 1) /
                           (iterations * e.stride);
       left_out.push_back({&g, each, 0, is_foreseen(part.loop, g.pc)});
     }
@@ -467,7 +465,7 @@ class Model {
     if (found != enumerated_.end()) return found->second;
     Enumerated e = enumerate(part, t, outer);
     e.loop.work = std::max(0.0, part.seconds - part.waited) / part.instances / e.stride /
-                  (e.loop.division == Division::everywhere ? run_.ranks : 1);
+                  (e.loop.division == PardoMode::everywhere ? run_.ranks : 1);
     return enumerated_.emplace(key, std::move(e)).first->second;
   }
 
@@ -534,7 +532,7 @@ class Model {
     if (phase.steps.empty()) return seconds;
     const Measured& last = measured_.at(phase.steps.back().loop);
     if (last.puts <= 0) return seconds;
-    const double asked = division_of(m_.loops[static_cast<std::size_t>(last.loop)]) == Division::drawn && !last.sums
+    const double asked = division_of(m_.loops[static_cast<std::size_t>(last.loop)]) == PardoMode::dynamic && !last.sums
                              ? asking_seconds(t)
                              : 0;
     return std::max(seconds, trip_seconds(t, last.put_bytes / last.puts) - asked);

@@ -7,6 +7,8 @@
 #include <queue>
 #include <utility>
 
+#include "runtime/base/iteration_shares.h"
+
 namespace sial::report {
 namespace {
 
@@ -36,7 +38,7 @@ class Timeline {
       rank.number = r;
       rank.node = r / per_node;
       rank.clock = rank.since = state_.clock[static_cast<std::size_t>(r)];
-      if (loop_.division != Division::drawn) rank.now = {0, loop_.tuples};
+      if (loop_.division != PardoMode::dynamic) rank.now = {0, loop_.tuples};
     }
     busy_.resize(static_cast<std::size_t>(t_.ranks + t_.servers), 0.0);
     double groups = 0;
@@ -95,10 +97,7 @@ class Timeline {
                                                                  [](const LoopGet& g) { return g.begins_group; })));
   }
 
-  std::int64_t share(std::int64_t before) const {
-    const std::int64_t quotient = loop_.tuples / t_.ranks, rest = loop_.tuples % t_.ranks;
-    return quotient * before + rest * before / t_.ranks;
-  }
+  std::int64_t share(std::int64_t before) const { return share_before(loop_.tuples, t_.ranks, before); }
 
   // --- dividing the iterations
 
@@ -108,7 +107,7 @@ class Timeline {
                                [](const LoopIteration& i, std::int64_t tuple) { return i.tuple < tuple; });
     for (; at != loop_.iterations.end() && at->tuple < tuples.last; ++at) {
       const std::int64_t i = at - loop_.iterations.begin();
-      if (loop_.division != Division::cyclic || i % t_.ranks == rank.number) return i;
+      if (!is_cyclic(loop_.division) || i % t_.ranks == rank.number) return i;
     }
     return -1;
   }
@@ -117,7 +116,7 @@ class Timeline {
     Range& queue = queues_[static_cast<std::size_t>(node)];
     if (queue.empty()) return {};
     const std::int64_t on_node = std::min(t_.on_a_node(), t_.ranks - node * t_.on_a_node());
-    const std::int64_t n = std::max<std::int64_t>(1, (queue.last - queue.first) / (2 * on_node)), first = queue.first;
+    const std::int64_t n = guided_chunk(queue.last - queue.first, on_node), first = queue.first;
     queue.first = first + n;
     return {first, queue.first};
   }
@@ -159,7 +158,7 @@ class Timeline {
 
   /// False when nothing is left. Asking another node is a step of its own, since time passes.
   bool draw(Rank& rank) {
-    if (loop_.division != Division::drawn) return false;
+    if (loop_.division != PardoMode::dynamic) return false;
     if (rank.victims == 0) {
       if (!rank.reserved.empty()) {
         const Range chunk = std::exchange(rank.reserved, {});
@@ -222,7 +221,7 @@ class Timeline {
         rank.ahead_tuple = loop_.iterations[static_cast<std::size_t>(next)].tuple + 1;
         continue;
       }
-      if (rank.in_reserved || loop_.division != Division::drawn || rank.victims > 0) return false;
+      if (rank.in_reserved || loop_.division != PardoMode::dynamic || rank.victims > 0) return false;
       if (rank.reserved.empty()) rank.reserved = cut(rank.node);
       if (rank.reserved.empty()) return false;
       rank.in_reserved = true;

@@ -11,6 +11,7 @@
 
 #include "compiler/report/prediction/predict.h"
 #include "runtime/base/ids.h"
+#include "runtime/bytecode/evaluate/iteration_space.h"
 
 namespace sial::report {
 
@@ -28,12 +29,10 @@ struct LoopIteration {
   std::vector<LoopGet> gets;
 };
 
-enum class Division { drawn, cyclic, everywhere };  // as in the interpreter's pardo
-
 struct TimedLoop {
   std::int64_t tuples = 0;
   std::vector<LoopIteration> iterations;  // those that where clauses accept, by tuple
-  Division division = Division::drawn;
+  PardoMode division = PardoMode::dynamic;
   double work = 0;  // seconds of all iterations together (everywhere: of one rank's)
 };
 

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/bytecode/evaluate/iteration_space.h"
 #include "runtime/bytecode/slice.h"
 #include "runtime/interp/prefetch/cache_prefetch.h"
 #include "runtime/interp/prefetch/device_prefetch.h"
@@ -29,16 +30,13 @@
 
 namespace sial {
 
-/// How a pardo's iterations are divided; pardo.cpp describes the ways.
-enum class PardoMode { dynamic, cyclic, cyclic_raw, everywhere };
-
 /// Where a rank is in the pardo that runs: it executes tuple `at` - 1, its own tuples up to `end` are still to come.
 struct PardoPosition {
   PardoMode mode = PardoMode::dynamic;
   std::int64_t at = 0, end = 0;
   std::int64_t counter = 0;  // of the cyclic ways, for the next tuple
   int workers = 1, worker = 0;
-  std::array<std::int32_t, max_rank> lo{}, hi{};
+  IterationSpace space;
 };
 
 /// --look-ahead: that many blocks ahead of their gets; `automatic` finds out.

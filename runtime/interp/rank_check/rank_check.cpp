@@ -1,4 +1,5 @@
 #include "runtime/interp/rank_check/rank_check.h"
+#include "runtime/bytecode/evaluate/iteration_space.h"
 
 #include <algorithm>
 #include <utility>
@@ -237,7 +238,7 @@ void RankCheck::note_use(std::int32_t pc, const PardoShare& share) {
 void RankCheck::begin_pardo(std::int32_t pc) {
   const std::int32_t loop = p_.module.code[static_cast<std::size_t>(pc)].a;
   const LoopRow& row = p_.module.loops[static_cast<std::size_t>(loop)];
-  if (row.pragma >= 0 && p_.module.strings[static_cast<std::size_t>(row.pragma)] == "SequentialPardoLoop") return;
+  if (runs_everywhere(p_.module, row)) return;
   in_pardo_ = true;
   loop_ = loop;
   ++pardo_;

@@ -130,11 +130,11 @@ TEST_CASE("ranks without work take what others have left") {
 TEST_CASE("every rank, and the cyclic rule") {
   const Target t = machine(4, 0);
   TimedLoop loop = loop_of(6, 0, false, t);
-  loop.division = Division::everywhere;
+  loop.division = PardoMode::everywhere;
   RanksState state(t);
   CHECK(run_loop(loop, t, state).work == Approx(6e-3));
   CHECK(state.longest() == Approx(6e-3));
-  loop.division = Division::cyclic;
+  loop.division = PardoMode::cyclic;
   state.meet(true, {});
   CHECK(run_loop(loop, t, state).work == Approx(1.5e-3));
   CHECK(state.longest() == Approx(2e-3));

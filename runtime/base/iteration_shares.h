@@ -1,0 +1,25 @@
+#pragma once
+// How the iterations of a parallel loop are divided among ranks: the rules of the work queue and of the static
+// schedule, which predictions follow, too. Iterations are numbered from 0.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sial {
+
+/// Dynamic schedule: iterations before those of a node, whose queue gets its ranks' share. `ranks_before`: on the nodes
+/// before it.
+constexpr std::int64_t share_before(std::int64_t total, std::int64_t ranks, std::int64_t ranks_before) {
+  return total / ranks * ranks_before + total % ranks * ranks_before / ranks;
+}
+
+/// Dynamic schedule: how many of `left` iterations a node's queue hands out at once (guided self-scheduling): large
+/// chunks at first, single iterations at the end.
+constexpr std::int64_t guided_chunk(std::int64_t left, std::int64_t ranks_of_node) {
+  return std::min(left, std::max<std::int64_t>(1, left / (2 * ranks_of_node)));
+}
+
+/// Static schedule: the rank whose turn the next iteration is; counts it.
+constexpr int cyclic_owner(std::int64_t& counter, int ranks) { return static_cast<int>(counter++ % ranks); }
+
+}  // namespace sial

@@ -1,0 +1,67 @@
+#pragma once
+// The iterations of a parallel loop, and how ranks divide them: what the interpreter, look-ahead and the predictions of
+// time and memory share.
+
+#include <array>
+#include <cstdint>
+
+#include "runtime/bytecode/module.h"
+
+namespace sial {
+
+/// How the iterations of a pardo are divided:
+///   dynamic     ranks draw ranges of iterations from a queue and filter their own with the where clauses
+///   cyclic      every rank walks all iterations; the n-th accepted one since the barrier belongs to rank n mod ranks;
+///               the counter runs on from pardo to pardo
+///   cyclic_raw  as cyclic, counting iterations before the where clauses
+///   everywhere  every rank executes everything
+enum class PardoMode { dynamic, cyclic, cyclic_raw, everywhere };
+
+/// Whether the pardo's pragma says that every rank executes all of it.
+bool runs_everywhere(const Module& module, const LoopRow& loop);
+
+/// `static_schedule`: the run's option. A loop whose where clauses may differ between ranks takes it anyway.
+PardoMode pardo_mode(const Module& module, const LoopRow& loop, bool static_schedule);
+
+constexpr bool is_cyclic(PardoMode mode) { return mode == PardoMode::cyclic || mode == PardoMode::cyclic_raw; }
+
+/// The combinations of some indices' values, numbered from 0 with the first index fastest.
+class IterationSpace {
+ public:
+  /// One more index, from `lo` to `hi`, not less. False when the combinations are too many for 64 bits.
+  bool add(std::int32_t lo, std::int32_t hi) {
+    lo_[n_] = lo;
+    hi_[n_++] = hi;
+    return !__builtin_mul_overflow(size_, std::int64_t{hi} - lo + 1, &size_);
+  }
+
+  std::int64_t size() const { return size_; }
+  std::size_t rank() const { return n_; }
+
+  /// Calls set(d, value) for each index of a combination.
+  template <class Set>
+  void at(std::int64_t number, Set&& set) const {
+    for (std::size_t d = 0; d < n_; ++d) {
+      const std::int64_t count = std::int64_t{hi_[d]} - lo_[d] + 1;
+      set(d, static_cast<std::int32_t>(lo_[d] + number % count));
+      number /= count;
+    }
+  }
+
+  /// From one combination to the next; value(d): a reference to the index's value.
+  template <class Value>
+  void advance(Value&& value) const {
+    for (std::size_t d = 0; d < n_; ++d) {
+      std::int32_t& v = value(d);
+      if (++v <= hi_[d]) return;
+      v = lo_[d];
+    }
+  }
+
+ private:
+  std::array<std::int32_t, max_rank> lo_{}, hi_{};
+  std::size_t n_ = 0;
+  std::int64_t size_ = 1;
+};
+
+}  // namespace sial
