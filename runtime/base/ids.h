@@ -17,15 +17,15 @@ template <class Tag, class Number>
 class Id {
  public:
   constexpr Id() = default;
-  // Transitional: this and the conversion back are to become explicit once the interpreter uses ids.
-  constexpr Id(Number number) : number_(number) {}
-  constexpr operator Number() const { return number_; }
+  constexpr explicit Id(Number number) : number_(number) {}
   /// From a position in a table.
   constexpr explicit Id(std::size_t position) : number_(static_cast<Number>(position)) {}
 
   constexpr Number number() const { return number_; }
   /// As a position in a table.
   constexpr std::size_t at() const { return static_cast<std::size_t>(number_); }
+
+  friend constexpr auto operator<=>(Id a, Id b) = default;
 
  private:
   Number number_ = 0;

@@ -29,7 +29,7 @@ Machine::~Machine() = default;
 const Module& Machine::module() const { return parts_->context.module; }
 double Machine::scalar(std::int32_t slot) const { return parts_->registers.scalars()[slot]; }
 std::int32_t Machine::integer(std::int32_t slot) const { return parts_->registers.ints()[slot]; }
-DataArray Machine::static_array(std::int32_t array) const { return parts_->statics.contents(array); }
+DataArray Machine::static_array(ArrayId array) const { return parts_->statics.contents(array); }
 std::string Machine::place_name(std::int32_t pc) const { return parts_->context.place_name({pc}); }
 std::vector<LineCost> Machine::line_costs() const { return parts_->profile.line_costs(); }
 
@@ -38,7 +38,7 @@ void Machine::begin_program() {
   const Module& m = p.context.module;
   std::vector<RemoteArrayInfo> remote;
   for (std::size_t a = 0; a < m.arrays.size(); ++a)
-    if (is_remote(m.arrays[a].kind)) remote.push_back({static_cast<std::int32_t>(a), m.arrays[a].name});
+    if (is_remote(m.arrays[a].kind)) remote.push_back({ArrayId(a), m.arrays[a].name});
   p.context.env.store.synchronization().begin_program(p.context.sequence, std::move(remote), place_names(m));
   p.position.set(m.main_entry, m.main_entry);
   p.statics.make_used(p.position.current());

@@ -33,7 +33,7 @@ class Machine {
   double scalar(std::int32_t slot) const;
   std::int32_t integer(std::int32_t slot) const;
   /// A static array's current contents; empty data when the program never uses it.
-  DataArray static_array(std::int32_t array) const;
+  DataArray static_array(ArrayId array) const;
   /// "prog.sialx:12:3" for an instruction.
   std::string place_name(std::int32_t pc) const;
   std::vector<LineCost> line_costs() const;

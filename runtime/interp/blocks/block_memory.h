@@ -14,14 +14,14 @@ class BlockMemory {
       : buffers_(context.env.store.buffers()), device_(device) {}
 
   double* allocate(std::int64_t n) const { return buffers_.allocate(n); }
-  double* allocate_for(std::int32_t array, std::int64_t n) {
+  double* allocate_for(ArrayId array, std::int64_t n) {
     allocating_ = array;
     double* data = buffers_.allocate(n);
-    allocating_ = -1;
+    allocating_ = no_array;
     return data;
   }
   /// The array of the allocation that failed; -1: none.
-  std::int32_t allocating() const { return allocating_; }
+  ArrayId allocating() const { return allocating_; }
 
   void release(double* data, std::int64_t n) const noexcept { buffers_.deallocate(data, n); }
   /// A block ends; what a device has of it goes with it, unless the memory goes on as another one.
@@ -37,7 +37,7 @@ class BlockMemory {
  private:
   BufferResource& buffers_;
   const DeviceExecution& device_;
-  std::int32_t allocating_ = -1;
+  ArrayId allocating_ = no_array;
 };
 
 }  // namespace sial

@@ -2,14 +2,14 @@
 
 namespace sial {
 
-HostBlock fetched_block(const BoundProgram& bound, std::int32_t array, const BlockIndex& block) {
+HostBlock fetched_block(const BoundProgram& bound, ArrayId array, const BlockIndex& block) {
   HostBlock host;
   host.array = array;
   host.rank = block.rank;
   host.fetched = true;
   std::int64_t stride = 1;
   for (int d = 0; d < block.rank; ++d) {
-    host.extent[d] = bound.arrays[static_cast<std::size_t>(array)].dim[d].extent_of(block.segment[d]);
+    host.extent[d] = bound.arrays[array.at()].dim[d].extent_of(block.segment[d]);
     host.stride[d] = stride;
     stride *= host.extent[d];
   }
@@ -26,11 +26,9 @@ DeviceExecution::DeviceExecution(const RunContext& context) : context_(context) 
 
 void DeviceExecution::begin_prefetch() {
   if (!cache_) return;
-  prefetch_ = std::make_unique<DevicePrefetch>(context_.env.store, *cache_, context_.env.device_messages_direct,
-                                               context_.module.code.size(),
-                                               [&bound = context_.bound](std::int32_t array, const BlockIndex& block) {
-                                                 return fetched_block(bound, array, block);
-                                               });
+  prefetch_ = std::make_unique<DevicePrefetch>(
+      context_.env.store, *cache_, context_.env.device_messages_direct, context_.module.code.size(),
+      [&bound = context_.bound](ArrayId array, const BlockIndex& block) { return fetched_block(bound, array, block); });
   context_.env.store.look_ahead().set_incoming(prefetch_.get());
 }
 
@@ -57,7 +55,9 @@ void DeviceExecution::leave() noexcept {
 
 void DeviceExecution::fail_check(const WrittenBlock& target, const WrongResult& wrong) const {
   const std::string block =
-      target.array < 0 ? "" : fmt::format("block {}, ", block_name(context_.bound.arrays[target.array], target.block));
+      target.array == no_array
+          ? ""
+          : fmt::format("block {}, ", block_name(context_.bound.arrays[target.array.at()], target.block));
   throw EnvironmentError(
       fmt::format("--self-check, rank {}: {}{}", context_.worker(), block, wrong.text),
       "results of this device cannot be trusted: check the GPU (memory errors, clocks, driver), or run with `--device host`");
@@ -118,7 +118,7 @@ void DeviceExecution::add_to(Stats& stats) const {
     TransferCost& cost = stats.transfers.emplace_back();
     cost.program = context_.module.program;
     cost.file = context_.module.files.at(p.file);
-    cost.array = context_.module.arrays.at(static_cast<std::size_t>(key.second)).name;
+    cost.array = context_.module.arrays.at(key.second.at()).name;
     cost.line = p.line;
 #define TRANSFER_COST(field) cost.field = {row.field.transfers, row.field.bytes};
 #include "runtime/stats/costs.def"

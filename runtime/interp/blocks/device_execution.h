@@ -16,12 +16,12 @@ namespace sial {
 
 /// The block that a statement writes.
 struct WrittenBlock {
-  std::int32_t array = -1;
+  ArrayId array = no_array;
   BlockIndex block;
 };
 
 /// A remote block as the host has it, all but where it lies.
-HostBlock fetched_block(const BoundProgram& bound, std::int32_t array, const BlockIndex& block);
+HostBlock fetched_block(const BoundProgram& bound, ArrayId array, const BlockIndex& block);
 
 class DeviceExecution {
  public:
@@ -62,7 +62,7 @@ class DeviceExecution {
   void compute(const WrittenBlock& target, F&& work) const;
   /// The block that was last looked at to be written.
   const WrittenBlock& written() const { return written_; }
-  void set_written(std::int32_t array, const BlockIndex& block) { written_ = {array, block}; }
+  void set_written(ArrayId array, const BlockIndex& block) { written_ = {array, block}; }
 
   void enter();  // where there is a device
   void leave() noexcept;

@@ -59,24 +59,24 @@ void Operands::fail_subindex(const ResolvedReference& ref, int d, Statement here
   const BoundDim& dim = array_of(ref).dim[d];
   context_.fail(here,
                 fmt::format("dimension {} of `{}` is declared over subindex `{}` and referenced with `{}`", d + 1,
-                            array_of(ref).name, indices[dim.index].name, indices[ref.entry[d].index].name),
-                fmt::format("use a subindex of `{}` there", indices[indices[dim.index].parent].name));
+                            array_of(ref).name, indices[dim.index.at()].name, indices[ref.entry[d].index.at()].name),
+                fmt::format("use a subindex of `{}` there", indices[indices[dim.index.at()].parent.at()].name));
 }
 
 void Operands::fail_box(const ResolvedReference& ref, int d, Statement here) const {
   const std::vector<BoundIndex>& indices = context_.bound.indices;
   const ResolvedReference::Entry& entry = ref.entry[d];
-  context_.fail(
-      here, fmt::format("part of a block of `{}` cannot be allocated or deallocated", array_of(ref).name),
-      fmt::format("name `{}` instead of its subindex `{}`", indices[entry.parent].name, indices[entry.index].name));
+  context_.fail(here, fmt::format("part of a block of `{}` cannot be allocated or deallocated", array_of(ref).name),
+                fmt::format("name `{}` instead of its subindex `{}`", indices[entry.parent.at()].name,
+                            indices[entry.index.at()].name));
 }
 
 void Operands::fail_range(const ResolvedReference& ref, int d, std::int32_t segment, Statement here) const {
   const BoundArray& array = array_of(ref);
   context_.require_usable(array, here);
   const BoundDim& dim = array.dim[d];
-  const std::string& declared = context_.bound.indices[dim.index].name;
-  const std::string& used = context_.bound.indices[ref.entry[d].index].name;
+  const std::string& declared = context_.bound.indices[dim.index.at()].name;
+  const std::string& used = context_.bound.indices[ref.entry[d].index.at()].name;
   std::int32_t lo = dim.lo, hi = dim.hi;
   if (dim.is_sub) {
     lo >>= 2;
@@ -109,7 +109,7 @@ void Operands::fail_absent_temp(const std::string& block, const std::string& arr
                   fmt::format("assign to it first, for example `{} = 0.0`", array));
   const LoopRow& row = context_.module.loops[loops_.loops().back().loop];
   std::string over;
-  for (std::int32_t i : row.indices) over += (over.empty() ? "`" : "`, `") + context_.bound.indices[i].name;
+  for (IndexId i : row.indices) over += (over.empty() ? "`" : "`, `") + context_.bound.indices[i.at()].name;
   context_.fail(
       here, fmt::format("temp `{}` is read before it was written in this iteration of the loop over {}`", block, over),
       "a temp lives to the end of the iteration of the loop in which it was first written: assign to it in this iteration (`+=`, "

@@ -30,7 +30,7 @@ class Operands {
            PutExecution& puts, OwnBlocks& own, Statics& statics, Regions& regions);
 
   const ResolvedReference& reference(std::int32_t ref) const { return context_.bound.refs[ref]; }
-  const BoundArray& array_of(const ResolvedReference& ref) const { return context_.bound.arrays[ref.array]; }
+  const BoundArray& array_of(const ResolvedReference& ref) const { return context_.bound.arrays[ref.array.at()]; }
 
   Located locate(const ResolvedReference& ref, Statement here) const;
   Located locate(std::int32_t ref, Statement here) const { return locate(reference(ref), here); }

@@ -21,19 +21,19 @@ OwnBlocks::OwnBlocks(const RunContext& context, const DeviceExecution& device, B
   temps_.reserve(256);
 }
 
-void OwnBlocks::insert(std::int32_t array, std::uint64_t key, double* data, std::int64_t size) {
-  blocks_[array].insert(key, data, size);
-  if (context_.module.arrays[array].kind == ArrayKind::temp) temps_.created(array, key);
+void OwnBlocks::insert(ArrayId array, std::uint64_t key, double* data, std::int64_t size) {
+  blocks_[array.at()].insert(key, data, size);
+  if (context_.module.arrays[array.at()].kind == ArrayKind::temp) temps_.created(array, key);
 }
 
-double* OwnBlocks::make(std::int32_t array, std::uint64_t key, std::int64_t size) {
+double* OwnBlocks::make(ArrayId array, std::uint64_t key, std::int64_t size) {
   double* data = memory_.allocate_for(array, size);
   insert(array, key, data, size);
   return data;
 }
 
-void OwnBlocks::share(std::int32_t array, std::uint64_t key, double* data, std::int64_t size) {
-  BlockMap::Entry* found = blocks_[array].find(key);
+void OwnBlocks::share(ArrayId array, std::uint64_t key, double* data, std::int64_t size) {
+  BlockMap::Entry* found = blocks_[array.at()].find(key);
   if (!found) return insert(array, key, data, size);
   memory_.release_block(found->data, found->size);
   found->data = data;
@@ -41,7 +41,7 @@ void OwnBlocks::share(std::int32_t array, std::uint64_t key, double* data, std::
 
 /// Memory that others hold as well, or that a put still needs, stays as it is; the block gets its own, with its value
 /// where that matters: a put would have to wait for that as well.
-double* OwnBlocks::leave_shared(std::int32_t array, BlockMap::Entry& entry, bool keep, Statement here) {
+double* OwnBlocks::leave_shared(ArrayId array, BlockMap::Entry& entry, bool keep, Statement here) {
   if (const std::size_t n = puts_.up_to(entry.data)) {
     if (fault_enabled(Fault::device_deferred_put)) return entry.data;
     if (keep) puts_.carry_out(n);
@@ -65,8 +65,8 @@ void OwnBlocks::release_retired() noexcept {
   retired_.clear();
 }
 
-void OwnBlocks::free(std::int32_t array, std::uint64_t key) {
-  const BlockMap::Entry e = blocks_[array].remove(key);
+void OwnBlocks::free(ArrayId array, std::uint64_t key) {
+  const BlockMap::Entry e = blocks_[array.at()].remove(key);
   memory_.release_block(e.data, e.size);
 }
 
@@ -78,18 +78,18 @@ bool OwnBlocks::read_temps(Unpacker& unpacker, std::vector<TempLifetimes::Marks>
 
 bool OwnBlocks::temps_fit() {
   const Module& m = context_.module;
-  std::set<std::pair<std::int32_t, std::uint64_t>> seen;
+  std::set<std::pair<ArrayId, std::uint64_t>> seen;
   for (const TempBlock& t : temps_.temps()) {
-    if (t.array < 0) continue;
-    if (t.array >= std::ssize(m.arrays) || m.arrays[t.array].kind != ArrayKind::temp || !blocks_[t.array].find(t.key) ||
-        !seen.emplace(t.array, t.key).second)
+    if (t.array == no_array) continue;
+    if (t.array.at() >= m.arrays.size() || m.arrays[t.array.at()].kind != ArrayKind::temp ||
+        !blocks_[t.array.at()].find(t.key) || !seen.emplace(t.array, t.key).second)
       return false;
   }
   return true;
 }
 
-void OwnBlocks::write_blocks(std::int32_t array, RecordWriter& writer) const {
-  blocks_[array].for_each([&](const BlockMap::Entry& e) {
+void OwnBlocks::write_blocks(ArrayId array, RecordWriter& writer) const {
+  blocks_[array.at()].for_each([&](const BlockMap::Entry& e) {
     Packer head;
     head.value(array);
     head.value(e.key);
@@ -97,19 +97,19 @@ void OwnBlocks::write_blocks(std::int32_t array, RecordWriter& writer) const {
   });
 }
 
-void OwnBlocks::read_block(std::int32_t array, Unpacker& head, const RecordReader& reader) {
+void OwnBlocks::read_block(ArrayId array, Unpacker& head, const RecordReader& reader) {
   const std::span<const double> data = reader.data();
   const auto key = head.value<std::uint64_t>();
   if (size_of_key(array, key) != std::ssize(data)) reader.fail_damaged("does not fit the program");
-  if (blocks_[array].find(key)) reader.fail_damaged("has a block twice");
+  if (blocks_[array.at()].find(key)) reader.fail_damaged("has a block twice");
   double* own = memory_.allocate(std::ssize(data));
   std::copy(data.begin(), data.end(), own);
-  blocks_[array].insert(key, own, std::ssize(data));
+  blocks_[array.at()].insert(key, own, std::ssize(data));
 }
 
 /// Elements of a block, -1 where the array has none of this key.
-std::int64_t OwnBlocks::size_of_key(std::int32_t id, std::uint64_t key) const {
-  const BoundArray& array = context_.bound.arrays[id];
+std::int64_t OwnBlocks::size_of_key(ArrayId id, std::uint64_t key) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   if ((array.kind != ArrayKind::temp && array.kind != ArrayKind::local) || !array.problem.empty()) return -1;
   std::int64_t size = 1;
   for (int d = array.rank - 1; d >= 0; --d) {

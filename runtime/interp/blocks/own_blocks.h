@@ -23,24 +23,24 @@ class OwnBlocks {
             Profile& profile);
 
   /// Null where the block does not exist. The memory is looked at only.
-  double* find(std::int32_t array, std::uint64_t key) {
-    const BlockMap::Entry* found = blocks_[array].find(key);
+  double* find(ArrayId array, std::uint64_t key) {
+    const BlockMap::Entry* found = blocks_[array.at()].find(key);
     return found ? found->data : nullptr;
   }
-  const BlockMap& of(std::int32_t array) const { return blocks_[array]; }
+  const BlockMap& of(ArrayId array) const { return blocks_[array.at()]; }
 
   /// Memory that this block alone holds; null where the block does not exist. `keep`: its values matter. Memory that
   /// it shared stays as it is until the statement has ended.
-  double* find_to_write(std::int32_t array, std::uint64_t key, bool keep, Statement here) {
-    BlockMap::Entry* found = blocks_[array].find(key);
+  double* find_to_write(ArrayId array, std::uint64_t key, bool keep, Statement here) {
+    BlockMap::Entry* found = blocks_[array.at()].find(key);
     return found ? unshared(array, *found, keep, here) : nullptr;
   }
   /// A block that does not exist, with values that mean nothing.
-  double* make(std::int32_t array, std::uint64_t key, std::int64_t size);
+  double* make(ArrayId array, std::uint64_t key, std::int64_t size);
   /// The block has this memory from now on, as one of its holders.
-  void share(std::int32_t array, std::uint64_t key, double* data, std::int64_t size);
+  void share(ArrayId array, std::uint64_t key, double* data, std::int64_t size);
   /// The block must exist.
-  void free(std::int32_t array, std::uint64_t key);
+  void free(ArrayId array, std::uint64_t key);
   /// What a write to shared memory left: the statement has ended.
   void drop_retired() noexcept {
     if (!retired_.empty()) release_retired();
@@ -61,12 +61,12 @@ class OwnBlocks {
     temps_.end_all([this](TempBlock t) { free(t.array, t.key); });
   }
   /// The temp ends before its iteration does.
-  void free_temp(std::int32_t array, std::uint64_t key) {
+  void free_temp(ArrayId array, std::uint64_t key) {
     free(array, key);
     temps_.freed(array, key);
   }
   /// It lives on to the end of the loop that is `levels` loops out, 1: the innermost.
-  void keep_temp(std::int32_t array, std::uint64_t key, std::size_t levels) { temps_.keep(array, key, levels); }
+  void keep_temp(ArrayId array, std::uint64_t key, std::size_t levels) { temps_.keep(array, key, levels); }
   const std::vector<TempLifetimes::Marks>& temp_marks() const { return temps_.marks(); }
 
   // Checkpoints: the order of temps is part of the machine's record, each block has one of its own.
@@ -75,20 +75,20 @@ class OwnBlocks {
   bool read_temps(Unpacker& unpacker, std::vector<TempLifetimes::Marks> marks);
   /// Every temp that is to be freed at the end of a loop is there, once.
   bool temps_fit();
-  void write_blocks(std::int32_t array, RecordWriter& writer) const;
-  void read_block(std::int32_t array, Unpacker& head, const RecordReader& reader);
+  void write_blocks(ArrayId array, RecordWriter& writer) const;
+  void read_block(ArrayId array, Unpacker& head, const RecordReader& reader);
 
   /// When the machine goes.
   void release_all() noexcept;
 
  private:
-  double* unshared(std::int32_t array, BlockMap::Entry& entry, bool keep, Statement here) {
+  double* unshared(ArrayId array, BlockMap::Entry& entry, bool keep, Statement here) {
     return memory_.sole(entry.data) ? entry.data : leave_shared(array, entry, keep, here);
   }
-  double* leave_shared(std::int32_t array, BlockMap::Entry& entry, bool keep, Statement here);
+  double* leave_shared(ArrayId array, BlockMap::Entry& entry, bool keep, Statement here);
   void release_retired() noexcept;
-  void insert(std::int32_t array, std::uint64_t key, double* data, std::int64_t size);
-  std::int64_t size_of_key(std::int32_t array, std::uint64_t key) const;
+  void insert(ArrayId array, std::uint64_t key, double* data, std::int64_t size);
+  std::int64_t size_of_key(ArrayId array, std::uint64_t key) const;
 
   const RunContext& context_;
   const DeviceExecution& device_;

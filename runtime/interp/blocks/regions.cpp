@@ -47,15 +47,15 @@ RegionBounds Regions::bounds(const RegionRow& row, Statement here) const {
       context_.fail(
           here,
           fmt::format("the region's range {}:{} in dimension {} of `{}` leaves the declared range {}:{} of `{}`", lo,
-                      hi, d + 1, array.name, dim.lo, dim.hi, context_.bound.indices[dim.index].name),
+                      hi, d + 1, array.name, dim.lo, dim.hi, context_.bound.indices[dim.index.at()].name),
           "keep regions inside the array's declaration");
   }
   return result;
 }
 
-const Region* Regions::around(std::int32_t id, const RegionBounds& bounds) const {
-  const int rank = context_.bound.arrays[id].rank;
-  for (const Region& r : regions_[id]) {
+const Region* Regions::around(ArrayId id, const RegionBounds& bounds) const {
+  const int rank = context_.bound.arrays[id.at()].rank;
+  for (const Region& r : regions_[id.at()]) {
     bool inside = true;
     for (int d = 0; d < rank; ++d) inside &= r.bounds.lo[d] <= bounds.lo[d] && bounds.hi[d] <= r.bounds.hi[d];
     if (inside) return &r;
@@ -63,8 +63,8 @@ const Region* Regions::around(std::int32_t id, const RegionBounds& bounds) const
   return nullptr;
 }
 
-MutableView Regions::part(std::int32_t id, const Region& region, const RegionBounds& bounds) const {
-  const BoundArray& array = context_.bound.arrays[id];
+MutableView Regions::part(ArrayId id, const Region& region, const RegionBounds& bounds) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   MutableView view;
   view.rank = array.rank;
   view.data = region.data;
@@ -80,10 +80,10 @@ MutableView Regions::part(std::int32_t id, const Region& region, const RegionBou
   return view;
 }
 
-std::string Regions::allocated_names(std::int32_t id) const {
+std::string Regions::allocated_names(ArrayId id) const {
   std::string names;
-  for (const Region& r : regions_[id])
-    names += (names.empty() ? "" : ", ") + region_name(context_.bound.arrays[id], r.bounds);
+  for (const Region& r : regions_[id.at()])
+    names += (names.empty() ? "" : ", ") + region_name(context_.bound.arrays[id.at()], r.bounds);
   return names;
 }
 
@@ -117,7 +117,7 @@ void Regions::allocate(const RegionRow& row, Statement here) {
   const BoundArray& array = array_of(row);
   Region region;
   region.bounds = bounds(row, here);
-  for (const Region& other : regions_[row.array]) {
+  for (const Region& other : regions_[row.array.at()]) {
     bool overlap = true;
     for (int d = 0; d < array.rank; ++d)
       overlap &= region.bounds.lo[d] <= other.bounds.hi[d] && other.bounds.lo[d] <= region.bounds.hi[d];
@@ -131,12 +131,12 @@ void Regions::allocate(const RegionRow& row, Statement here) {
   region.shape = shape_of(array, region.bounds);
   region.data = memory_.allocate_for(row.array, region.shape.size());
   std::fill_n(region.data, region.shape.size(), 0.0);
-  regions_[row.array].push_back(region);
+  regions_[row.array.at()].push_back(region);
 }
 
 void Regions::deallocate(const RegionRow& row, Statement here) {
   const RegionBounds wanted = bounds(row, here);
-  std::vector<Region>& list = regions_[row.array];
+  std::vector<Region>& list = regions_[row.array.at()];
   const auto found = std::find_if(list.begin(), list.end(), [&](const Region& r) { return r.bounds == wanted; });
   if (found == list.end()) {
     const std::string allocated = allocated_names(row.array);
@@ -151,8 +151,8 @@ void Regions::deallocate(const RegionRow& row, Statement here) {
   list.erase(found);
 }
 
-void Regions::write(std::int32_t array, RecordWriter& writer) const {
-  for (const Region& r : regions_[array]) {
+void Regions::write(ArrayId array, RecordWriter& writer) const {
+  for (const Region& r : regions_[array.at()]) {
     Packer head;
     head.value(array);
     head.value(r.bounds.lo);
@@ -162,8 +162,8 @@ void Regions::write(std::int32_t array, RecordWriter& writer) const {
   }
 }
 
-bool Regions::fits(std::int32_t id, const Region& region) const {
-  const BoundArray& array = context_.bound.arrays[id];
+bool Regions::fits(ArrayId id, const Region& region) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   if (array.kind != ArrayKind::contiguous_local || !array.problem.empty()) return false;
   for (int d = 0; d < array.rank; ++d) {
     const std::int32_t lo = region.bounds.lo[d], hi = region.bounds.hi[d];
@@ -172,7 +172,7 @@ bool Regions::fits(std::int32_t id, const Region& region) const {
   return shape_of(array, region.bounds) == region.shape;
 }
 
-void Regions::read(std::int32_t array, Unpacker& head, const RecordReader& reader) {
+void Regions::read(ArrayId array, Unpacker& head, const RecordReader& reader) {
   const std::span<const double> data = reader.data();
   Region region;
   region.bounds.lo = head.value<std::array<std::int32_t, max_rank>>();
@@ -181,7 +181,7 @@ void Regions::read(std::int32_t array, Unpacker& head, const RecordReader& reade
   if (!fits(array, region) || region.shape.size() != std::ssize(data)) reader.fail_damaged("does not fit the program");
   region.data = memory_.allocate(std::ssize(data));
   std::copy(data.begin(), data.end(), region.data);
-  regions_[array].push_back(region);
+  regions_[array.at()].push_back(region);
 }
 
 void Regions::release_all() noexcept {

@@ -34,14 +34,14 @@ class Regions {
  public:
   Regions(const RunContext& context, const Registers& registers, const DeviceExecution& device, BlockMemory& memory);
 
-  const std::vector<Region>& of(std::int32_t array) const { return regions_[array]; }
+  const std::vector<Region>& of(ArrayId array) const { return regions_[array.at()]; }
   /// What a region in the program means now; errors where it is empty or leaves the declared range.
   RegionBounds bounds(const RegionRow& row, Statement here) const;
   /// The allocated region around these segments, or null.
-  const Region* around(std::int32_t array, const RegionBounds& bounds) const;
+  const Region* around(ArrayId array, const RegionBounds& bounds) const;
   /// Of a part of an allocated region, in the host's memory.
-  MutableView part(std::int32_t array, const Region& region, const RegionBounds& bounds) const;
-  MutableView whole(std::int32_t array, const Region& region) const { return part(array, region, region.bounds); }
+  MutableView part(ArrayId array, const Region& region, const RegionBounds& bounds) const;
+  MutableView whole(ArrayId array, const Region& region) const { return part(array, region, region.bounds); }
   /// Of a region in the program, which must lie inside of an allocated one; brought up to date on the host.
   MutableView view(const RegionRow& row, Statement here) const;
   void on_host(const Region& region, Intent intent, Statement here) const {
@@ -51,17 +51,17 @@ class Regions {
   void allocate(const RegionRow& row, Statement here);
   void deallocate(const RegionRow& row, Statement here);
 
-  void write(std::int32_t array, RecordWriter& writer) const;
-  void read(std::int32_t array, Unpacker& head, const RecordReader& reader);
+  void write(ArrayId array, RecordWriter& writer) const;
+  void read(ArrayId array, Unpacker& head, const RecordReader& reader);
 
   /// When the machine goes.
   void release_all() noexcept;
 
  private:
-  const BoundArray& array_of(const RegionRow& row) const { return context_.bound.arrays[row.array]; }
+  const BoundArray& array_of(const RegionRow& row) const { return context_.bound.arrays[row.array.at()]; }
   Shape shape_of(const BoundArray& array, const RegionBounds& bounds) const;
-  bool fits(std::int32_t array, const Region& region) const;
-  std::string allocated_names(std::int32_t array) const;
+  bool fits(ArrayId array, const Region& region) const;
+  std::string allocated_names(ArrayId array) const;
 
   const RunContext& context_;
   const Registers& registers_;

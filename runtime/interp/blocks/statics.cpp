@@ -16,17 +16,17 @@ void Statics::make_used(Statement here) {
   const BoundProgram& bound = context_.bound;
   for (std::size_t a = 0; a < data_.size(); ++a)
     if (context_.module.arrays[a].kind == ArrayKind::static_ && bound.array_used[a] && bound.arrays[a].problem.empty())
-      data(static_cast<std::int32_t>(a), here);
+      data(ArrayId(a), here);
 }
 
-double* Statics::make(std::int32_t id, Statement here) {
-  const BoundArray& array = context_.bound.arrays[id];
+double* Statics::make(ArrayId id, Statement here) {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   context_.require_usable(array, here);
   const JobData& job = context_.env.job;
   const std::int64_t n = array.whole.size();
   double* data = memory_.allocate_for(id, n);
   std::fill_n(data, n, 0.0);
-  data_[id] = data;
+  data_[id.at()] = data;
   if (!array.predefined) return data;
   const auto found = job.arrays.find(array.name);
   if (found == job.arrays.end() || (job.empty_means_none && found->second.data.empty() && n > 0)) {
@@ -57,47 +57,47 @@ void Statics::require_same_extents(const BoundArray& array, const DataArray& dat
       "check the segment extents against the data");
 }
 
-double* Statics::whole(std::int32_t array, Intent intent, Statement here) {
+double* Statics::whole(ArrayId array, Intent intent, Statement here) {
   double* whole = data(array, here);
   device_.buffer_on_host(whole, size(array), intent, here);
   return whole;
 }
 
-const double* Statics::table(std::int32_t array, Statement here) const {
-  if (data_[array]) device_.buffer_on_host(data_[array], size(array), Intent::read, here);
-  return data_[array];
+const double* Statics::table(ArrayId array, Statement here) const {
+  if (data_[array.at()]) device_.buffer_on_host(data_[array.at()], size(array), Intent::read, here);
+  return data_[array.at()];
 }
 
 void Statics::all_on_host(Statement here) const {
   for (std::size_t a = 0; a < data_.size(); ++a)
-    if (data_[a]) device_.buffer_on_host(data_[a], size(a), Intent::read, here);
+    if (data_[a]) device_.buffer_on_host(data_[a], size(ArrayId(a)), Intent::read, here);
 }
 
-DataArray Statics::contents(std::int32_t id) const {
+DataArray Statics::contents(ArrayId id) const {
   DataArray result;
-  const BoundArray& array = context_.bound.arrays[id];
+  const BoundArray& array = context_.bound.arrays[id.at()];
   result.extents.assign(array.whole.extent.begin(), array.whole.extent.begin() + array.rank);
-  if (data_[id]) result.data.assign(data_[id], data_[id] + array.whole.size());
+  if (data_[id.at()]) result.data.assign(data_[id.at()], data_[id.at()] + array.whole.size());
   return result;
 }
 
-void Statics::write(std::int32_t array, RecordWriter& writer) const {
-  if (!data_[array]) return;
+void Statics::write(ArrayId array, RecordWriter& writer) const {
+  if (!data_[array.at()]) return;
   Packer head;
   head.value(array);
-  writer.record(record_static, head, {data_[array], static_cast<std::size_t>(size(array))});
+  writer.record(record_static, head, {data_[array.at()], static_cast<std::size_t>(size(array))});
 }
 
-void Statics::read(std::int32_t array, const RecordReader& reader, Statement here) {
+void Statics::read(ArrayId array, const RecordReader& reader, Statement here) {
   const std::span<const double> saved = reader.data();
-  if (context_.module.arrays[array].kind != ArrayKind::static_ || size(array) != std::ssize(saved))
+  if (context_.module.arrays[array.at()].kind != ArrayKind::static_ || size(array) != std::ssize(saved))
     reader.fail_damaged("does not fit the program");
   std::copy(saved.begin(), saved.end(), data(array, here));
 }
 
 void Statics::release_all() noexcept {
   for (std::size_t a = 0; a < data_.size(); ++a)
-    if (data_[a]) memory_.release(data_[a], size(a));
+    if (data_[a]) memory_.release(data_[a], size(ArrayId(a)));
 }
 
 }  // namespace sial

@@ -20,28 +20,28 @@ class Statics {
   /// Makes all arrays that the program uses.
   void make_used(Statement here);
   /// The array; it is made where it is not there yet.
-  double* data(std::int32_t array, Statement here) { return data_[array] ? data_[array] : make(array, here); }
+  double* data(ArrayId array, Statement here) { return data_[array.at()] ? data_[array.at()] : make(array, here); }
   /// Null where the program has not used it.
-  double* find(std::int32_t array) const { return data_[array]; }
+  double* find(ArrayId array) const { return data_[array.at()]; }
   /// The host is going to use all of it.
-  double* whole(std::int32_t array, Intent intent, Statement here);
+  double* whole(ArrayId array, Intent intent, Statement here);
   /// As a slice reads it; null where the program has not used it.
-  const double* table(std::int32_t array, Statement here) const;
+  const double* table(ArrayId array, Statement here) const;
   /// The program ends: its arrays are the job's results.
   void all_on_host(Statement here) const;
   /// Current contents; empty data where the program has not used it.
-  DataArray contents(std::int32_t array) const;
+  DataArray contents(ArrayId array) const;
 
-  void write(std::int32_t array, RecordWriter& writer) const;
-  void read(std::int32_t array, const RecordReader& reader, Statement here);
+  void write(ArrayId array, RecordWriter& writer) const;
+  void read(ArrayId array, const RecordReader& reader, Statement here);
 
   /// When the machine goes.
   void release_all() noexcept;
 
  private:
-  double* make(std::int32_t array, Statement here);
+  double* make(ArrayId array, Statement here);
   void require_same_extents(const BoundArray& array, const DataArray& given, Statement here) const;
-  std::int64_t size(std::size_t array) const { return context_.bound.arrays[array].whole.size(); }
+  std::int64_t size(ArrayId array) const { return context_.bound.arrays[array.at()].whole.size(); }
 
   const RunContext& context_;
   const DeviceExecution& device_;

@@ -106,8 +106,8 @@ void ControlHandlers::open(const LoopFrame& frame) {
 }
 
 bool ControlHandlers::open_do(std::int32_t loop, Statement here) {
-  const std::int32_t id = row(loop).indices[0];
-  const BoundIndex& index = context_.bound.indices[id];
+  const IndexId id = row(loop).indices[0];
+  const BoundIndex& index = context_.bound.indices[id.at()];
   if (index.lo > index.hi) return false;
   if (!index.problem.empty()) [[unlikely]]
     context_.fail(here, index.problem, index.remedy);
@@ -117,8 +117,8 @@ bool ControlHandlers::open_do(std::int32_t loop, Statement here) {
 }
 
 bool ControlHandlers::open_sub(std::int32_t loop, Statement here) {
-  const std::int32_t id = row(loop).indices[0];
-  registers_.index_value(context_.bound.indices[id].parent, here);  // must be bound
+  const IndexId id = row(loop).indices[0];
+  registers_.index_value(context_.bound.indices[id.at()].parent, here);  // must be bound
   registers_.open_index(id, 1);
   open({loop, id, 1, subsegments_per_segment});
   return true;
@@ -153,7 +153,7 @@ void ControlHandlers::leave_loop() {
   own_.leave_loop();
   hooks_.left(loop);
   const LoopRow& left = row(loop);
-  for (std::int32_t i : left.indices) registers_.close_index(i);
+  for (IndexId i : left.indices) registers_.close_index(i);
   if (left.kind == LoopKind::pardo) pardo_.end();
   loops_.pop();
   progress_.end_loop();

@@ -8,7 +8,7 @@ LoopHooks::LoopHooks(const RunContext& context, const Registers& registers, cons
   if (!context.options.check_slices || context.module.slices.empty()) return;
   check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
       context.module, registers.ints(), registers.scalars(), registers.index_values(), index_ranges(context.bound),
-      [&statics, &position](std::int32_t array) { return statics.table(array, position.current()); }});
+      [&statics, &position](ArrayId array) { return statics.table(array, position.current()); }});
 }
 
 /// Whether blocks are to go into the cache before their use: where all of them together do not fit there, or look-ahead
@@ -30,21 +30,21 @@ void LoopHooks::begin_look_ahead(DevicePrefetch* to_device) {
     cache_prefetch_ = std::make_unique<CachePrefetcher>(env.store.look_ahead(), env.store.buffers(), env.kernels);
   const bool several_nodes = env.transport.node_count() > 1;
   if (!several_nodes && !to_device && !cache_prefetch_) return;
-  const auto elements = [&bound](std::int32_t array, const BlockIndex& block) {
+  const auto elements = [&bound](ArrayId array, const BlockIndex& block) {
     std::int64_t n = 1;
-    for (int d = 0; d < block.rank; ++d) n *= bound.arrays[array].dim[d].extent_of(block.segment[d]);
+    for (int d = 0; d < block.rank; ++d) n *= bound.arrays[array.at()].dim[d].extent_of(block.segment[d]);
     return n;
   };
   look_ahead_ = std::make_unique<LookAhead>(
-      LookAhead::Program{
-          context_.module, registers_.ints(), registers_.scalars(), registers_.index_values(), index_ranges(bound),
-          [this](std::int32_t array) -> const double* { return statics_.find(array); }, elements,
-          [this] { return pardo_.position(); }, [this] { return pardo_.reserve(); }, [this] { return context_.now(); },
-          context_.sequence, several_nodes, to_device, cache_prefetch_.get()},
+      LookAhead::Program{context_.module, registers_.ints(), registers_.scalars(), registers_.index_values(),
+                         index_ranges(bound), [this](ArrayId array) -> const double* { return statics_.find(array); },
+                         elements, [this] { return pardo_.position(); }, [this] { return pardo_.reserve(); },
+                         [this] { return context_.now(); }, context_.sequence, several_nodes, to_device,
+                         cache_prefetch_.get()},
       env.store.look_ahead(), env.store.monitor(), context_.options.look_ahead);
 }
 
-void LoopHooks::check_get(Statement here, std::int32_t array, const BlockIndex& block) {
+void LoopHooks::check_get(Statement here, ArrayId array, const BlockIndex& block) {
   if (check_->follows(here.pc, loops_.call_places())) check_->get(here.pc, array, block);
 }
 

@@ -40,13 +40,13 @@ class LoopHooks {
     if (look_ahead_ && look_ahead_->has_slice(loop)) look_ahead_->leave(loop);
   }
   /// Before the program gets a block, behind that, and when it puts one.
-  void before_get(Statement here, std::int32_t array, const BlockIndex& block) {
+  void before_get(Statement here, ArrayId array, const BlockIndex& block) {
     if (check_ && check_->active()) check_get(here, array, block);
   }
-  void after_get(Statement here, std::int32_t array, const BlockIndex& block) {
+  void after_get(Statement here, ArrayId array, const BlockIndex& block) {
     if (look_ahead_) look_ahead_->get(here.pc, array, block);
   }
-  void put(std::int32_t array, const BlockIndex& block) {
+  void put(ArrayId array, const BlockIndex& block) {
     if (check_) check_->put(array, block);
   }
   void barrier() {
@@ -55,7 +55,7 @@ class LoopHooks {
   void add_to(Stats& stats) const;
 
  private:
-  void check_get(Statement here, std::int32_t array, const BlockIndex& block);
+  void check_get(Statement here, ArrayId array, const BlockIndex& block);
   bool cache_prefetch_pays() const;
 
   const RunContext& context_;

@@ -84,11 +84,11 @@ bool LoopStack::loops_fit(const RunContext& context, const Registers& registers,
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const LoopFrame& f = loops_[i];
     const LoopRow& row = context.module.loops[expected[i]];
-    if (f.loop != expected[i] || row.kind == LoopKind::pardo || f.index != row.indices[0] || open[f.index])
+    if (f.loop != expected[i] || row.kind == LoopKind::pardo || f.index != row.indices[0] || open[f.index.at()])
       return false;
-    const BoundIndex& index = context.bound.indices[f.index];
-    if (f.hi != index.hi || f.value < index.lo || f.value > f.hi || values[f.index] != f.value) return false;
-    open[f.index] = 1;
+    const BoundIndex& index = context.bound.indices[f.index.at()];
+    if (f.hi != index.hi || f.value < index.lo || f.value > f.hi || values[f.index.at()] != f.value) return false;
+    open[f.index.at()] = 1;
   }
   for (std::size_t i = 0; i < open.size(); ++i)
     if (!open[i] && values[i] != unbound_index) return false;

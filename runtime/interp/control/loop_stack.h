@@ -38,7 +38,9 @@ class Position {
 };
 
 struct LoopFrame {
-  std::int32_t loop = 0, index = 0, value = 0, hi = 0;  // index: for do and sub; pardos keep their state elsewhere
+  std::int32_t loop = 0;
+  IndexId index;  // of do and sub; pardos keep their state elsewhere
+  std::int32_t value = 0, hi = 0;
 };
 
 class LoopStack {

@@ -16,8 +16,8 @@ PardoRun::PardoRun(const RunContext& context, Registers& registers, ProgressMete
 
 void PardoRun::open_indices(const LoopRow& row, Statement here) {
   space_ = {};
-  for (const std::int32_t id : row.indices) {
-    const BoundIndex& index = context_.bound.indices[id];
+  for (const IndexId id : row.indices) {
+    const BoundIndex& index = context_.bound.indices[id.at()];
     if (index.lo > index.hi)
       context_.fail(here,
                     fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration",
@@ -28,7 +28,7 @@ void PardoRun::open_indices(const LoopRow& row, Statement here) {
       context_.fail(here, "the pardo has more iterations than can be counted in 64 bits",
                     "run some of its indices in inner do loops");
   }
-  for (std::int32_t i : row.indices) registers_.open_index(i, context_.bound.indices[i].lo);
+  for (IndexId i : row.indices) registers_.open_index(i, context_.bound.indices[i.at()].lo);
 }
 
 void PardoRun::begin(std::int32_t loop, Statement here) {
@@ -76,7 +76,7 @@ void PardoRun::show_progress() {
 }
 
 void PardoRun::decode(std::int64_t tuple) {
-  const std::vector<std::int32_t>& indices = context_.module.loops[loop_].indices;
+  const std::vector<IndexId>& indices = context_.module.loops[loop_].indices;
   if (decoded_) {
     space_.advance([&](std::size_t d) -> std::int32_t& { return registers_.index_slot(indices[d]); });
     return;

@@ -10,7 +10,7 @@ void ProgressMeter::begin_pardo(const LoopRow& row, Statement here) {
   if (!context_.progress) return;
   const Module& m = context_.module;
   std::string names;
-  for (const std::int32_t i : row.indices) names += (names.empty() ? "" : ", ") + context_.bound.indices[i].name;
+  for (const IndexId i : row.indices) names += (names.empty() ? "" : ", ") + context_.bound.indices[i.at()].name;
   pardo_begun_ = context_.now();
   look_in_ = 1;
   tuples_seen_ = 1;
@@ -26,7 +26,7 @@ JobOutlook ProgressMeter::outlook() const {
     if (times.begun < 0) continue;
     const LoopFrame& frame = loops_.loops()[i];
     const LoopRow& row = m.loops[static_cast<std::size_t>(frame.loop)];
-    const std::int32_t first = row.kind == LoopKind::sub ? 1 : context_.bound.indices[frame.index].lo;
+    const std::int32_t first = row.kind == LoopKind::sub ? 1 : context_.bound.indices[frame.index.at()].lo;
     result.loops.push_back({m.places[static_cast<std::size_t>(row.begin)].line, std::int64_t{frame.value} - first,
                             std::int64_t{frame.hi} - first + 1, times.begun, times.iteration_begun});
   }

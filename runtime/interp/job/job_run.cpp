@@ -103,7 +103,7 @@ ProgramOutcome JobRunner::outcome_of(const Machine& machine) const {
   if (!options_.keep_saved || env_.transport.rank() != 0) return outcome;
   for (std::size_t i = 0; i < m.arrays.size(); ++i) {
     if (m.arrays[i].kind != ArrayKind::static_) continue;
-    DataArray array = machine.static_array(static_cast<std::int32_t>(i));
+    DataArray array = machine.static_array(ArrayId(i));
     if (!array.data.empty()) outcome.statics[m.arrays[i].name] = std::move(array);
   }
   return outcome;

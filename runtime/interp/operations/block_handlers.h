@@ -33,7 +33,7 @@ class BlockHandlers {
   void op_expect(const Instruction& in, Statement here);
 
  private:
-  std::int32_t array(std::int32_t ref) const { return operands_.reference(ref).array; }
+  ArrayId array(std::int32_t ref) const { return operands_.reference(ref).array; }
   double value(std::int32_t slot) const { return registers_.scalar(slot); }
 
   const RunContext& context_;

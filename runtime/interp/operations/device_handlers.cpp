@@ -19,8 +19,8 @@ void DeviceHandlers::hint_block(const ResolvedReference& ref, const Located& at,
   }
 }
 
-void DeviceHandlers::hint_array(std::int32_t id, Hint what, Statement here) {
-  const BoundArray& array = context_.bound.arrays[id];
+void DeviceHandlers::hint_array(ArrayId id, Hint what, Statement here) {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   if (!array.problem.empty()) return;
   ResolvedReference each;
   each.array = id;
@@ -38,7 +38,7 @@ void DeviceHandlers::hint_array(std::int32_t id, Hint what, Statement here) {
 void DeviceHandlers::hint(const Instruction& in, Hint what, Statement here) {
   if (!device_.cache()) return;
   const ArgRow& arg = context_.module.args[in.a];
-  if (arg.kind == ArgKind::array) hint_array(arg.id, what, here);
+  if (arg.kind == ArgKind::array) hint_array(ArrayId(arg.id), what, here);
   if (arg.kind != ArgKind::block) return;  // scalars stay with the host
   const ResolvedReference& ref = operands_.reference(arg.id);
   Located at;

@@ -25,7 +25,7 @@ class DeviceHandlers {
   enum class Hint { reserve, prefetch, write_back, evict };
   void hint(const Instruction& in, Hint what, Statement here);
   void hint_block(const ResolvedReference& ref, const Located& at, Hint what, Statement here);
-  void hint_array(std::int32_t array, Hint what, Statement here);
+  void hint_array(ArrayId array, Hint what, Statement here);
 
   const RunContext& context_;
   const DeviceExecution& device_;

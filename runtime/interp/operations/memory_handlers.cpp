@@ -54,7 +54,7 @@ void MemoryHandlers::op_erase_array(const Instruction& in, Statement here) {
     context_.fail(here, "delete and destroy are collective and cannot run inside a pardo",
                   "move the statement out of the pardo");
   puts_.carry_out();
-  context_.env.store.synchronization().erase(in.a, context_.place(here));
+  context_.env.store.synchronization().erase(ArrayId(in.a), context_.place(here));
   if (device_.cache()) device_.cache()->sweep();
 }
 
@@ -77,7 +77,7 @@ void MemoryHandlers::op_fused(const Instruction& in, Statement) {
 void MemoryHandlers::op_relieve_sums(const Instruction&, Statement) { context_.env.store.update().relieve_sums(); }
 
 void MemoryHandlers::op_keep_copies(const Instruction& in, Statement) {
-  context_.env.store.synchronization().keep_copies(in.a, static_cast<KeepCopies>(in.b));
+  context_.env.store.synchronization().keep_copies(ArrayId(in.a), static_cast<KeepCopies>(in.b));
 }
 
 }  // namespace sial

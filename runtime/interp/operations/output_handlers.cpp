@@ -47,7 +47,7 @@ void OutputHandlers::op_print_int(const Instruction& in, Statement here) {
 }
 
 void OutputHandlers::op_print_index(const Instruction& in, Statement here) {
-  const std::int32_t value = registers_.index_value(in.a, here);
+  const std::int32_t value = registers_.index_value(IndexId(in.a), here);
   if (context_.prints()) printer_.integer(context_.bound.indices[in.a].name, value, context_.line(here), in.b != 0);
 }
 
@@ -63,40 +63,42 @@ void OutputHandlers::op_print_region(const Instruction& in, Statement here) {
   const RegionRow& row = context_.module.regions[in.a];
   const MutableView view = regions_.view(row, here);
   if (!context_.prints()) return;
-  printer_.block(range_name(context_.bound.arrays[row.array], regions_.bounds(row, here)), as_const(view),
+  printer_.block(range_name(context_.bound.arrays[row.array.at()], regions_.bounds(row, here)), as_const(view),
                  context_.line(here), in.b != 0);
 }
 
-const std::vector<Region>& OutputHandlers::regions_to_print(std::int32_t array, Statement here) const {
+const std::vector<Region>& OutputHandlers::regions_to_print(ArrayId array, Statement here) const {
   const std::vector<Region>& regions = regions_.of(array);
   if (regions.empty())
-    context_.fail(
-        here,
-        fmt::format("contiguous local array `{}` has no allocated region to print", context_.bound.arrays[array].name),
-        "allocate one with `allocate contiguous`");
+    context_.fail(here,
+                  fmt::format("contiguous local array `{}` has no allocated region to print",
+                              context_.bound.arrays[array.at()].name),
+                  "allocate one with `allocate contiguous`");
   for (const Region& region : regions) regions_.on_host(region, Intent::read, here);
   return regions;
 }
 
-std::string OutputHandlers::name_of(std::int32_t id, const Region& region) const {
-  const BoundArray& array = context_.bound.arrays[id];
+std::string OutputHandlers::name_of(ArrayId id, const Region& region) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   return regions_.of(id).size() == 1 ? array.name : range_name(array, region.bounds);
 }
 
-ConstView OutputHandlers::whole_static(std::int32_t array, Statement here) {
-  return dense_view<const double>(statics_.whole(array, Intent::read, here), context_.bound.arrays[array].whole, {});
+ConstView OutputHandlers::whole_static(ArrayId array, Statement here) {
+  return dense_view<const double>(statics_.whole(array, Intent::read, here), context_.bound.arrays[array.at()].whole,
+                                  {});
 }
 
 void OutputHandlers::op_print_array(const Instruction& in, Statement here) {
   const BoundArray& array = context_.bound.arrays[in.a];
   if (array.kind == ArrayKind::contiguous_local) {
-    const std::vector<Region>& regions = regions_to_print(in.a, here);
+    const std::vector<Region>& regions = regions_to_print(ArrayId(in.a), here);
     if (!context_.prints()) return;
     for (const Region& region : regions)
-      printer_.array(name_of(in.a, region), as_const(regions_.whole(in.a, region)), context_.line(here), in.b != 0);
+      printer_.array(name_of(ArrayId(in.a), region), as_const(regions_.whole(ArrayId(in.a), region)),
+                     context_.line(here), in.b != 0);
     return;
   }
-  const ConstView view = whole_static(in.a, here);
+  const ConstView view = whole_static(ArrayId(in.a), here);
   if (context_.prints()) printer_.array(array.name, view, context_.line(here), in.b != 0);
 }
 
@@ -144,17 +146,17 @@ void OutputHandlers::look_at_block(const Instruction& in, bool list, Statement h
   const Located at = operands_.locate(ref, here);
   ElementLabels labels{array.name, {}, {}};
   for (int d = 0; d < ref.rank; ++d) {
-    labels.index[d] = indices[ref.entry[d].index].name;
-    labels.first[d] = first_element(indices[array.dim[d].index], array.dim[d], at.block.segment[d]);
+    labels.index[d] = indices[ref.entry[d].index.at()].name;
+    labels.first[d] = first_element(indices[array.dim[d].index.at()], array.dim[d], at.block.segment[d]);
   }
   inspect(in, list, block_name(array, at.block), labels, view, here);
 }
 
-ElementLabels OutputHandlers::declared_labels(std::int32_t id, const std::array<std::int32_t, max_rank>& lo) const {
-  const BoundArray& array = context_.bound.arrays[id];
+ElementLabels OutputHandlers::declared_labels(ArrayId id, const std::array<std::int32_t, max_rank>& lo) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   ElementLabels labels{array.name, {}, {}};
   for (int d = 0; d < array.rank; ++d) {
-    const BoundIndex& index = context_.bound.indices[array.dim[d].index];
+    const BoundIndex& index = context_.bound.indices[array.dim[d].index.at()];
     labels.index[d] = index.name;
     labels.first[d] = first_element(index, array.dim[d], lo[d]);
   }
@@ -166,25 +168,25 @@ void OutputHandlers::look_at_region(const Instruction& in, bool list, Statement 
   const MutableView view = regions_.view(row, here);
   if (!context_.prints()) return;
   const RegionBounds bounds = regions_.bounds(row, here);
-  inspect(in, list, range_name(context_.bound.arrays[row.array], bounds), declared_labels(row.array, bounds.lo),
+  inspect(in, list, range_name(context_.bound.arrays[row.array.at()], bounds), declared_labels(row.array, bounds.lo),
           as_const(view), here);
 }
 
 void OutputHandlers::look_at_array(const Instruction& in, bool list, Statement here) {
   const BoundArray& array = context_.bound.arrays[in.a];
   if (array.kind == ArrayKind::contiguous_local) {
-    const std::vector<Region>& regions = regions_to_print(in.a, here);
+    const std::vector<Region>& regions = regions_to_print(ArrayId(in.a), here);
     if (!context_.prints()) return;
     for (const Region& region : regions)
-      inspect(in, list, name_of(in.a, region), declared_labels(in.a, region.bounds.lo),
-              as_const(regions_.whole(in.a, region)), here);
+      inspect(in, list, name_of(ArrayId(in.a), region), declared_labels(ArrayId(in.a), region.bounds.lo),
+              as_const(regions_.whole(ArrayId(in.a), region)), here);
     return;
   }
-  const ConstView view = whole_static(in.a, here);
+  const ConstView view = whole_static(ArrayId(in.a), here);
   if (!context_.prints()) return;
   std::array<std::int32_t, max_rank> lo{};
   for (int d = 0; d < array.rank; ++d) lo[d] = array.dim[d].lo;
-  inspect(in, list, array.name, declared_labels(in.a, lo), view, here);
+  inspect(in, list, array.name, declared_labels(ArrayId(in.a), lo), view, here);
 }
 
 }  // namespace sial

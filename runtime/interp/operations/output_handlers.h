@@ -33,13 +33,13 @@ class OutputHandlers {
  private:
   std::string_view name_or_none(std::int32_t string) const;
   /// The array's regions, brought up to date on the host; an error where it has none.
-  const std::vector<Region>& regions_to_print(std::int32_t array, Statement here) const;
-  std::string name_of(std::int32_t array, const Region& region) const;  // of the only region, that of the array
-  ConstView whole_static(std::int32_t array, Statement here);
+  const std::vector<Region>& regions_to_print(ArrayId array, Statement here) const;
+  std::string name_of(ArrayId array, const Region& region) const;  // of the only region, that of the array
+  ConstView whole_static(ArrayId array, Statement here);
   void look_at_block(const Instruction& in, bool list, Statement here);
   void look_at_region(const Instruction& in, bool list, Statement here);
   void look_at_array(const Instruction& in, bool list, Statement here);
-  ElementLabels declared_labels(std::int32_t array, const std::array<std::int32_t, max_rank>& lo) const;
+  ElementLabels declared_labels(ArrayId array, const std::array<std::int32_t, max_rank>& lo) const;
   void inspect(const Instruction& in, bool list, const std::string& name, const ElementLabels& labels,
                const ConstView& view, Statement here);
   void list_elements(const Instruction& in, const std::string& name, const ElementLabels& labels, const ConstView& view,

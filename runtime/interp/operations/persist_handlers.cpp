@@ -59,8 +59,8 @@ void PersistHandlers::op_set_persistent(const Instruction& in, Statement here) {
 void PersistHandlers::op_restore_persistent(const Instruction& in, Statement here) {
   const std::string& label = context_.module.strings[in.c];
   if (in.a == 0) restore_scalar(in.b, label, here);
-  else if (is_remote(context_.bound.arrays[in.b].kind)) restore_remote(in.b, label, here);
-  else restore_static(in.b, label, here);
+  else if (is_remote(context_.bound.arrays[in.b].kind)) restore_remote(ArrayId(in.b), label, here);
+  else restore_static(ArrayId(in.b), label, here);
 }
 
 void PersistHandlers::restore_scalar(std::int32_t id, const std::string& label, Statement here) {
@@ -70,8 +70,8 @@ void PersistHandlers::restore_scalar(std::int32_t id, const std::string& label, 
   registers_.scalar(id) = value;
 }
 
-void PersistHandlers::restore_remote(std::int32_t id, const std::string& label, Statement here) {
-  const BoundArray& array = context_.bound.arrays[id];
+void PersistHandlers::restore_remote(ArrayId id, const std::string& label, Statement here) {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   const RankState& state = context_.env.state;
   const SavedLayout& layout = saved(label, "distributed or served array", state.saved_remote, here);
   const SavedLayout mine = layout_of(context_, id, here);
@@ -91,8 +91,8 @@ void PersistHandlers::restore_remote(std::int32_t id, const std::string& label, 
   context_.env.store.snapshots().restore(id, label, context_.place(here));
 }
 
-void PersistHandlers::restore_static(std::int32_t id, const std::string& label, Statement here) {
-  const BoundArray& array = context_.bound.arrays[id];
+void PersistHandlers::restore_static(ArrayId id, const std::string& label, Statement here) {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   const auto& known = context_.env.state.saved_statics;
   const DataArray& from = saved(label, "static array", known, here);
   double* data = statics_.whole(id, Intent::update, here);

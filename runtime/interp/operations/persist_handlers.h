@@ -17,8 +17,8 @@ class PersistHandlers {
 
  private:
   void restore_scalar(std::int32_t id, const std::string& label, Statement here);
-  void restore_static(std::int32_t id, const std::string& label, Statement here);
-  void restore_remote(std::int32_t id, const std::string& label, Statement here);
+  void restore_static(ArrayId id, const std::string& label, Statement here);
+  void restore_remote(ArrayId id, const std::string& label, Statement here);
   template <class T>
   const typename T::mapped_type& saved(const std::string& label, const char* what, const T& known,
                                        Statement here) const;

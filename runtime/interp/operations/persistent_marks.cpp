@@ -36,7 +36,7 @@ void PersistentMarks::mark(bool is_array, std::int32_t id, const std::string& la
                     "one label per array and program");
   }
   marks.push_back({id, label});
-  if (remote) context_.env.store.snapshots().save_at_end(id, label, context_.place(here));
+  if (remote) context_.env.store.snapshots().save_at_end(ArrayId(id), label, context_.place(here));
 }
 
 bool PersistentMarks::has(bool scalar, std::int32_t id, const std::string& label) const {
@@ -56,8 +56,8 @@ void PersistentMarks::save(const Registers& registers, Statics& statics, Stateme
   }
   for (const Mark& m : statics_) {
     if (state.saved_statics.contains(m.label)) warn_overwritten("static array", m.label);
-    statics.data(m.id, here);
-    state.saved_statics[m.label] = statics.contents(m.id);
+    statics.data(m.array(), here);
+    state.saved_statics[m.label] = statics.contents(m.array());
     const BoundArray& array = context_.bound.arrays[m.id];
     std::vector<IndexKind>& kinds = state.static_kinds[m.label];
     kinds.clear();
@@ -65,7 +65,7 @@ void PersistentMarks::save(const Registers& registers, Statics& statics, Stateme
   }
   for (const Mark& m : remote_) {
     if (state.saved_remote.contains(m.label)) warn_overwritten("array", m.label);
-    state.saved_remote[m.label] = layout_of(context_, m.id, here);
+    state.saved_remote[m.label] = layout_of(context_, m.array(), here);
   }
 }
 
@@ -111,7 +111,7 @@ bool PersistentMarks::fit() const {
 }
 
 void PersistentMarks::tell_store(Statement here) const {
-  for (const Mark& m : remote_) context_.env.store.snapshots().save_at_end(m.id, m.label, context_.place(here));
+  for (const Mark& m : remote_) context_.env.store.snapshots().save_at_end(m.array(), m.label, context_.place(here));
 }
 
 }  // namespace sial

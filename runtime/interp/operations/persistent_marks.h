@@ -12,7 +12,7 @@
 namespace sial {
 
 /// The segments of an array, by which a later program knows it; an error where it does not fit the job.
-SavedLayout layout_of(const RunContext& context, std::int32_t array, Statement here);
+SavedLayout layout_of(const RunContext& context, ArrayId array, Statement here);
 
 class PersistentMarks {
  public:
@@ -33,7 +33,8 @@ class PersistentMarks {
 
  private:
   struct Mark {
-    std::int32_t id = 0;
+    std::int32_t id = 0;  // of a scalar or an array
+    ArrayId array() const { return ArrayId(id); }
     std::string label;
   };
   using Marks = std::vector<Mark>;

@@ -22,7 +22,7 @@ PutExecution::PutExecution(const RunContext& context, const DeviceExecution& dev
     deferred_ = std::make_unique<DeferredPuts>(context.env.device->memory());
 }
 
-void PutExecution::store(PutAs how, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
+void PutExecution::store(PutAs how, ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
                          Statement here) {
   BlockUpdate& update = context_.env.store.update();
   const Place place = context_.place(here);
@@ -47,7 +47,7 @@ void PutExecution::note_stored(const double* block) const {
     device_.cache()->same_values(block, block, stored.data, stored.content);
 }
 
-bool PutExecution::send_from_device(const HostBlock& source, bool add, std::int32_t array, const BlockIndex& block,
+bool PutExecution::send_from_device(const HostBlock& source, bool add, ArrayId array, const BlockIndex& block,
                                     Statement here) {
   std::unique_ptr<OutgoingBlock> values =
       device_.cache()->outgoing().send(source.buffer, source.data, context_.env.device_messages_direct, here);

@@ -17,12 +17,11 @@ class PutExecution {
  public:
   PutExecution(const RunContext& context, const DeviceExecution& device, const BlockMemory& memory, Profile& profile);
 
-  void store(PutAs how, std::int32_t array, const BlockIndex& block, std::int64_t size, const double* data,
-             Statement here);
+  void store(PutAs how, ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Statement here);
   /// What a put left in the store has the values that a block has, which the device may have as well.
   void note_stored(const double* block) const;
   /// A put to another node of a block that only the device has. False: nothing is done, the host has to do it.
-  bool send_from_device(const HostBlock& source, bool add, std::int32_t array, const BlockIndex& block, Statement here);
+  bool send_from_device(const HostBlock& source, bool add, ArrayId array, const BlockIndex& block, Statement here);
 
   bool defers() const { return deferred_ != nullptr; }
   /// A put of a block that only the device has is left for later. False: it has to be carried out now.
@@ -31,7 +30,7 @@ class PutExecution {
   /// How many puts there are up to the last one from the buffer.
   std::size_t up_to(const double* buffer) const { return deferred_ ? deferred_->up_to(buffer) : 0; }
   /// This rank is going to do something else with the block.
-  void before_use(std::int32_t array, const BlockIndex& block) {
+  void before_use(ArrayId array, const BlockIndex& block) {
     if (!waiting()) return;
     if (const std::size_t n = deferred_->up_to(array, block)) carry_out(n);
   }

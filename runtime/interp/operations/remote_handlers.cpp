@@ -72,7 +72,7 @@ void PutHandlers::put(const Instruction& in, PutAs how, Statement here) {
 }
 
 /// From contiguous data: the source's own where it is dense, a scratch copy otherwise.
-void PutHandlers::store(PutAs how, std::int32_t array, const Located& at, const ConstView& source, Statement here) {
+void PutHandlers::store(PutAs how, ArrayId array, const Located& at, const ConstView& source, Statement here) {
   if (is_dense(source)) {
     puts_.store(how, array, at.block, at.size, source.data, here);
     if (device_.cache() && how != PutAs::given) puts_.note_stored(source.data);
@@ -119,7 +119,7 @@ bool PutHandlers::put_later(const Instruction& in, PutAs how, Statement here) {
 
 bool PutHandlers::put_from_device(const Instruction& in, bool add, Statement here) {
   if (!device_.cache() || context_.env.transport.node_count() < 2) return false;
-  const std::int32_t array = operands_.reference(in.a).array;
+  const ArrayId array = operands_.reference(in.a).array;
   Located at;
   HostBlock source;
   if (!own_source(in, at, source, here) || !context_.env.store.update().leaves_node(array, at.block)) return false;

@@ -39,7 +39,7 @@ class PutHandlers {
   bool put_from_device(const Instruction& in, bool add, Statement here);
   bool own_source(const Instruction& in, Located& at, HostBlock& host, Statement here) const;
   ConstView source_of(const Instruction& in, const Located& at, Statement here);
-  void store(PutAs how, std::int32_t array, const Located& at, const ConstView& source, Statement here);
+  void store(PutAs how, ArrayId array, const Located& at, const ConstView& source, Statement here);
 
   const RunContext& context_;
   const Registers& registers_;

@@ -27,7 +27,7 @@ class RegisterArithmetic {
 
     std::int32_t integer(std::int32_t slot) const { return registers.integer(slot); }
     double scalar(std::int32_t slot) const { return registers.scalar(slot); }
-    std::int32_t index(std::int32_t id) const { return registers.index_value(id, here); }
+    std::int32_t index(std::int32_t id) const { return registers.index_value(IndexId(id), here); }
     double constant(std::int32_t real) const { return context.module.reals[real]; }
     void set_int(std::int32_t slot, std::int32_t value) const { registers.integer(slot) = value; }
     void set_scalar(std::int32_t slot, double value) const { registers.scalar(slot) = value; }

@@ -27,7 +27,7 @@ void SuperArguments::describe_dims(SuperArg& arg, const ResolvedReference& ref, 
     arg.kind[d] = entry.simple ? IndexKind::simple : array.dim[d].kind;
     arg.shape.extent[d] = ref.has_box ? at.box_extent[d] : at.shape.extent[d];
     arg.offset[d] = 0;
-    const BoundIndex& index = context_.bound.indices[array.dim[d].index];
+    const BoundIndex& index = context_.bound.indices[array.dim[d].index.at()];
     if (entry.simple || !index.extents) continue;
     const std::int32_t segment = array.dim[d].is_sub ? at.block.segment[d] >> 2 : at.block.segment[d];
     arg.offset[d] = elements_before(index, segment);
@@ -47,15 +47,15 @@ SuperArg SuperArguments::describe(const ArgRow& row, char letter, Statement here
   return arg;
 }
 
-SuperArg SuperArguments::describe_array(std::int32_t id) const {
-  const BoundArray& array = context_.bound.arrays[id];
+SuperArg SuperArguments::describe_array(ArrayId id) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   SuperArg arg;
   arg.whole_array = true;
   arg.name = array.name;
   for (int d = 0; d < array.rank; ++d) {
     const BoundDim& dim = array.dim[d];
     arg.kind[d] = dim.kind;
-    arg.offset[d] = elements_before(context_.bound.indices[dim.index], dim.is_sub ? 1 : dim.lo);
+    arg.offset[d] = elements_before(context_.bound.indices[dim.index.at()], dim.is_sub ? 1 : dim.lo);
   }
   return arg;
 }
@@ -64,13 +64,13 @@ void SuperArguments::prepare_array(const ArgRow& row, SuperArg& arg, Statement h
   const BoundArray& array = context_.bound.arrays[row.id];
   const char letter = arg.letter;
   const Intent intent = letter == 'r' ? Intent::read : Intent::update;
-  arg = describe_array(row.id);
+  arg = describe_array(ArrayId(row.id));
   arg.letter = letter;
   if (array.kind == ArrayKind::static_) {
-    arg.data = statics_.whole(row.id, intent, here);
+    arg.data = statics_.whole(ArrayId(row.id), intent, here);
     arg.shape = array.whole;
   } else if (array.kind == ArrayKind::contiguous_local) {
-    const std::vector<Region>& regions = regions_.of(row.id);
+    const std::vector<Region>& regions = regions_.of(ArrayId(row.id));
     if (regions.size() != 1)
       context_.fail(
           here,
@@ -83,7 +83,7 @@ void SuperArguments::prepare_array(const ArgRow& row, SuperArg& arg, Statement h
     arg.data = region.data;
     arg.shape = region.shape;
     for (int d = 0; d < array.rank; ++d)
-      arg.offset[d] = elements_before(context_.bound.indices[array.dim[d].index], region.bounds.lo[d]);
+      arg.offset[d] = elements_before(context_.bound.indices[array.dim[d].index.at()], region.bounds.lo[d]);
   } else {
     context_.fail(here, fmt::format("array `{}` cannot be passed whole: it is not static or contiguous", array.name),
                   "pass one of its blocks");
@@ -100,7 +100,7 @@ MutableView SuperArguments::block(const ArgRow& row, SuperArg& arg, Statement he
 
 MutableView SuperArguments::region(const ArgRow& row, SuperArg& arg, Statement here) const {
   const RegionRow& region = context_.module.regions[row.id];
-  const BoundArray& array = context_.bound.arrays[region.array];
+  const BoundArray& array = context_.bound.arrays[region.array.at()];
   const RegionBounds bounds = regions_.bounds(region, here);
   const MutableView view = regions_.view(region, here);
   arg.name = array.name;
@@ -109,7 +109,7 @@ MutableView SuperArguments::region(const ArgRow& row, SuperArg& arg, Statement h
     arg.segment[d] = bounds.lo[d];
     arg.kind[d] = array.dim[d].kind;
     arg.shape.extent[d] = view.extent[d];
-    const BoundIndex& index = context_.bound.indices[array.dim[d].index];
+    const BoundIndex& index = context_.bound.indices[array.dim[d].index.at()];
     if (index.extents) arg.offset[d] = elements_before(index, bounds.lo[d]);
   }
   return view;

@@ -40,7 +40,7 @@ class SuperArguments {
   /// Frees the copies.
   void drop(List& list, std::int32_t n) const noexcept;
   /// A whole array as an argument, without data.
-  SuperArg describe_array(std::int32_t array) const;
+  SuperArg describe_array(ArrayId array) const;
 
  private:
   void describe_dims(SuperArg& arg, const ResolvedReference& ref, const Located& at, Statement here) const;

@@ -36,8 +36,8 @@ const double* MachineContext::scalar_by_name(std::string_view name) const {
   return nullptr;
 }
 
-void MachineContext::list_own_blocks(std::ostream& out, std::int32_t id, bool with_numbers) const {
-  const BoundArray& array = context_.bound.arrays[id];
+void MachineContext::list_own_blocks(std::ostream& out, ArrayId id, bool with_numbers) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   std::vector<std::uint64_t> keys;
   own_.of(id).for_each([&](const BlockMap::Entry& e) { keys.push_back(e.key); });
   std::sort(keys.begin(), keys.end());
@@ -63,7 +63,7 @@ void MachineContext::list_own_blocks(std::ostream& out, std::int32_t id, bool wi
 
 void MachineContext::list_blocks(std::ostream& out, bool with_numbers) const {
   for (std::size_t a = 0; a < context_.bound.arrays.size(); ++a) {
-    const auto id = static_cast<std::int32_t>(a);
+    const ArrayId id(a);
     const BoundArray& array = context_.bound.arrays[a];
     list_own_blocks(out, id, with_numbers);
     for (const Region& r : regions_.of(id)) out << region_name(array, r.bounds) << '\n';
@@ -92,7 +92,7 @@ SuperArg MachineContext::array_by_name(std::string_view name) {
   const std::vector<BoundArray>& arrays = context_.bound.arrays;
   const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const BoundArray& a) { return a.name == name; });
   if (found == arrays.end()) return {};
-  const auto id = static_cast<std::int32_t>(found - arrays.begin());
+  const ArrayId id(static_cast<std::size_t>(found - arrays.begin()));
   SuperArg arg = arguments_.describe_array(id);
   if (found->kind == ArrayKind::static_) {
     arg.data = statics_.whole(id, Intent::update, position_.current());

@@ -26,7 +26,7 @@ class MachineContext final : public SuperContext {
   SuperArg array_by_name(std::string_view name) override;
 
  private:
-  void list_own_blocks(std::ostream& out, std::int32_t array, bool with_numbers) const;
+  void list_own_blocks(std::ostream& out, ArrayId array, bool with_numbers) const;
 
   const RunContext& context_;
   const Registers& registers_;

@@ -63,7 +63,7 @@ void SyncHandlers::op_broadcast(const Instruction& in, Statement here) {
   check_.synchronise(CollectiveKind::broadcast, here);
   const double begin = context_.now();
   require_same_root(root, array.name, here);
-  double* data = statics_.whole(in.b, Intent::update, here);
+  double* data = statics_.whole(ArrayId(in.b), Intent::update, here);
   const auto n = static_cast<std::size_t>(array.whole.size());
   context_.env.transport.broadcast(std::as_writable_bytes(std::span(data, n)), root,
                                    {CollectiveKind::broadcast, context_.place(here)});

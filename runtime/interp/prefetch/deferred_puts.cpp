@@ -31,7 +31,7 @@ DeferredPut DeferredPuts::take() {
   return put;
 }
 
-std::size_t DeferredPuts::up_to(std::int32_t array, const BlockIndex& block) const {
+std::size_t DeferredPuts::up_to(ArrayId array, const BlockIndex& block) const {
   std::size_t n = puts_.size();
   while (n > 0 && !(puts_[n - 1].array == array && puts_[n - 1].block == block)) --n;
   return n;

@@ -20,7 +20,7 @@ struct DeferredPut {
   std::int32_t pc = 0;  // the statement
   PutAs how = PutAs::stored;
   bool leaves_node = false;  // as a message, perhaps directly from the device
-  std::int32_t array = 0;    // to where
+  ArrayId array;             // to where
   BlockIndex block;
   HostBlock source;  // all of its buffer
   std::int64_t bytes() const { return source.buffer_size * 8; }
@@ -45,7 +45,7 @@ class DeferredPuts {
   void note_under_way() { ++under_way_; }
 
   /// How many, from the front on, there are up to the last one to the block, or from the buffer; 0: none is.
-  std::size_t up_to(std::int32_t array, const BlockIndex& block) const;
+  std::size_t up_to(ArrayId array, const BlockIndex& block) const;
   std::size_t up_to(const double* buffer) const;
 
   std::int64_t added() const { return added_; }

@@ -57,8 +57,8 @@ ProgramCheck::ProgramCheck(const RunContext& context, const Registers& registers
                              {}};
   program.block_of = [this](std::int32_t ref) { return operands_.locate(ref, position_.current()).key; };
   program.content = [this](const FlowOperand& operand) { return content(operand); };
-  program.blocks = [this](std::int32_t array, const EachBlock& f) { each_block(array, f); };
-  program.block_name = [this](std::int32_t array, std::uint64_t key) { return name_of_block(array, key); };
+  program.blocks = [this](ArrayId array, const EachBlock& f) { each_block(array, f); };
+  program.block_name = [this](ArrayId array, std::uint64_t key) { return name_of_block(array, key); };
   program.place_name = [this](Place place) {
     return place.program == context_.sequence ? context_.place_name({place.pc}) : std::string();
   };
@@ -72,12 +72,12 @@ RankCheck::Content ProgramCheck::content(const FlowOperand& operand) const {
     case FlowOperand::Kind::block: return content_of_view(operands_.read(operand.id, here));
     case FlowOperand::Kind::region:
       return content_of_view(as_const(regions_.view(context_.module.regions[operand.id], here)));
-    default: return content_of_array(operand.id);
+    default: return content_of_array(ArrayId(operand.id));
   }
 }
 
-RankCheck::Content ProgramCheck::content_of_array(std::int32_t id) const {
-  const BoundArray& array = context_.bound.arrays[id];
+RankCheck::Content ProgramCheck::content_of_array(ArrayId id) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   if (array.kind == ArrayKind::static_) {
     const double* data = statics_.whole(id, Intent::read, position_.current());
     return content_of_view(dense_view<const double>(data, array.whole, {}));
@@ -90,8 +90,8 @@ RankCheck::Content ProgramCheck::content_of_array(std::int32_t id) const {
   return all;
 }
 
-void ProgramCheck::each_block_of_static(std::int32_t id, const EachBlock& f) const {
-  const BoundArray& array = context_.bound.arrays[id];
+void ProgramCheck::each_block_of_static(ArrayId id, const EachBlock& f) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   const double* data = statics_.whole(id, Intent::read, position_.current());
   std::array<std::int32_t, max_rank> lo{}, hi{};
   for (int d = 0; d < array.rank; ++d) {
@@ -112,8 +112,8 @@ void ProgramCheck::each_block_of_static(std::int32_t id, const EachBlock& f) con
   });
 }
 
-void ProgramCheck::each_block(std::int32_t id, const EachBlock& f) const {
-  if (context_.bound.arrays[id].kind == ArrayKind::static_) return each_block_of_static(id, f);
+void ProgramCheck::each_block(ArrayId id, const EachBlock& f) const {
+  if (context_.bound.arrays[id.at()].kind == ArrayKind::static_) return each_block_of_static(id, f);
   own_.of(id).for_each([&](const BlockMap::Entry& e) {
     device_.buffer_on_host(e.data, e.size, Intent::read, position_.current());
     ConstView view;
@@ -125,8 +125,8 @@ void ProgramCheck::each_block(std::int32_t id, const EachBlock& f) const {
   });
 }
 
-std::string ProgramCheck::name_of_block(std::int32_t id, std::uint64_t key) const {
-  const BoundArray& array = context_.bound.arrays[id];
+std::string ProgramCheck::name_of_block(ArrayId id, std::uint64_t key) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   BlockIndex block;
   block.rank = array.rank;
   for (int d = 0; d < array.rank; ++d) {

@@ -30,10 +30,10 @@ class ProgramCheck {
  private:
   using EachBlock = std::function<void(std::uint64_t block, const RankCheck::Content&)>;
   RankCheck::Content content(const FlowOperand& operand) const;
-  RankCheck::Content content_of_array(std::int32_t array) const;
-  void each_block(std::int32_t array, const EachBlock& f) const;
-  void each_block_of_static(std::int32_t array, const EachBlock& f) const;
-  std::string name_of_block(std::int32_t array, std::uint64_t key) const;
+  RankCheck::Content content_of_array(ArrayId array) const;
+  void each_block(ArrayId array, const EachBlock& f) const;
+  void each_block_of_static(ArrayId array, const EachBlock& f) const;
+  std::string name_of_block(ArrayId array, std::uint64_t key) const;
 
   const RunContext& context_;
   const Position& position_;

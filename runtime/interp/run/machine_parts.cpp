@@ -42,8 +42,8 @@ std::string named_array(const BoundArray& array) {
   return fmt::format("{} `{}`", array_kind_text(array.kind), array.name);
 }
 
-std::int64_t doubles_of(const MachineParts& parts, std::int32_t id) {
-  std::int64_t doubles = parts.statics.find(id) ? parts.context.bound.arrays[id].whole.size() : 0;
+std::int64_t doubles_of(const MachineParts& parts, ArrayId id) {
+  std::int64_t doubles = parts.statics.find(id) ? parts.context.bound.arrays[id.at()].whole.size() : 0;
   parts.own.of(id).for_each([&](const BlockMap::Entry& e) { doubles += e.size; });
   for (const Region& r : parts.regions.of(id)) doubles += r.shape.size();
   return doubles;
@@ -53,7 +53,7 @@ Held memory_held(const MachineParts& parts) {
   Held held = parts.context.env.store.monitor().memory_held();
   const std::vector<BoundArray>& arrays = parts.context.bound.arrays;
   for (std::size_t a = 0; a < arrays.size(); ++a)
-    if (const std::int64_t doubles = doubles_of(parts, static_cast<std::int32_t>(a)); doubles > 0)
+    if (const std::int64_t doubles = doubles_of(parts, ArrayId(a)); doubles > 0)
       held.emplace_back(named_array(arrays[a]) + " on this rank", doubles * 8);
   std::stable_sort(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   if (held.size() > 4) held.resize(4);
@@ -70,11 +70,11 @@ OutOfMemory memory_error(const MachineParts& parts, const OutOfMemory& error, St
   for (const auto& [what, bytes] : held)
     largest += fmt::format("{}{} ({})", largest.empty() ? "; the largest: " : ", ", what, bytes_text(bytes));
   if (!held.empty() && rest > 0) largest += fmt::format(", all else ({})", bytes_text(rest));
-  const std::int32_t array = parts.memory.allocating();
-  const bool knows_what = array < 0 || !error.where().empty();
+  const ArrayId array = parts.memory.allocating();
+  const bool knows_what = array == no_array || !error.where().empty();
   const std::string wanted =
       knows_what ? error.wanted()
-                 : fmt::format("{} ({})", named_array(parts.context.bound.arrays[array]), error.wanted());
+                 : fmt::format("{} ({})", named_array(parts.context.bound.arrays[array.at()]), error.wanted());
   return OutOfMemory(wanted, error.used(), error.situation() + largest,
                      error.where().empty() ? parts.context.place_name(here) : error.where());
 }

@@ -29,7 +29,7 @@ void MachineState::write(RecordWriter& writer) const {
   marks_.write(p);
   writer.record(record_machine, p);
   for (std::size_t a = 0; a < context_.module.arrays.size(); ++a) {
-    const auto id = static_cast<std::int32_t>(a);
+    const ArrayId id(a);
     own_.write_blocks(id, writer);
     regions_.write(id, writer);
     statics_.write(id, writer);
@@ -37,7 +37,7 @@ void MachineState::write(RecordWriter& writer) const {
   }
 }
 
-void MachineState::write_remote(std::int32_t array, RecordWriter& writer) const {
+void MachineState::write_remote(ArrayId array, RecordWriter& writer) const {
   StoreSnapshots& snapshots = context_.env.store.snapshots();
   Packer head;
   head.value(array);
@@ -52,8 +52,8 @@ void MachineState::write_remote(std::int32_t array, RecordWriter& writer) const 
 }
 
 /// Elements of a remote block, -1 where the array has none such.
-std::int64_t MachineState::size_of_block(std::int32_t id, const BlockIndex& block) const {
-  const BoundArray& array = context_.bound.arrays[id];
+std::int64_t MachineState::size_of_block(ArrayId id, const BlockIndex& block) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
   if (block.rank != array.rank || !array.problem.empty()) return -1;
   std::int64_t size = 1;
   for (int d = 0; d < max_rank; ++d) {
@@ -84,16 +84,16 @@ void MachineState::read_own(const RecordReader& reader) {
 void MachineState::read_blocks(RecordReader& reader) {
   const Module& m = context_.module;
   StoreSnapshots& snapshots = context_.env.store.snapshots();
-  std::int32_t array = -1;
+  ArrayId array = no_array;
   for (std::uint32_t type = reader.next(); type != RecordReader::end; type = reader.next()) {
     Unpacker head(reader.head());
     if (type == record_array) {
-      array = head.value<std::int32_t>();
-      if (array < 0 || static_cast<std::size_t>(array) >= m.arrays.size() || !is_remote(m.arrays[array].kind))
+      array = head.value<ArrayId>();
+      if (array.at() >= m.arrays.size() || !is_remote(m.arrays[array.at()].kind))
         reader.fail_damaged("does not fit the program");
       if (const std::string label = head.text(); !label.empty())
         snapshots.restore(array, label, context_.place(position_.current()));
-    } else if (type == record_block && array >= 0) {
+    } else if (type == record_block && array != no_array) {
       const auto block = head.value<BlockIndex>();
       if (size_of_block(array, block) != std::ssize(reader.data())) reader.fail_damaged("does not fit the program");
       snapshots.load_array_block(array, block, reader.data());
@@ -105,9 +105,8 @@ void MachineState::read_blocks(RecordReader& reader) {
 
 void MachineState::read_own_block(std::uint32_t type, const RecordReader& reader) {
   Unpacker head(reader.head());
-  const auto id = head.value<std::int32_t>();
-  if (id < 0 || static_cast<std::size_t>(id) >= context_.module.arrays.size())
-    reader.fail_damaged("does not fit the program");
+  const auto id = head.value<ArrayId>();
+  if (id.at() >= context_.module.arrays.size()) reader.fail_damaged("does not fit the program");
   switch (type) {
     case record_own_block: own_.read_block(id, head, reader); break;
     case record_region: regions_.read(id, head, reader); break;

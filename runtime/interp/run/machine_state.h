@@ -23,11 +23,11 @@ class MachineState {
   void read(RecordReader& reader);
 
  private:
-  void write_remote(std::int32_t array, RecordWriter& writer) const;
+  void write_remote(ArrayId array, RecordWriter& writer) const;
   void read_own(const RecordReader& reader);
   void read_blocks(RecordReader& reader);
   void read_own_block(std::uint32_t type, const RecordReader& reader);
-  std::int64_t size_of_block(std::int32_t array, const BlockIndex& block) const;
+  std::int64_t size_of_block(ArrayId array, const BlockIndex& block) const;
 
   const RunContext& context_;
   Registers& registers_;

@@ -67,13 +67,12 @@ void Profile::add_to(Stats& stats) const {
 /// One row per source line and array.
 std::vector<CopyCost> Profile::copy_costs() const {
   const Module& m = context_.module;
-  std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, CopyCost> rows;
-  const auto row = [&](const std::pair<std::int32_t, std::int32_t>& key) -> CopyCost& {
+  std::map<std::tuple<std::int32_t, std::int32_t, ArrayId>, CopyCost> rows;
+  const auto row = [&](const std::pair<std::int32_t, ArrayId>& key) -> CopyCost& {
     const SourcePlace& p = m.places[static_cast<std::size_t>(key.first)];
     return rows
-        .try_emplace(
-            {p.file, p.line, key.second},
-            CopyCost{m.program, m.files.at(p.file), m.arrays.at(static_cast<std::size_t>(key.second)).name, p.line})
+        .try_emplace({p.file, p.line, key.second},
+                     CopyCost{m.program, m.files.at(p.file), m.arrays.at(key.second.at()).name, p.line})
         .first->second;
   };
   for (const auto& [key, c] : copied_) {

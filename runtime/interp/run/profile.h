@@ -41,12 +41,8 @@ class Profile {
   void add_flops(double flops) { flops_ += flops; }
 
   /// A block of the array was copied by the statement, or would have been but for the plan.
-  void count_copied(Statement here, std::int32_t array, std::int64_t elements) {
-    count(copied_, here, array, elements);
-  }
-  void count_elided(Statement here, std::int32_t array, std::int64_t elements) {
-    count(elided_, here, array, elements);
-  }
+  void count_copied(Statement here, ArrayId array, std::int64_t elements) { count(copied_, here, array, elements); }
+  void count_elided(Statement here, ArrayId array, std::int64_t elements) { count(elided_, here, array, elements); }
 
   /// Counts an operation of the statement. The text to fill when it is the largest so far, else null.
   std::string* note_kernel(Statement here, const char* method, double flops, double bytes, double seconds);
@@ -86,14 +82,14 @@ class Profile {
   struct Copies {
     std::int64_t blocks = 0, bytes = 0;
   };
-  using CopyCounts = std::map<std::pair<std::int32_t, std::int32_t>, Copies>;  // by instruction and array
+  using CopyCounts = std::map<std::pair<std::int32_t, ArrayId>, Copies>;  // by instruction and array
   struct KernelUse {
     std::int64_t calls = 0;
     double flops = 0, bytes = 0, seconds = 0, largest = -1;
     std::string why;
   };
 
-  static void count(CopyCounts& what, Statement here, std::int32_t array, std::int64_t elements) {
+  static void count(CopyCounts& what, Statement here, ArrayId array, std::int64_t elements) {
     Copies& at = what[{here.pc, array}];
     ++at.blocks;
     at.bytes += elements * 8;

@@ -12,16 +12,16 @@ Registers::Registers(const RunContext& context)
   initial_values(context.module, context.env.job, ints_, scalars_);
 }
 
-void Registers::fail_unbound(std::int32_t index, Statement here) const {
-  const std::string& name = context_.bound.indices[index].name;
+void Registers::fail_unbound(IndexId index, Statement here) const {
+  const std::string& name = context_.bound.indices[index.at()].name;
   context_.fail(here, fmt::format("index `{}` has no value here: no enclosing loop runs over it", name),
                 fmt::format("put the statement, or the call of its procedure, inside `do {0} ... enddo {0}`", name));
 }
 
-void Registers::open_index(std::int32_t index, std::int32_t value) {
-  SIAL_CHECK(index_values_[index] == unbound_index, "index {} is in use by an enclosing loop of a verified module",
-             context_.bound.indices[index].name);
-  index_values_[index] = value;
+void Registers::open_index(IndexId index, std::int32_t value) {
+  SIAL_CHECK(index_values_[index.at()] == unbound_index, "index {} is in use by an enclosing loop of a verified module",
+             context_.bound.indices[index.at()].name);
+  index_values_[index.at()] = value;
 }
 
 void Registers::write(Packer& packer) const {

@@ -25,17 +25,17 @@ class Registers {
   double scalar(std::int32_t slot) const { return scalars_[slot]; }
 
   /// An error where no loop binds the index.
-  std::int32_t index_value(std::int32_t index, Statement here) const {
-    const std::int32_t v = index_values_[index];
+  std::int32_t index_value(IndexId index, Statement here) const {
+    const std::int32_t v = index_values_[index.at()];
     if (v == unbound_index) [[unlikely]]
       fail_unbound(index, here);
     return v;
   }
   /// A loop begins to run over the index; the verifier sees to it that no other one does.
-  void open_index(std::int32_t index, std::int32_t value);
-  void set_index(std::int32_t index, std::int32_t value) { index_values_[index] = value; }
-  void close_index(std::int32_t index) { index_values_[index] = unbound_index; }
-  std::int32_t& index_slot(std::int32_t index) { return index_values_[index]; }
+  void open_index(IndexId index, std::int32_t value);
+  void set_index(IndexId index, std::int32_t value) { index_values_[index.at()] = value; }
+  void close_index(IndexId index) { index_values_[index.at()] = unbound_index; }
+  std::int32_t& index_slot(IndexId index) { return index_values_[index.at()]; }
 
   const std::vector<std::int32_t>& ints() const { return ints_; }
   const std::vector<double>& scalars() const { return scalars_; }
@@ -45,7 +45,7 @@ class Registers {
   void read(Unpacker& unpacker, const RecordReader& reader);
 
  private:
-  [[noreturn]] void fail_unbound(std::int32_t index, Statement here) const;
+  [[noreturn]] void fail_unbound(IndexId index, Statement here) const;
 
   const RunContext& context_;
   std::vector<std::int32_t> ints_;

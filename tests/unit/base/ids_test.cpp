@@ -13,6 +13,11 @@ namespace {
 
 static_assert(!std::is_convertible_v<ArrayId, IndexId> && !std::is_convertible_v<IndexId, ArrayId>);
 static_assert(!std::is_convertible_v<NodeId, ArrayId>);
+static_assert(!std::is_convertible_v<std::int32_t, ArrayId> && !std::is_convertible_v<ArrayId, std::int32_t>);
+
+template <class A, class B>
+concept Comparable = requires(A a, B b) { a == b; };
+static_assert(Comparable<ArrayId, ArrayId> && !Comparable<ArrayId, IndexId> && !Comparable<ArrayId, std::int32_t>);
 
 TEST_CASE("an id is the number it was made of") {
   CHECK(ArrayId(7).number() == 7);

@@ -147,14 +147,14 @@ TEST_CASE("temps end with the iteration that made them") {
   TempLifetimes temps;
   std::vector<std::uint64_t> freed;
   const auto free = [&](TempBlock t) { freed.push_back(t.key); };
-  temps.created(0, 1);
+  temps.created(ArrayId(0), 1);
   temps.enter_loop();
-  temps.created(0, 2);
+  temps.created(ArrayId(0), 2);
   temps.enter_loop();
-  temps.created(0, 3);
+  temps.created(ArrayId(0), 3);
   temps.end_iteration(free);
   CHECK(std::exchange(freed, {}) == std::vector<std::uint64_t>{3});
-  temps.created(0, 4);
+  temps.created(ArrayId(0), 4);
   temps.leave_loop(free);
   CHECK(std::exchange(freed, {}) == std::vector<std::uint64_t>{4});
   temps.leave_loop(free);
@@ -169,15 +169,15 @@ TEST_CASE("temps end early or live on where the plan says so") {
   const auto free = [&](TempBlock t) { freed.push_back(t.key); };
   temps.enter_loop();
   temps.enter_loop();
-  temps.created(0, 1);
-  temps.created(0, 2);
-  temps.created(0, 3);
-  temps.keep(0, 2, 2);  // to the end of the outer loop
-  temps.freed(0, 3);
+  temps.created(ArrayId(0), 1);
+  temps.created(ArrayId(0), 2);
+  temps.created(ArrayId(0), 3);
+  temps.keep(ArrayId(0), 2, 2);  // to the end of the outer loop
+  temps.freed(ArrayId(0), 3);
   temps.end_iteration(free);
   CHECK(std::exchange(freed, {}) == std::vector<std::uint64_t>{1});
-  temps.created(0, 4);
-  temps.keep(0, 4, 1);  // to the end of the inner one
+  temps.created(ArrayId(0), 4);
+  temps.keep(ArrayId(0), 4, 1);  // to the end of the inner one
   temps.end_iteration(free);
   CHECK((freed.empty()));
   temps.leave_loop(free);
@@ -190,9 +190,9 @@ TEST_CASE("temps end early or live on where the plan says so") {
 
 TEST_CASE("lifetimes of temps are restored only where they fit") {
   TempLifetimes temps;
-  CHECK((temps.restore({{0, 1}, {0, 2}}, {{1, 0}, {2, 1}})));
-  CHECK_FALSE((temps.restore({{0, 1}}, {{2, 0}})));
-  CHECK_FALSE((temps.restore({{0, 1}, {0, 2}}, {{2, 0}, {2, 1}})));
+  CHECK((temps.restore({{ArrayId(0), 1}, {ArrayId(0), 2}}, {{1, 0}, {2, 1}})));
+  CHECK_FALSE((temps.restore({{ArrayId(0), 1}}, {{2, 0}})));
+  CHECK_FALSE((temps.restore({{ArrayId(0), 1}, {ArrayId(0), 2}}, {{2, 0}, {2, 1}})));
 }
 
 /// Three loops' worth of code: a call inside, an exit, a where clause; follows it and notes what is executed.

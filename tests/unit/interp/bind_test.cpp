@@ -12,13 +12,13 @@ Module sample() {
   m.program = "p";
   m.ints = {{"norb", true, 0}};
   m.n_int_registers = 1;
-  m.indices = {{"i", IndexKind::ao, {false, 1}, {true, 0}, -1},
-               {"k", IndexKind::simple, {false, -1}, {false, 2}, -1},
-               {"ii", IndexKind::sub, {}, {}, 0},
-               {"m", IndexKind::mob, {false, 1}, {false, 2}, -1}};
-  m.arrays = {{"a", ArrayKind::static_, false, false, {0, 1}},
-              {"s", ArrayKind::local, false, false, {2, 0}},
-              {"b", ArrayKind::local, false, false, {3}}};
+  m.indices = {{"i", IndexKind::ao, {false, 1}, {true, 0}, no_index},
+               {"k", IndexKind::simple, {false, no_index}, {false, 2}, -1},
+               {"ii", IndexKind::sub, {}, {}, IndexId(0)},
+               {"m", IndexKind::mob, {false, 1}, {false, 2}, no_index}};
+  m.arrays = {{"a", ArrayKind::static_, false, false, {IndexId(0), IndexId(1)}},
+              {"s", ArrayKind::local, false, false, {IndexId(2), IndexId(0)}},
+              {"b", ArrayKind::local, false, false, {IndexId(3)}}};
   return m;
 }
 

@@ -9,11 +9,11 @@ using namespace sial;
 
 namespace {
 
-DeferredPut put(std::int32_t pc, ArrayId array, std::int32_t segment, std::int64_t elements,
+DeferredPut put(std::int32_t pc, std::int32_t array, std::int32_t segment, std::int64_t elements,
                 const double* buffer = nullptr) {
   DeferredPut p;
   p.pc = pc;
-  p.array = array;
+  p.array = ArrayId(array);
   p.block.rank = 1;
   p.block.segment[0] = segment;
   p.source.buffer = buffer;
@@ -28,15 +28,15 @@ TEST_CASE("puts leave in the order in which they came, and all before the last o
   DeferredPuts late(1 << 20);
   const double x = 0, y = 0, z = 0;
   CHECK(late.empty());
-  CHECK(late.up_to(7, block(1)) == 0);
+  CHECK(late.up_to(ArrayId(7), block(1)) == 0);
   late.add(put(10, 7, 1, 5, &x));
   late.add(put(11, 8, 1, 5, &y));
   late.add(put(12, 7, 1, 5, &x));
   late.add(put(13, 7, 2, 5, &y));
-  CHECK(late.up_to(7, block(1)) == 3);
-  CHECK(late.up_to(7, block(2)) == 4);
-  CHECK(late.up_to(8, block(1)) == 2);
-  CHECK(late.up_to(8, block(2)) == 0);
+  CHECK(late.up_to(ArrayId(7), block(1)) == 3);
+  CHECK(late.up_to(ArrayId(7), block(2)) == 4);
+  CHECK(late.up_to(ArrayId(8), block(1)) == 2);
+  CHECK(late.up_to(ArrayId(8), block(2)) == 0);
   CHECK(late.up_to(&x) == 3);
   CHECK(late.up_to(&y) == 4);
   CHECK(late.up_to(&z) == 0);

@@ -30,23 +30,25 @@ class Code {
     m.ints = {{"n", false, 0}};
     m.scalars = {{"x", false, 0.0}};
     m.reals = {1.0, 2.5};
-    m.indices = {{"i", IndexKind::simple, {false, 1}, {false, 3}, -1},
-                 {"j", IndexKind::simple, {false, 1}, {false, 4}, -1}};
-    m.arrays = {{"t", ArrayKind::temp, false, false, {0}}, {"v", ArrayKind::local, false, false, {1}}};
-    m.refs = {{0, Intent::read, {{0, false}}}, {0, Intent::write, {{0, false}}}, {0, Intent::update, {{0, false}}}};
+    m.indices = {{"i", IndexKind::simple, {false, 1}, {false, 3}, no_index},
+                 {"j", IndexKind::simple, {false, 1}, {false, 4}, no_index}};
+    m.arrays = {{"t", ArrayKind::temp, false, false, {IndexId(0)}},
+                {"v", ArrayKind::local, false, false, {IndexId(1)}}};
+    for (const Intent intent : {Intent::read, Intent::write, Intent::update})
+      m.refs.push_back({ArrayId(0), intent, {{IndexId(0), false}}});
   }
   int add(Opcode op, int a = 0, int b = 0, int c = 0, int d = 0) {
     m.code.push_back({op, a, b, c, d});
     m.places.push_back({0, static_cast<std::int32_t>(m.code.size()), 1});
     return static_cast<int>(m.code.size()) - 1;
   }
-  void loop(LoopKind kind, std::vector<IndexId> indices, const std::function<void()>& body,
+  void loop(LoopKind kind, const std::vector<std::int32_t>& indices, const std::function<void()>& body,
             const std::function<int()>& where = {}, const std::string& pragma = {}) {
     const auto id = static_cast<int>(m.loops.size());
     m.loops.push_back({});
     LoopRow row;
     row.kind = kind;
-    row.indices = std::move(indices);
+    for (const std::int32_t i : indices) row.indices.push_back(IndexId(i));
     if (!pragma.empty()) {
       row.pragma = static_cast<std::int32_t>(m.strings.size());
       m.strings.push_back(pragma);
@@ -268,7 +270,7 @@ TEST_CASE("(int) rounds to nearest, ties to even, and refuses what does not fit"
 
 TEST_CASE("predefined statics take the job's data, start as zeros with a warning, and refuse another shape") {
   Code code;
-  code.m.arrays.push_back({"s", ArrayKind::static_, true, false, {0}});
+  code.m.arrays.push_back({"s", ArrayKind::static_, true, false, {IndexId(0)}});
   code.m.n_int_registers = code.m.n_scalar_registers = 1;
   code.add(Opcode::print_array, 2, 0);
   code.add(Opcode::halt);

@@ -60,8 +60,9 @@ class Trial {
       m_.scalars.push_back({std::string("f") + digit(k), false, 0});  // what blocks are filled with
     m_.n_int_registers = one_ + 1;
     m_.n_scalar_registers = 2 * positions;
-    for (const char* name : {"i", "j", "k"}) m_.indices.push_back({name, IndexKind::ao, {false, 1}, {false, 1}, -1});
-    m_.indices.push_back({"p", IndexKind::simple, {false, 1}, {false, 1}, -1});
+    for (const char* name : {"i", "j", "k"})
+      m_.indices.push_back({name, IndexKind::ao, {false, 1}, {false, 1}, no_index});
+    m_.indices.push_back({"p", IndexKind::simple, {false, 1}, {false, 1}, no_index});
     m_.indices.push_back({"ii", IndexKind::sub, {}, {}, i});
     for (std::int32_t k = 0; k < positions; ++k) declare(k);
     for (std::int32_t k = 0; k < positions; ++k)
@@ -106,7 +107,7 @@ class Trial {
 
  private:
   enum class Group { none, plain, fused };
-  static constexpr std::int32_t i = 0, j = 1, k_ = 2, p = 3, ii = 4;
+  static constexpr IndexId i{0}, j{1}, k_{2}, p{3}, ii{4};
   static constexpr std::int32_t one_ = positions;  // an int register that holds 1
   static std::string digit(std::int32_t k) { return std::to_string(k); }
   static std::size_t at(std::int32_t k) { return static_cast<std::size_t>(k); }
@@ -136,13 +137,13 @@ class Trial {
     // Two references per array and intent: the block of the operand and the whole block.
     for (const bool whole : {false, true})
       for (const Intent intent : {Intent::read, Intent::write, Intent::update}) {
-        RefRow row{k, intent, {}};
+        RefRow row{ArrayId(k), intent, {}};
         for (std::size_t d = 0; d < dims.size(); ++d)
-          row.entries.push_back({d == 0 && !whole && part(k) ? IndexId(ii) : dims[d], false});
+          row.entries.push_back({d == 0 && !whole && part(k) ? ii : dims[d], false});
         m_.refs.push_back(row);
       }
     for (const Intent intent : {Intent::read, Intent::write, Intent::update})
-      m_.regions.push_back({positions + k, intent, {one_, one_}, {one_, one_}});
+      m_.regions.push_back({ArrayId(positions + k), intent, {one_, one_}, {one_, one_}});
   }
   static std::int32_t ref(std::int32_t k, bool whole, Intent intent) {
     return k * 6 + (whole ? 3 : 0) + static_cast<std::int32_t>(intent);
@@ -190,7 +191,7 @@ class Trial {
     };
     const auto add_instruction = [&](const Instruction& in) { add(in.op, in.a, in.b, in.c, in.d); };
     add(Opcode::int_const, one_, 1);
-    std::vector<std::pair<LoopKind, std::int32_t>> loops{
+    std::vector<std::pair<LoopKind, IndexId>> loops{
         {LoopKind::do_, i}, {LoopKind::do_, j}, {LoopKind::do_, k_}, {LoopKind::do_, p}};
     if (o_.op == Opcode::block_slice || o_.op == Opcode::block_insert) loops.push_back({LoopKind::sub, ii});
     for (std::size_t l = 0; l < loops.size(); ++l) {
@@ -427,8 +428,8 @@ TEST_CASE("what brings arrays and copies of blocks into being or out of it uses 
     if (o.op_class != OpClass::memory || o.operands[0] != OperandKind::array) continue;
     CAPTURE(o.name);
     Module m;
-    m.indices = {{"i", IndexKind::simple, {false, 1}, {false, 3}, -1}};
-    m.arrays = {{"d", ArrayKind::distributed, false, false, {0}}};
+    m.indices = {{"i", IndexKind::simple, {false, 1}, {false, 3}, no_index}};
+    m.arrays = {{"d", ArrayKind::distributed, false, false, {IndexId(0)}}};
     m.code = {{o.op}, {Opcode::halt}};
     const RankFlow flow(m);
     CHECK(flow.read(0, 1).empty());
