@@ -8,7 +8,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/memory/node_heap.h"
-#include "runtime/prediction/walk.h"
+#include "runtime/prediction/walk/walk.h"
 
 namespace sial {
 

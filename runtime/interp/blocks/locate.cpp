@@ -41,15 +41,7 @@ Located Operands::locate(const ResolvedReference& ref, Statement here) const {
     }
     if (segment < dim.lo || segment > dim.hi || !array.problem.empty()) [[unlikely]]
       fail_range(ref, d, segment, here);
-    const std::int64_t extent = dim.extent_of(segment);
-    at.block.segment[d] = segment;
-    at.shape.extent[d] = extent;
-    at.size *= extent;
-    at.key += static_cast<std::uint64_t>(segment - dim.lo) * dim.key_stride;
-    if (ref.has_box) {
-      at.box_offset[d] = sub ? subsegment_offset(extent, sub) : 0;
-      at.box_extent[d] = sub ? subsegment_extent(extent, sub) : extent;
-    }
+    at.set(ref, dim, d, segment, sub);
   }
   return at;
 }

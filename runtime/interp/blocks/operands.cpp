@@ -3,28 +3,6 @@
 #include <algorithm>
 
 namespace sial {
-namespace {
-
-MutableView block_view(const ResolvedReference& ref, const Located& at, double* data) {
-  MutableView view;
-  view.rank = ref.rank;
-  std::int64_t stride = 1, offset = 0;
-  for (int d = 0; d < ref.rank; ++d) {
-    view.label[d] = ref.label[d];
-    view.stride[d] = stride;
-    view.extent[d] = at.shape.extent[d];
-    if (ref.has_box) {
-      offset += at.box_offset[d] * stride;
-      view.extent[d] = at.box_extent[d];
-    }
-    stride *= at.shape.extent[d];
-  }
-  view.data = data + offset;
-  return view;
-}
-
-}  // namespace
-
 Operands::Operands(const RunContext& context, const Registers& registers, const LoopStack& loops,
                    DeviceExecution& device, PutExecution& puts, OwnBlocks& own, Statics& statics, Regions& regions)
     : context_(context),
@@ -107,23 +85,7 @@ double* Operands::remote_to_write(const ResolvedReference& ref, const Located& a
 }
 
 MutableView Operands::static_view(const ResolvedReference& ref, const Located& at, Statement here) const {
-  const BoundArray& array = array_of(ref);
-  std::int64_t offset = 0;
-  MutableView view;
-  view.rank = ref.rank;
-  for (int d = 0; d < ref.rank; ++d) {
-    std::int64_t first = array.dim[d].offset_of(at.block.segment[d]);
-    view.extent[d] = at.shape.extent[d];
-    if (ref.has_box) {
-      first += at.box_offset[d];
-      view.extent[d] = at.box_extent[d];
-    }
-    view.stride[d] = array.stride[d];
-    view.label[d] = ref.label[d];
-    offset += first * array.stride[d];
-  }
-  view.data = statics_.data(ref.array, here) + offset;
-  return view;
+  return static_block_view(ref, array_of(ref), at, statics_.data(ref.array, here));
 }
 
 /// False where no region around the block is allocated.
@@ -132,13 +94,7 @@ bool Operands::region_view(const ResolvedReference& ref, const Located& at, Muta
   const Region* region = regions_.around(ref.array, bounds);
   if (!region) return false;
   view = regions_.part(ref.array, *region, bounds);
-  for (int d = 0; d < ref.rank; ++d) {
-    view.label[d] = ref.label[d];
-    if (ref.has_box) {
-      view.data += at.box_offset[d] * view.stride[d];
-      view.extent[d] = at.box_extent[d];
-    }
-  }
+  narrow_to(ref, at, view);
   return true;
 }
 

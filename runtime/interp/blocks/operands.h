@@ -8,21 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "runtime/interp/blocks/located.h"
 #include "runtime/interp/blocks/own_blocks.h"
 #include "runtime/interp/blocks/regions.h"
 #include "runtime/interp/blocks/statics.h"
 #include "runtime/interp/control/loop_stack.h"
 
 namespace sial {
-
-/// A reference with the current index values: which block, and which part of it.
-struct Located {
-  BlockIndex block;
-  Shape shape;  // of the whole block
-  std::int64_t size = 1;
-  std::uint64_t key = 0;
-  std::array<std::int64_t, max_rank> box_offset, box_extent;  // set and used with has_box only
-};
 
 class Operands {
  public:

@@ -55,29 +55,13 @@ RegionBounds Regions::bounds(const RegionRow& row, Statement here) const {
 
 const Region* Regions::around(ArrayId id, const RegionBounds& bounds) const {
   const int rank = context_.bound.arrays[id.at()].rank;
-  for (const Region& r : regions_[id.at()]) {
-    bool inside = true;
-    for (int d = 0; d < rank; ++d) inside &= r.bounds.lo[d] <= bounds.lo[d] && bounds.hi[d] <= r.bounds.hi[d];
-    if (inside) return &r;
-  }
+  for (const Region& r : regions_[id.at()])
+    if (r.bounds.contains(bounds, rank)) return &r;
   return nullptr;
 }
 
 MutableView Regions::part(ArrayId id, const Region& region, const RegionBounds& bounds) const {
-  const BoundArray& array = context_.bound.arrays[id.at()];
-  MutableView view;
-  view.rank = array.rank;
-  view.data = region.data;
-  std::int64_t stride = 1;
-  for (int d = 0; d < array.rank; ++d) {
-    const BoundDim& dim = array.dim[d];
-    view.data += (dim.offset_of(bounds.lo[d]) - dim.offset_of(region.bounds.lo[d])) * stride;
-    view.extent[d] = dim.offset_of(bounds.hi[d]) + dim.extent_of(bounds.hi[d]) - dim.offset_of(bounds.lo[d]);
-    view.stride[d] = stride;
-    view.label[d] = d;
-    stride *= region.shape.extent[d];
-  }
-  return view;
+  return region_part_view(context_.bound.arrays[id.at()], region.bounds, region.data, bounds);
 }
 
 std::string Regions::allocated_names(ArrayId id) const {
@@ -103,16 +87,6 @@ MutableView Regions::view(const RegionRow& row, Statement here) const {
   return result;
 }
 
-Shape Regions::shape_of(const BoundArray& array, const RegionBounds& bounds) const {
-  Shape shape;
-  shape.rank = array.rank;
-  for (int d = 0; d < array.rank; ++d) {
-    const BoundDim& dim = array.dim[d];
-    shape.extent[d] = dim.offset_of(bounds.hi[d]) + dim.extent_of(bounds.hi[d]) - dim.offset_of(bounds.lo[d]);
-  }
-  return shape;
-}
-
 void Regions::allocate(const RegionRow& row, Statement here) {
   const BoundArray& array = array_of(row);
   Region region;
@@ -128,7 +102,7 @@ void Regions::allocate(const RegionRow& row, Statement here) {
         fmt::format("region `{}` overlaps `{}`, which is already allocated", region_name(array, region.bounds), there),
         fmt::format("deallocate it first: `deallocate contiguous {}`", there));
   }
-  region.shape = shape_of(array, region.bounds);
+  region.shape = region_shape(array, region.bounds);
   region.data = memory_.allocate_for(row.array, region.shape.size());
   std::fill_n(region.data, region.shape.size(), 0.0);
   regions_[row.array.at()].push_back(region);
@@ -169,7 +143,7 @@ bool Regions::fits(ArrayId id, const Region& region) const {
     const std::int32_t lo = region.bounds.lo[d], hi = region.bounds.hi[d];
     if (lo < array.dim[d].lo || hi > array.dim[d].hi || lo > hi) return false;
   }
-  return shape_of(array, region.bounds) == region.shape;
+  return region_shape(array, region.bounds) == region.shape;
 }
 
 void Regions::read(ArrayId array, Unpacker& head, const RecordReader& reader) {

@@ -8,17 +8,12 @@
 #include <vector>
 
 #include "runtime/interp/blocks/block_memory.h"
+#include "runtime/interp/blocks/located.h"
 #include "runtime/interp/run/registers.h"
 
 namespace sial {
 
 class RecordWriter;
-
-/// Segments lo..hi of every dimension.
-struct RegionBounds {
-  std::array<std::int32_t, max_rank> lo{}, hi{};
-  bool operator==(const RegionBounds&) const = default;
-};
 
 struct Region {
   RegionBounds bounds;
@@ -59,7 +54,6 @@ class Regions {
 
  private:
   const BoundArray& array_of(const RegionRow& row) const { return context_.bound.arrays[row.array.at()]; }
-  Shape shape_of(const BoundArray& array, const RegionBounds& bounds) const;
   bool fits(ArrayId array, const Region& region) const;
   std::string allocated_names(ArrayId array) const;
 

@@ -1,0 +1,94 @@
+#pragma once
+// Where an abstract walk is: loops, calls, what data leave open, and the division of pardos. A condition that depends
+// on data is walked both ways, one after the other; loops whose index does not matter (effects.h) are visited once,
+// with their largest segment. Part of a walk.
+
+#include <optional>
+#include <set>
+
+#include "runtime/bytecode/evaluate/control_flow.h"
+#include "runtime/bytecode/evaluate/iteration_space.h"
+#include "runtime/prediction/registers.h"
+#include "runtime/prediction/walk/indices.h"
+#include "runtime/prediction/walk/iteration_share.h"
+#include "runtime/prediction/walk/own_blocks.h"
+
+namespace sial {
+
+class WalkControl {
+ public:
+  WalkControl(WalkContext& context, const Registers& registers, WalkIndices& indices, WalkOwnBlocks& own,
+              IterationShare& share);
+
+  /// The instruction to be carried out; the one behind it is the next, until control says otherwise.
+  std::int32_t advance();
+  std::int32_t at() const { return at_; }
+  bool halted() const { return halted_; }
+  /// Data decide whether the present instruction is executed.
+  bool uncertain() const { return !uncertain_.empty(); }
+
+  /// False when it is not an instruction of control.
+  bool follow(const Instruction& in);
+  /// The counter of the static schedule begins anew.
+  void barrier() { cyclic_counter_ = 0; }
+  void end_program() { loops_.clear(); }
+
+ private:
+  struct Frame {
+    std::int32_t loop = 0;
+    int passes = 0;  // still to come, of a loop visited by its largest segment
+    bool by_value = false;
+    int equal_trips = 0;  // of a loop with phases: trips in a row that left the same behind
+    std::uint64_t signature = 0;
+    std::int64_t steps_at_trip = 0;
+  };
+  struct Uncertain {
+    std::int32_t begin = 0, end = 0, skipped_jump = -1;
+    std::size_t loop_depth = 0, call_depth = 0;
+  };
+  struct Range {
+    std::int64_t first = 0, last = 0;
+  };
+  struct Pardo {
+    PardoMode mode = PardoMode::dynamic;
+    std::int32_t loop = 0;
+    std::vector<IndexId> by_value;  // indices that are walked value by value,
+    IterationSpace space;           // and their values
+    bool collapsed = false;         // others are not
+    std::int64_t tuple = 0;
+    std::vector<Range> own;  // chunks that the rank draws,
+    Range of_node;           // of those of its node
+    std::size_t own_at = 0;
+  };
+  struct Flow;
+
+  void leave_uncertain();
+  void walk_both(const Instruction& in);
+  bool begin_do(std::int32_t loop);
+  bool next_do(std::int32_t loop);
+  bool settled(Frame& frame);
+  bool begin_pardo(std::int32_t loop);
+  bool pardo_runs(const LoopRow& row) const;
+  void follow_indices(const LoopRow& row, const LoopFacts& facts);
+  void divide();
+  bool next_in_pardo();
+  bool next_tuple();
+  void take_turn();
+  void leave_loop();
+
+  WalkContext& context_;
+  const Registers& registers_;
+  WalkIndices& indices_;
+  WalkOwnBlocks& own_;
+  IterationShare& share_;
+  std::int32_t next_, at_;
+  bool halted_ = false;
+  std::vector<Frame> loops_;
+  std::vector<CallFrame> calls_;
+  std::set<std::int32_t> followed_;  // procedures, since there are no steps left
+  std::vector<Uncertain> uncertain_;
+  Pardo pardo_;
+  std::int64_t cyclic_counter_ = 0;  // of the machine, whose rule it is
+};
+
+}  // namespace sial
