@@ -66,10 +66,10 @@ bool read_warnings(const std::vector<std::string>& words, WarningOptions& out) {
       out.all_errors = true;
       continue;
     }
-    if (word.rfind("error=", 0) == 0) {
+    if (word.starts_with("error=")) {
       group = word.substr(6);
       list = &out.as_error;
-    } else if (word.rfind("no-", 0) == 0) {
+    } else if (word.starts_with("no-")) {
       group = word.substr(3);
       list = &out.disabled;
     }

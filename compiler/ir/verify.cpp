@@ -50,7 +50,7 @@ class Verifier {
   }
 
   void visit(const Loop& l) {
-    require(l.indices.size() >= 1 && l.indices.size() <= (l.kind == LoopKind::pardo ? std::size_t{max_rank} : 1),
+    require(!l.indices.empty() && l.indices.size() <= (l.kind == LoopKind::pardo ? std::size_t{max_rank} : 1),
             "loop indices");
     for (const std::int32_t i : l.indices) {
       row(i, p_.indices);
