@@ -96,7 +96,7 @@ def check_graphs(runs):
     body = {"program": ROOT / "tests" / "stats" / "device_graphs.sialx"}
     for segments in ("4,4,4", "3,2,3"):
         plain = runs.run("--device", "host", segments=segments, **body)[0]
-        starts = {}
+        starts: dict = {}
         for way in (None, "off", "on", "auto"):
             flags = ["--device-graphs", way] if way else []
             for more in ([], ["--device-memory", "8KiB"], ["--device-times"], ["--device-batch", "off"], ["--self-check", "3"]):

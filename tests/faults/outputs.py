@@ -224,7 +224,7 @@ class Outputs(InFolder):
         self.must("sialc", "tiny.sialx")
         self.must("sialrun", "tiny.siox", "--results", "none", "--run-json", "run.json")
         self.write("long.sialx", 'sial long\nindex i = 1:400\nscalar x\ndo i\n  println "a line that has many followers"\nenddo i\nx = 1.0\nendsial long\n')
-        runs = [("sialrun", args, 3) for args in (("--version",), ("--help",), ("tiny.siox", "--results", "none"), ("long.sialx", "--results", "none"),
+        runs: list[tuple[str, tuple[str, ...], int]] = [("sialrun", args, 3) for args in (("--version",), ("--help",), ("tiny.siox", "--results", "none"), ("long.sialx", "--results", "none"),
                                                   ("long.sialx", "--results", "none", "--simulate", "ranks=2,seed=1"), ("tiny.siox", "--dry-run"), ("tiny.siox", "--describe"))]
         runs += [("sialc", args, 2) for args in (("--version",), ("--help",), ("--emit=ir", "tiny.sialx"), ("--emit=tokens", "long.sialx"), ("--emit=ast-json", "long.sialx"),
                                                  ("--explain", "list"), ("--disassemble", "tiny.siox"))]
@@ -243,7 +243,7 @@ class Outputs(InFolder):
         """How to run as somebody whom permissions bind, in a folder `lk` of theirs that may not be searched."""
         (self.dir / "lk").mkdir(mode=0)
         self.addCleanup((self.dir / "lk").chmod, 0o700)
-        how = {}
+        how: dict = {}
         if os.geteuid() == 0:
             how = {"user": 65534, "group": 65534, "extra_groups": []}
             self.dir.chmod(0o777)
@@ -269,6 +269,7 @@ class Outputs(InFolder):
         for key, section in (("arrays", "[arrays]\nh = {file = \"lk/x\"}"), ("restore", "[restore]\nfile = \"lk/x\""), ("include", "")):
             self.write(f"{key}.toml", ('include = ["lk"]\n' if key == "include" else "") + f'programs = ["tiny.sialx"]\n{section}\n')
         nothing = ("--results", "none")
+        args: tuple[str, ...]
         for args in (("--output-dir", "lk"), ("--results", "lk/x.h5"), ("--run-json", "lk/x"), ("--trace", "lk/x", *nothing), ("--checkpoint-dir", "lk", "--checkpoint-every", "0", *nothing),
                      ("--output-dir", "lk/deeper")):
             with self.subTest(args=args):

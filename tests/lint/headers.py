@@ -27,7 +27,8 @@ KNOWN = ROOT / "build/lint-cache/headers.json"  # hashes of what compiled
 
 def settings(build):
     """The compiler, and the options that the headers of all targets need together."""
-    compiler, options = "c++", {}
+    compiler = "c++"
+    options: dict[tuple[str, ...], bool] = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
         words = words[1:] if words[0].endswith("ccache") else words

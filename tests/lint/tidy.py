@@ -23,7 +23,8 @@ HALVES = (ROOT / "compiler", ROOT / "runtime")
 
 def commands(build):
     """Folder, target, options and files of each run, in the build's order."""
-    together, alone = collections.defaultdict(list), []
+    together: dict[tuple, list[pathlib.Path]] = collections.defaultdict(list)
+    alone = []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
         target = re.match(r"(.*)/CMakeFiles/(.*)\.dir/", words[words.index("-o") + 1])

@@ -52,6 +52,10 @@ def table_rows(text):
 
 
 class Options(unittest.TestCase):
+    dir: pathlib.Path
+    page: str
+    rows: list[dict]
+
     @classmethod
     def setUpClass(cls):
         cls.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-options-"))

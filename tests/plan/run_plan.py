@@ -33,14 +33,14 @@ CASES = [
 ]
 # Between nodes what a rank fetches depends on its iterations. The static schedule and the simulator, where all ranks are equally
 # fast, divide them as planned; under MPI a rank may draw up to all of them.
-NODE_CASES = [
+NODE_CASES: list[tuple[str, list[str], str]] = [
     ("05_mp2/job.toml", [], "2x1 3x1 2x2+1 3x1+2"),
     ("05_mp2/job_dimer.toml", [], "2x1 3x1"),
     ("04_rhf/job.toml", [], "2x1"),
     ("09_ccsd/job_321g.toml", [], "2x1"),
 ]
 LAB_CASES = [*NODE_CASES, ("05_mp2/job.toml", [], "4x2"), ("09_ccsd/job_321g.toml", [], "4x2 2x2+1")]
-DRAWN_CASES = [("05_mp2/job.toml", [], "2x1 4x2 3x1+2")]
+DRAWN_CASES: list[tuple[str, list[str], str]] = [("05_mp2/job.toml", [], "2x1 4x2 3x1+2")]
 # All ranks read 1600 small blocks; --memory leaves room for copies of some.
 READ_ALL = """sial read_all
 predefined int norb
@@ -363,8 +363,8 @@ def main():
             check(binary)
         except Failure as failure:
             failures.append(str(failure))
-    for failure in failures:
-        print("FAILED", failure)
+    for text in failures:
+        print("FAILED", text)
     raise SystemExit(1 if failures else 0)
 
 

@@ -275,6 +275,7 @@ endsial names
     def test_general_contractions_and_flags(self):
         general = [[0, [10.0, 0.5, 0.0], [1.0, 0.5, 1.0]], [1, 0, [0.7, 1.0]]]
         molecule = sialx.from_pyscf(StandIn(basis={"H": general}, charge=1, spin=1, cart=True))
+        assert isinstance(molecule.basis, dict)
         self.assertEqual(molecule.basis["H"], [(0, [10.0, 1.0], [0.5, 0.5]), (0, [1.0], [1.0]), (1, [0.7], [1.0])])
         text = sialx.Job(RHF, molecule=molecule).write(self.dir / "job").read_text()
         for line in ("charge = 1", "multiplicity = 2", "spherical = false"):

@@ -180,7 +180,7 @@ def check_yaml(tools, run):
             expect(type(r).__name__.lower() == remark["kind"] and r.Pass == remark["pass"] and r.Name == remark["name"], "yaml: pass and name")
             expect(r.DebugLoc == {"File": remark["file"], "Line": remark["line"], "Column": remark["column"]}, "yaml: place")
             expect(r.Function == "remarked", "yaml: function")
-            expect(all(len(a) == 1 and isinstance(*a.values(), str) for a in r.Args), f"yaml: arguments {r.Args}")
+            expect(all(len(a) == 1 and isinstance(next(iter(a.values())), str) for a in r.Args), f"yaml: arguments {r.Args}")
             message = "".join(*[[v for a in r.Args for v in a.values()]])
             expect(remark["text"] in message and remark["advice"] in message, f"yaml: {message}")
             expect(hasattr(r, "Hotness") == bool(arguments), "yaml: hotness only with a run")
