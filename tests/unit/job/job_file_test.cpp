@@ -343,8 +343,11 @@ TEST_CASE("command line values and segments that cannot be") {
   CHECK(job.data.ints.count("norb") == 0);
   CHECK(parse_memory("2GiB") == std::size_t{2} << 30);
   CHECK(parse_memory("1.5 kB") == 1500);
+  CHECK(parse_memory("1000000") == 1000000);
   for (const char* text : {"", "lots", "GB", "-1", "3 parsecs", "0"})
     CHECK_FALSE(error_of([&] { parse_memory(text); }).empty());
+  for (const char* text : {"5", "999999"})
+    CHECK_THAT(error_of([&] { parse_memory(text); }), Contains("without a unit"));
 }
 
 TEST_CASE("arrays from HDF5 keep their memory order") {
