@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sialrun --device cuda as a user meets it, on the stand-in of the driver: where there is a GPU, where there is none, and where it fails.
+"""sialrun --device cuda as a user meets it, on the fake driver: where there is a GPU, where there is none, and where it fails.
 
     run_cuda.py --bin DIR
 """

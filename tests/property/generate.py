@@ -7,10 +7,10 @@ import random
 
 from body import BodyWriter, Env
 from control import Control
+from hints import strew
 from phases import Phases
 from program import Body, Node, Program
 from remote_access import RemoteAccess
-from wishes import strew
 
 AO, MO, SIMPLE, TABLE = "ao", "moa", "simple", "table"
 INDICES = {AO: ["i", "j", "k", "l"], MO: ["a", "b", "c"], SIMPLE: ["s", "t"]}

@@ -115,7 +115,7 @@ def check_hints(binary):
     for memory in (GRAIN, 3 * GRAIN):
         again, _ = run(binary, "--device", "simulated", "--device-memory", str(memory), **hints)
         expect(again == plain, f"hints with {memory} bytes: {again}")
-    wrong, _ = run(binary, "--device", "simulated", fault="device_given_up", **hints)
+    wrong, _ = run(binary, "--device", "simulated", fault="device_evicted", **hints)
     expect("nan" in wrong.lower(), f"given up without a copy: {wrong}")
 
 
