@@ -485,9 +485,6 @@ void apply_segments(Job& job, std::string_view text) {
   derive_job_data(job);
 }
 
-/// A smaller number without a unit was meant to have one.
-constexpr double least_bare_memory = 1e6;
-
 std::size_t parse_memory(std::string_view text) {
   std::string_view rest = text;
   const std::optional<double> amount = take_real(rest);
@@ -508,9 +505,6 @@ std::size_t parse_memory(std::string_view text) {
   const double bytes = amount.value_or(0) * factor;
   if (factor == 0.0 || !(bytes >= 1.0) || bytes > 0x1p60)
     throw InputError(fmt::format("`{}` is not an amount of memory", text), "for example 512 MB or 4 GiB, per rank");
-  if (unit.empty() && bytes < least_bare_memory)
-    throw InputError(fmt::format("`{}` without a unit are bytes, too few for any block", text),
-                     fmt::format("with a unit: `{0}GB` or `{0}MB`, per rank", text));
   return static_cast<std::size_t>(bytes);
 }
 

@@ -96,6 +96,16 @@ bool has_flag(const Option& option, std::string_view flag) {
 /// A file name, or `none` in any case for no file.
 std::string file_or_none(const std::string& text) { return lower_case(text) == "none" ? "none" : text; }
 
+/// Of a rank. A small number without a unit was meant to have one.
+std::size_t rank_memory(const std::string& text) {
+  constexpr std::size_t least_without_unit = 1'000'000;
+  const std::size_t bytes = parse_memory(text);
+  if (bytes < least_without_unit && read_real(text))
+    throw InputError(fmt::format("`{}` without a unit are bytes, too few to run with", text),
+                     fmt::format("with a unit: `{0}GB` or `{0}MB`, per rank", text));
+  return bytes;
+}
+
 /// For a cell of a table.
 std::string escaped(std::string_view text) {
   std::string out;
@@ -211,7 +221,7 @@ void set_option(Job& job, OptionId id, const std::string& text) {
     throw InputError(problem, suggestion(option(id).type, text));
   job.settings[id] = text;
   switch (id) {
-    case OptionId::memory: job.memory_per_rank = parse_memory(text); return;
+    case OptionId::memory: job.memory_per_rank = rank_memory(text); return;
     case OptionId::look_ahead: job.look_ahead = parse_look_ahead(text); return;
     case OptionId::integrals:
       job.data.integrals = text == "libint"    ? IntegralCode::libint

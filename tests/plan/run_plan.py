@@ -327,10 +327,10 @@ def check_verdict(binary):
     fits, _, rest, text = dry_run(binary, [*job, "--memory", "0.1MB"])
     if fits or "no number of ranks helps" not in rest:
         raise Failure(f"0.1 MB: {text}")
-    code, _, errors = run(binary, [*job, "--memory", f"{need * 1.1:.0f}"], 1)
+    code, _, errors = run(binary, [*job, "--memory", f"{need * 1.1:.0f}B"], 1)
     if code != 0:
         raise Failure(f"a tenth more than predicted is not enough: {errors}")
-    code, _, errors = run(binary, [*job, "--memory", f"{need * 0.8:.0f}"], 1)
+    code, _, errors = run(binary, [*job, "--memory", f"{need * 0.8:.0f}B"], 1)
     if code != 3 or not all(part in errors for part in ("--dry-run", "mp2.sialx:", "array `half` on this node (", "local `quarter`")):
         raise Failure(f"four fifths of what was predicted: exit code {code}, {errors}")
     print("verdicts hold")
