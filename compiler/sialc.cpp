@@ -1,5 +1,5 @@
 // sialc: the command line of the compiler. Everything it does is in the libraries; this file maps options to calls and
-// outcomes to exit codes (0 fine, 1 errors in the program, 2 usage or I/O).
+// outcomes to exit codes (0 fine, 1 errors in the program, 2 usage or input, 3 output).
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -54,7 +54,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
 
 int usage_error(const std::string& message) {
   fmt::print(stderr, "sialc: error: {}\n", printable(message));
-  return exit_usage_or_io;
+  return exit_input_error;
 }
 
 /// Words behind -W: error, error=GROUP, no-GROUP, GROUP. False, with a message, for a group that no warning belongs to.
@@ -66,10 +66,10 @@ bool read_warnings(const std::vector<std::string>& words, WarningOptions& out) {
       out.all_errors = true;
       continue;
     }
-    if (word.rfind("error=", 0) == 0) {
+    if (word.starts_with("error=")) {
       group = word.substr(6);
       list = &out.as_error;
-    } else if (word.rfind("no-", 0) == 0) {
+    } else if (word.starts_with("no-")) {
       group = word.substr(3);
       list = &out.disabled;
     }
@@ -149,7 +149,7 @@ std::vector<std::string> include_dirs(const Options& options) {
 /// Exit code after parsing or compiling, with everything reported.
 int outcome(const Options& options, const Emitter& emitter, const SourceManager& sources) {
   show_diagnostics(emitter, sources, options.error_format == "json");
-  if (main_file_missing(emitter)) return exit_usage_or_io;
+  if (main_file_missing(emitter)) return exit_input_error;
   return emitter.has_errors() ? exit_program_error : exit_ok;
 }
 
@@ -268,7 +268,8 @@ int run(int argc, char** argv) {
   app.add_option("--manual", manual, "print the manual page, or the completions of a shell")
       ->type_name("man|bash|zsh|fish")
       ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
-  app.footer("Exit codes: 0 fine, 1 errors in the program, 2 wrong usage or unreadable files.");
+  app.footer(
+      "Exit codes: 0 fine, 1 errors in the program, 2 wrong usage or unreadable files, 3 an output that cannot be written.");
 
   std::vector<std::string> arguments;
   for (int i = argc - 1; i > 0; --i) arguments.emplace_back(std::string(argv[i]) == "-sp" ? "--search-path" : argv[i]);
@@ -297,7 +298,7 @@ int run(int argc, char** argv) {
     return usage_error("-o names one module, but there are several programs; leave it out");
   WarningOptions warnings;
   warnings.none = o.no_warnings;
-  if (!read_warnings(o.warnings, warnings)) return exit_usage_or_io;
+  if (!read_warnings(o.warnings, warnings)) return exit_input_error;
   const bool syntax = o.syntax_only || o.emit == "ast" || o.emit == "ast-json";
   fmt::print(stderr, "{}", printable(fault_warning()));
   if (writes_modules(o)) check_modules(o);
@@ -315,7 +316,7 @@ int run_reporting(int argc, char** argv) {
   } catch (const SialError& error) {
     fmt::print(stderr, "sialc: error: {}\n", printable_name(error.what()));
     if (!error.hint().empty()) fmt::print(stderr, "    hint: {}\n", printable_name(error.hint()));
-    return exit_usage_or_io;
+    return exit_code_of(error) == exit_environment_error ? exit_environment_error : exit_input_error;
   } catch (const std::exception& error) { return usage_error(error.what()); }
 }
 
@@ -323,5 +324,5 @@ int run_reporting(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   sial::expect_failed_writes();
-  return sial::end_output(run_reporting(argc, argv), sial::exit_usage_or_io, "sialc");
+  return sial::end_output(run_reporting(argc, argv), sial::exit_environment_error, "sialc");
 }

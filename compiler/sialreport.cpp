@@ -44,14 +44,12 @@ void note(const std::string& text) { fmt::print(stderr, "sialreport: note: {}\n"
 
 std::string compared(const Arguments& a) {
   if (!a.module.empty())
-    throw sial::EnvironmentError("`--compare` takes two run.json files and no module",
-                                 "sialreport --compare a.json b.json");
+    throw sial::InputError("`--compare` takes two run.json files and no module", "sialreport --compare a.json b.json");
   if (a.annotate || !a.filter.none() || !a.lines.empty())
-    throw sial::EnvironmentError("a comparison of runs has no remarks to filter or annotate",
-                                 "leave out the other options");
+    throw sial::InputError("a comparison of runs has no remarks to filter or annotate", "leave out the other options");
   if (a.format != "text" && a.format != "json")
-    throw sial::EnvironmentError(fmt::format("a comparison cannot be written as {}", a.format),
-                                 "its formats are text and json");
+    throw sial::InputError(fmt::format("a comparison cannot be written as {}", a.format),
+                           "its formats are text and json");
   const auto first = sial::report::read_run(a.compare[0]), second = sial::report::read_run(a.compare[1]);
   const auto before = sial::load_job(a.compare[0], "", a.folders), after = sial::load_job(a.compare[1], "", a.folders);
   const auto reached = sial::report::reached_of(before, sial::advise(before), after, sial::advise(after));
@@ -62,15 +60,15 @@ std::string compared(const Arguments& a) {
 std::string predicted(const Arguments& a) {
   using namespace sial::report;
   if (a.module.empty() || a.statistics.empty())
-    throw sial::EnvironmentError("a prediction starts from a module and a run of it",
-                                 "sialreport prog.siox run.json --predict ranks=64,latency=2us,bandwidth=12GB/s");
+    throw sial::InputError("a prediction starts from a module and a run of it",
+                           "sialreport prog.siox run.json --predict ranks=64,latency=2us,bandwidth=12GB/s");
   if (!a.compare.empty())
-    throw sial::EnvironmentError("`--compare` and `--predict` are reports of their own", "ask for one of them");
+    throw sial::InputError("`--compare` and `--predict` are reports of their own", "ask for one of them");
   if (a.annotate || !a.filter.none() || !a.lines.empty())
-    throw sial::EnvironmentError("a prediction has no remarks to filter or annotate", "leave out the other options");
+    throw sial::InputError("a prediction has no remarks to filter or annotate", "leave out the other options");
   if (a.format != "text" && a.format != "json")
-    throw sial::EnvironmentError(fmt::format("a prediction cannot be written as {}", a.format),
-                                 "its formats are text and json");
+    throw sial::InputError(fmt::format("a prediction cannot be written as {}", a.format),
+                           "its formats are text and json");
   const Target target = read_target(a.predict);
   const auto module = std::make_shared<const sial::Module>(sial::read_module_file(a.module));
   const auto run_of = [&](const std::string& path) {
@@ -104,9 +102,8 @@ const sial::report::JobProgram& chosen(const sial::report::Job& job, const std::
     throw sial::SialError(fmt::format("`{}` is no run of program `{}`", job.path, wanted),
                           names.empty() ? "it names no programs" : "it ran: " + names);
   if (!best->module)
-    throw sial::EnvironmentError(
-        best->problem.empty() ? fmt::format("no module of program `{}`", best->name) : best->problem,
-        "give its module: sialreport prog.siox run.json");
+    throw sial::InputError(best->problem.empty() ? fmt::format("no module of program `{}`", best->name) : best->problem,
+                           "give its module: sialreport prog.siox run.json");
   return *best;
 }
 
@@ -137,10 +134,10 @@ void tell_module_from_run(Arguments& a) {
 std::string reported(Arguments& a) {
   using namespace sial::report;
   if (a.module.empty() && a.statistics.empty())
-    throw sial::EnvironmentError("no module and no run.json given", "`sialreport --help` shows the options");
+    throw sial::InputError("no module and no run.json given", "`sialreport --help` shows the options");
   if (a.annotate && a.format != "text")
-    throw sial::EnvironmentError("`--annotate` is a form of text",
-                                 "leave out `--format`; the JSON form has the facts about every line anyway");
+    throw sial::InputError("`--annotate` is a form of text",
+                           "leave out `--format`; the JSON form has the facts about every line anyway");
   if (!a.lines.empty()) set_lines(a.filter, a.lines);
   Report report = a.statistics.empty() ? describe(sial::read_module_file(a.module)) : report_of_run(a);
   apply(report, a.filter);
@@ -205,12 +202,12 @@ int run(int argc, char** argv) {
   app.add_option("--manual", a.manual, "print the manual page, or the completions of a shell")
       ->type_name("man|bash|zsh|fish")
       ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
-  app.footer("Exit codes: 0 fine, 1 not a module or statistics file, 2 wrong usage or unreadable files.");
+  app.footer("Exit codes: 0 fine, 2 wrong usage or an input that cannot be used, 3 an output that cannot be written.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
     fmt::print(stderr, "sialreport: error: {}; `sialreport --help` shows the options\n", sial::printable(error.what()));
-    return sial::exit_usage_or_io;
+    return sial::exit_input_error;
   }
   if (a.version) {
     sial::print_output(fmt::format("sialreport {}\n", SIALX_VERSION));
@@ -222,8 +219,7 @@ int run(int argc, char** argv) {
   }
   tell_module_from_run(a);
   if (!a.against.empty() && a.predict.empty())
-    throw sial::EnvironmentError("`--against` sets a run beside a prediction",
-                                 "say with `--predict` what is predicted");
+    throw sial::InputError("`--against` sets a run beside a prediction", "say with `--predict` what is predicted");
   std::vector<sial::NamedFile> inputs{
       {"the module", a.module}, {"the statistics file", a.statistics}, {"the statistics file", a.against}};
   for (const std::string& path : a.compare) inputs.push_back({"the statistics file", path});
@@ -248,13 +244,13 @@ int run_reporting(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const sial::EnvironmentError& error) {
-    return failed(error, sial::exit_usage_or_io);
-  } catch (const sial::SialError& error) { return failed(error, sial::exit_program_error); }
+    return failed(error, sial::exit_environment_error);
+  } catch (const sial::SialError& error) { return failed(error, sial::exit_input_error); }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   sial::expect_failed_writes();
-  return sial::end_output(run_reporting(argc, argv), sial::exit_usage_or_io, "sialreport");
+  return sial::end_output(run_reporting(argc, argv), sial::exit_environment_error, "sialreport");
 }

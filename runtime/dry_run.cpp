@@ -16,7 +16,7 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   std::vector<std::shared_ptr<const Module>> programs;
   for (const std::string& path : stated.programs) {
     const std::vector<std::byte> bytes = program_bytes(path, stated, compile, err);
-    if (bytes.empty()) return exit_program_error;
+    if (bytes.empty()) return not_compiled(path);
     programs.push_back(std::make_shared<const Module>(read_module(bytes, path)));
   }
   Job job = stated;

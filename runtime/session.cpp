@@ -36,15 +36,15 @@ PrintFormat print_format_of(const std::string& name) {
   if (name == "classic") return PrintFormat::classic;
   if (name == "classic-test") return PrintFormat::classic_test;
   if (name == "plain") return PrintFormat::plain;
-  throw SialError(fmt::format("unknown print format `{}`", name), "known: classic, classic-test, plain");
+  throw InputError(fmt::format("unknown print format `{}`", name), "known: classic, classic-test, plain");
 }
 
 std::vector<std::byte> read_bytes(const std::string& path) {
   std::string problem;
   const std::string content = read_file(path, input_limit::module, problem);
   if (!problem.empty())
-    throw EnvironmentError(fmt::format("cannot read the program `{}`: {}", path, problem),
-                           "check the path; relative names in a job file are relative to its folder");
+    throw InputError(fmt::format("cannot read the program `{}`: {}", path, problem),
+                     "check the path; relative names in a job file are relative to its folder");
   const auto* p = reinterpret_cast<const std::byte*>(content.data());
   return {p, p + content.size()};
 }
@@ -57,6 +57,10 @@ std::vector<std::byte> program_bytes(const std::string& path, const Job& job, co
   std::vector<std::byte> bytes = read_bytes(path);
   read_module(bytes, path);
   return bytes;
+}
+
+ExitCode not_compiled(const std::string& path) {
+  return read_problem(path, input_limit::source).empty() ? exit_program_error : exit_input_error;
 }
 
 PlanSetting plan_setting(const Job& job, const SessionOptions& options) {
@@ -78,10 +82,6 @@ std::string error_text(const SialError& error, int rank, int ranks) {
   if (ranks > 1) text += fmt::format(" (on rank {} of {})", rank, ranks);
   if (!error.hint().empty()) text += "\n  hint: " + printable_name(error.hint());
   return text;
-}
-
-int exit_code_of(const SialError& error) {
-  return dynamic_cast<const EnvironmentError*>(&error) ? exit_world : exit_program_error;
 }
 
 Session::Session(Transport& transport, const SessionOptions& options, const CompileFile& compile, std::ostream& out,
@@ -174,10 +174,10 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
       try {
         const std::vector<std::byte> bytes = program_bytes(path, job, compile_, err_);
         content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        if (bytes.empty()) code = exit_program_error;
+        if (bytes.empty()) code = not_compiled(path);
       } catch (const SialError& error) {
         err_ << error_text(error, 0, 1) << std::endl;
-        code = dynamic_cast<const EnvironmentError*>(&error) ? exit_usage_or_io : exit_program_error;
+        code = exit_code_of(error);
       }
     }
     if (code = share(code, content); code != exit_ok) return code;
@@ -331,7 +331,7 @@ int Session::run_programs(const Job& stated) {
   } catch (const JobStopped& stopped) {
     store_->monitor().set_trace(nullptr);
     if (trace_) runner_->write_trace(options_.trace);
-    return stopped.saved ? exit_stopped : exit_world;
+    return stopped.saved ? exit_stopped : exit_environment_error;
   }
   sequence_ += static_cast<std::int32_t>(programs.size());
   phase_ = state_->phase;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/error.h"
 #include "runtime/base/output_file.h"
 #include "runtime/base/output_lock.h"
 #include "runtime/device/device.h"
@@ -139,8 +140,10 @@ std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_p
 std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile,
                                      std::ostream& err);
 
+/// Of a program without a module: its source is not to be read, or has errors.
+ExitCode not_compiled(const std::string& path);
+
 /// "error: prog.sialx:12:3: ..." with the hint and the rank, for the error stream.
 std::string error_text(const SialError& error, int rank, int ranks);
-int exit_code_of(const SialError& error);
 
 }  // namespace sial

@@ -50,7 +50,7 @@ bool may_be_of_a_job(const NamedFile& file) {
   return file.role != statistics_role || found.front() == '{';
 }
 
-/// Throws EnvironmentError when the file could not be written now.
+/// Throws EnvironmentError when the file could not be written now, InputError when it is no output of a job.
 void check_output(const NamedFile& file) {
   if (const std::string link = foreign_folder(file.path); !link.empty())
     throw EnvironmentError(
@@ -68,9 +68,9 @@ void check_output(const NamedFile& file) {
         fmt::format("cannot write `{}`: {}", file.path, problem),
         "choose another folder with `--output-dir`, or write nothing with `--results none --run-json none`");
   if (!may_be_of_a_job(file))
-    throw EnvironmentError(fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
-                           fmt::format("give it another name with `{}`, or remove the file",
-                                       file.role == results_role ? "--results" : "--run-json"));
+    throw InputError(fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
+                     fmt::format("give it another name with `{}`, or remove the file",
+                                 file.role == results_role ? "--results" : "--run-json"));
 }
 
 }  // namespace
@@ -111,9 +111,9 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
     if (const std::filesystem::path index = std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name;
         options_.restart && !checkpoint_lock_ && std::filesystem::exists(index, ignored))
       checkpoint_lock_.emplace(index.string(), checkpoint_remedy);
-  } catch (const EnvironmentError& error) {
+  } catch (const SialError& error) {
     err_ << error_text(error, 0, 1) << std::endl;
-    return exit_usage_or_io;
+    return exit_code_of(error);
   }
   return exit_ok;
 }

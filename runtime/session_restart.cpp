@@ -30,7 +30,7 @@ int Session::read_checkpoint(const std::string& folder, std::string& text) {
                    "error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`",
                    path))
             << std::endl;
-        return exit_usage_or_io;
+        return exit_input_error;
       }
       const CheckpointIndex index = checkpoint_index_from(found, path);
       err_
@@ -43,7 +43,7 @@ int Session::read_checkpoint(const std::string& folder, std::string& text) {
   } catch (const SialError& error) {
     if (!options_.restart) return exit_ok;  // a damaged checkpoint is replaced
     err_ << error_text(error, 0, 1) << std::endl;
-    return exit_usage_or_io;
+    return exit_input_error;
   }
   return exit_ok;
 }
@@ -58,7 +58,7 @@ int Session::accept_checkpoint(const CheckpointIndex& index, const JobIdentity& 
            << std::flush;
     } catch (const SialError& error) {
       err_ << error_text(error, 0, 1) << std::endl;
-      code = exit_usage_or_io;
+      code = exit_input_error;
     }
   }
   std::string nothing;
@@ -69,17 +69,17 @@ void Session::check_restart(const CheckpointIndex& index, const JobIdentity& ide
   const char* hint = "restart with what the checkpoint was made with, or start the job again without `--restart`";
   const std::string what = fmt::format("the checkpoint `{}` of {}", path, index.written);
   if (!options_.restart_id.empty() && options_.restart_id != index.job_id)
-    throw SialError(fmt::format("{} is that of job `{}`, not of `{}`", what, index.job_id, options_.restart_id),
-                    "name the folder of the other job's checkpoint with `--restart`");
+    throw InputError(fmt::format("{} is that of job `{}`, not of `{}`", what, index.job_id, options_.restart_id),
+                     "name the folder of the other job's checkpoint with `--restart`");
   if (index.version != options_.version)
-    throw SialError(
+    throw InputError(
         fmt::format("{} was written by sialrun {}, and this is sialrun {}", what, index.version, options_.version),
         hint);
   if (const std::string differs = difference(index.job, identity); !differs.empty()) {
     const std::string options = differs.starts_with("the segments")
                                     ? segment_options(segments_of(index.job), segments_of(identity))
                                     : std::string();
-    throw SialError(
+    throw InputError(
         fmt::format("{} does not belong to this job: {}", what, differs),
         options.empty()
             ? hint
@@ -88,12 +88,13 @@ void Session::check_restart(const CheckpointIndex& index, const JobIdentity& ide
                   options));
   }
   if (index.inside && std::ssize(index.files) != transport_.size())
-    throw SialError(fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what,
-                                index.place, index.files.size(), index.files.size() == 1 ? "" : "s", transport_.size()),
-                    fmt::format("start {} rank{}; only checkpoints between programs continue on another number",
-                                index.files.size(), index.files.size() == 1 ? "" : "s"));
+    throw InputError(
+        fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what, index.place,
+                    index.files.size(), index.files.size() == 1 ? "" : "s", transport_.size()),
+        fmt::format("start {} rank{}; only checkpoints between programs continue on another number", index.files.size(),
+                    index.files.size() == 1 ? "" : "s"));
   if (index.files.empty() || index.program < 0 || static_cast<std::size_t>(index.program) >= identity.programs.size())
-    throw SialError(what + " names no program to go on with", hint);
+    throw InputError(what + " names no program to go on with", hint);
 }
 
 void Session::restore_earlier(const Job& job) {

@@ -94,7 +94,7 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
   } catch (const std::bad_alloc&) {
     const EnvironmentError error("out of memory beside the block data",
                                  "run fewer ranks per machine, or lower --memory");
-    if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_world);
+    if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_environment_error);
     throw error;
   }
 }
@@ -190,12 +190,12 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
 void apply_aces_ranks(Arguments& arguments) {
   if (arguments.aces_workers < 0 && arguments.aces_servers < 0) return;
   if (arguments.aces_workers < 0 || arguments.aces_servers < 0)
-    throw SialError("-q and -r belong together", "-q WORKERS -r SERVERS, or --servers K");
+    throw InputError("-q and -r belong together", "-q WORKERS -r SERVERS, or --servers K");
   const int ranks = std::max(launched_ranks(), 1);
   if (arguments.aces_workers + arguments.aces_servers != ranks)
-    throw SialError(fmt::format("-q {} workers and -r {} servers are not the {} rank{} of this run",
-                                arguments.aces_workers, arguments.aces_servers, ranks, ranks == 1 ? "" : "s"),
-                    "their sum must be the number of ranks; without -q and -r every rank works and serves");
+    throw InputError(fmt::format("-q {} workers and -r {} servers are not the {} rank{} of this run",
+                                 arguments.aces_workers, arguments.aces_servers, ranks, ranks == 1 ? "" : "s"),
+                     "their sum must be the number of ranks; without -q and -r every rank works and serves");
   arguments.servers = arguments.aces_servers;
 }
 
@@ -271,8 +271,8 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   options.checkpoints = arguments.batch.empty();
   if (options.checkpoints) options.catch_stop_signals = catch_stop_signals;
   else if (arguments.restart || options.stop_after > 0 || saved_or_limited(arguments.job))
-    throw SialError("jobs of a batch are neither saved nor limited in time",
-                    "run the long ones by themselves, without `--batch`");
+    throw InputError("jobs of a batch are neither saved nor limited in time",
+                     "run the long ones by themselves, without `--batch`");
   const bool terminal = isatty(STDERR_FILENO) == 1;
   if (arguments.progress == "line" || (arguments.progress != "off" && terminal))
     options.machine.progress = ProgressMode::line;
@@ -284,7 +284,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   options.facts = chosen_options(app, arguments, mpi, blas);
   options.servers = arguments.simulated ? simulation_options(arguments).servers : arguments.servers;
   if (!options.trace.empty() && !arguments.batch.empty())
-    throw SialError("a trace holds one job, and a batch has many", "trace the job by itself, without `--batch`");
+    throw InputError("a trace holds one job, and a batch has many", "trace the job by itself, without `--batch`");
   if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, plugins, nullptr);
   // The job is read before MPI starts, by every rank; what is wrong with it is said once.
   std::optional<Job> job;
@@ -297,7 +297,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
     } catch (const SialError& error) {
       job.reset();
       problem = error_text(error, 0, 1);
-      problem_code = dynamic_cast<const EnvironmentError*>(&error) ? exit_usage_or_io : exit_program_error;
+      problem_code = exit_code_of(error);
     }
   }
   const auto one_job = [&](Session& session) { return session.run(*job); };
@@ -428,7 +428,7 @@ int run_reporting(int argc, char** argv) {
       for (const std::string& path : arguments.plugins) plugins.load(path);
     } catch (const SialError& error) {
       if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;
-      return exit_usage_or_io;
+      return exit_input_error;
     }
     arguments.session.machine.plugins = &plugins;
     if (const std::string warning = fault_warning(); is_first_rank()) std::cerr << printable(warning) << std::flush;
@@ -436,7 +436,7 @@ int run_reporting(int argc, char** argv) {
   } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
     if (is_first_rank())
       std::cerr << "error: " << printable(error.what()) << "\n  hint: sialrun --help lists the options\n";
-    return exit_usage_or_io;
+    return exit_input_error;
   } catch (const SialError& error) {
     if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;
     return exit_code_of(error);
@@ -447,5 +447,5 @@ int run_reporting(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   expect_failed_writes();
-  return end_output(run_reporting(argc, argv), exit_world, "");
+  return end_output(run_reporting(argc, argv), exit_environment_error, "");
 }

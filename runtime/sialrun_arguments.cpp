@@ -103,8 +103,8 @@ Job state_job(const JobArguments& arguments) {
   const bool is_file = arguments.inputs.size() == 1 && arguments.inputs.front().ends_with(".toml");
   if (const std::string file = data_file(arguments); !file.empty()) {
     if (is_file)
-      throw SialError(fmt::format("`{}` and `{}` both state the job", file, arguments.inputs.front()),
-                      "give one of them; programs given beside a data file replace its list");
+      throw InputError(fmt::format("`{}` and `{}` both state the job", file, arguments.inputs.front()),
+                       "give one of them; programs given beside a data file replace its list");
     job = legacy_job(read_legacy_file(file), file);
     job.programs = arguments.inputs;
   } else if (is_file) {
@@ -124,7 +124,7 @@ Job make_job(const JobArguments& arguments, int ranks) {
   if (job.programs.empty() && job.legacy)
     job.programs = find_programs(job.legacy->programs, program_folders(arguments));
   if (job.programs.empty())
-    throw SialError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
+    throw InputError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
   if (arguments.gib > 0 || arguments.worker_gib > 0 || arguments.server_gib > 0) {
     const auto of = [&](double own) { return own > 0 ? own : arguments.gib; };
     job.memory_per_rank =
@@ -145,7 +145,7 @@ Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins) 
   Job job = make_job(arguments, ranks);
   try {
     plugins.load_for_job(job.plugins);
-  } catch (const SialError& error) { throw EnvironmentError(error.what(), error.hint(), job.file); }
+  } catch (const SialError& error) { throw InputError(error.what(), error.hint(), job.file); }
   return job;
 }
 
@@ -153,8 +153,8 @@ std::vector<BatchEntry> read_batch(const std::string& path) {
   std::string problem;
   std::istringstream in(read_file(path, input_limit::batch, problem));
   if (!problem.empty())
-    throw EnvironmentError(fmt::format("cannot read the batch file `{}`: {}", path, problem),
-                           "`--batch` names a file with one command line per line");
+    throw InputError(fmt::format("cannot read the batch file `{}`: {}", path, problem),
+                     "`--batch` names a file with one command line per line");
   std::vector<BatchEntry> entries;
   int number = 0;
   for (std::string line; std::getline(in, line);) {
@@ -168,8 +168,8 @@ std::vector<BatchEntry> read_batch(const std::string& path) {
     try {
       app.parse(line, false);
     } catch (const CLI::ParseError& error) {
-      throw SialError(fmt::format("{}:{}: {}", path, number, error.what()),
-                      "a line holds a program or job file and its options");
+      throw InputError(fmt::format("{}:{}: {}", path, number, error.what()),
+                       "a line holds a program or job file and its options");
     }
     entry.name = !entry.arguments.name.empty()     ? entry.arguments.name
                  : !entry.arguments.inputs.empty() ? entry.arguments.inputs.front()

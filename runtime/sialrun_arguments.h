@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/pipeline.h"
 #include "runtime/job/options.h"
 #include "runtime/session.h"
 #include "runtime/sialrun_devices.h"

@@ -21,10 +21,10 @@ double quantity(const std::string& text) {
   std::string_view unit = text;
   const std::optional<double> value = take_real(unit);
   if (!value)
-    throw SialError(fmt::format("`{}` is not a number with a unit", text),
-                    "write for example latency=50us,bandwidth=7GB/s");
+    throw InputError(fmt::format("`{}` is not a number with a unit", text),
+                     "write for example latency=50us,bandwidth=7GB/s");
   if (*value < 0)
-    throw SialError(fmt::format("`{}` is no quantity", text), "write for example latency=50us,bandwidth=7GB/s");
+    throw InputError(fmt::format("`{}` is no quantity", text), "write for example latency=50us,bandwidth=7GB/s");
   for (const auto& [name, factor] : std::initializer_list<std::pair<const char*, double>>{{"", 1},
                                                                                           {"s", 1},
                                                                                           {"ms", 1e-3},
@@ -35,12 +35,12 @@ double quantity(const std::string& text) {
                                                                                           {"MB/s", 1e6},
                                                                                           {"GB/s", 1e9}})
     if (unit == name) return *value * factor;
-  throw SialError(fmt::format("unknown unit `{}` in `{}`", unit, text), "known: s, ms, us, ns, B/s, kB/s, MB/s, GB/s");
+  throw InputError(fmt::format("unknown unit `{}` in `{}`", unit, text), "known: s, ms, us, ns, B/s, kB/s, MB/s, GB/s");
 }
 
 int count(const std::string& text) {
   const std::optional<std::int64_t> value = read_integer(text, 0, 1'000'000'000);
-  if (!value) throw SialError(fmt::format("`{}` is no count", text), "a whole number, as in ranks=3,seed=7");
+  if (!value) throw InputError(fmt::format("`{}` is no count", text), "a whole number, as in ranks=3,seed=7");
   return static_cast<int>(*value);
 }
 
@@ -50,7 +50,7 @@ std::vector<std::pair<std::string, std::string>> key_values(const std::string& t
   std::istringstream in(text);
   for (std::string item; std::getline(in, item, ',');) {
     const std::size_t eq = item.find('=');
-    if (eq == std::string::npos) throw SialError(fmt::format("`{}` is not of the form key=value", item));
+    if (eq == std::string::npos) throw InputError(fmt::format("`{}` is not of the form key=value", item));
     result.emplace_back(item.substr(0, eq), item.substr(eq + 1));
   }
   return result;
@@ -63,7 +63,7 @@ NetworkModel network_model(const std::string& text) {
   for (const auto& [key, value] : key_values(text)) {
     if (key == "latency") network.latency = quantity(value);
     else if (key == "bandwidth") network.bandwidth = quantity(value);
-    else throw SialError(fmt::format("unknown key `{}` in `{}`", key, text), "known: latency, bandwidth");
+    else throw InputError(fmt::format("unknown key `{}` in `{}`", key, text), "known: latency, bandwidth");
   }
   return network;
 }
@@ -83,14 +83,14 @@ SimulationOptions simulation_options(const std::string& simulate, const std::str
       else if (key == "bandwidth") options.bandwidth = quantity(value);
       else if (key == "disorder") options.disorder = count(value) != 0;
       else
-        throw SialError(fmt::format("unknown key `{}` in `{}`", key, text),
-                        "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
+        throw InputError(fmt::format("unknown key `{}` in `{}`", key, text),
+                         "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
     }
   }
   // Each rank of a simulation is a thread, with its helper.
   constexpr int max_ranks = 1024;
   if (options.ranks < 1 || options.ranks > max_ranks)
-    throw SialError(fmt::format("a simulation has from 1 to {} ranks", max_ranks), "--simulate ranks=3,seed=7");
+    throw InputError(fmt::format("a simulation has from 1 to {} ranks", max_ranks), "--simulate ranks=3,seed=7");
   return options;
 }
 

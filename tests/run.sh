@@ -30,6 +30,9 @@ cmake --build --preset ci -- -j"$jobs" --quiet
 
 step "lint"
 bash tests/lint/lint.sh
+python3 tests/lint/targets.py build/release
+python3 tests/lint/headers.py build/release
+bash tests/lint/tidy.sh build/release
 
 step "tests"
 ctest --test-dir build/release --output-on-failure -j"$jobs" --no-tests=error

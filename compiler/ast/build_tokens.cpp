@@ -44,7 +44,7 @@ std::string text_for_lexer(std::string_view text) {
   std::string out(text);
   for (char& c : out)
     if (static_cast<unsigned char>(c) >= 0x80) c = '\x7f';
-  if (text.substr(0, 3) == "\xEF\xBB\xBF") out.replace(0, 3, "   ");
+  if (text.starts_with("\xEF\xBB\xBF")) out.replace(0, 3, "   ");
   return out;
 }
 

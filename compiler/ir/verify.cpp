@@ -55,7 +55,7 @@ class Verifier {
   }
 
   void visit(const Loop& l) {
-    require(l.indices.size() >= 1 && l.indices.size() <= (l.kind == LoopKind::pardo ? std::size_t{max_rank} : 1),
+    require(!l.indices.empty() && l.indices.size() <= (l.kind == LoopKind::pardo ? std::size_t{max_rank} : 1),
             "loop indices");
     for (const IndexId i : l.indices) {
       row(i, p_.indices);

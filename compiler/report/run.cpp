@@ -22,7 +22,7 @@ std::string read_text(const std::string& path) {
   std::string problem;
   std::string text = read_file(path, input_limit::statistics, problem);
   if (problem.empty() && text.empty()) problem = "it is empty";
-  if (!problem.empty()) throw EnvironmentError(fmt::format("cannot read the statistics file `{}`: {}", path, problem));
+  if (!problem.empty()) throw InputError(fmt::format("cannot read the statistics file `{}`: {}", path, problem));
   return text;
 }
 

@@ -383,7 +383,7 @@ class PartialDomain {
     static const std::set<std::string, std::less<>> harmless = {
         "get_my_rank", "one_arg_no_op",     "set_flags2", "compute_int_scratchmem", "compute_int_scratchmem_lowmem",
         "print_block", "print_static_array"};
-    const bool prints = special.name.rfind("print_", 0) == 0;
+    const bool prints = special.name.starts_with("print_");
     const bool quiet = prints ? every_rank_prints_ : harmless.count(special.name) > 0;
     const auto symbol = [&](const ast::Arg& arg) -> SymbolId {
       if (const auto* block = std::get_if<ast::Block>(&arg.node)) return program_.names.at(&block->array);
@@ -419,7 +419,7 @@ class PartialDomain {
 
   /// Fock matrices that a super instruction adds to may be shares: they go on being such.
   static bool adds_to(const std::string& name, std::size_t argument) {
-    return name.rfind("compute_ubatch", 0) == 0 && argument >= 3;
+    return name.starts_with("compute_ubatch") && argument >= 3;
   }
 
   /// Arguments that programs declare `u` although the super instruction does not look at what they hold.

@@ -22,7 +22,7 @@ struct Checker::Fragment {
 bool Checker::parse_fragment(const std::string& pragma, Fragment& fragment) const {
   std::string_view rest = pragma;
   const auto skip = [&](std::string_view prefix) {
-    if (rest.substr(0, prefix.size()) != prefix) return false;
+    if (!rest.starts_with(prefix)) return false;
     rest.remove_prefix(prefix.size());
     return true;
   };
@@ -40,7 +40,7 @@ bool Checker::parse_fragment(const std::string& pragma, Fragment& fragment) cons
   if (!rest.empty() && !group(fragment.second)) return false;
   if (!rest.empty()) return false;
   std::string_view s = selection;
-  if (s.substr(0, 1) == "N") {
+  if (s.starts_with('N')) {
     fragment.differs = true;
     s.remove_prefix(1);
   }

@@ -1,13 +1,13 @@
 #pragma once
-// The two exceptions of the runtime. Both end the job with one message and a non-zero exit code; `where` is filled in
-// by the interpreter (program, file:line:col of the statement) when the thrower does not know it.
+// The exceptions of the runtime. All end the job with one message and a non-zero exit code, which the type decides;
+// `where` is filled in by the interpreter (program, file:line:col of the statement) when the thrower does not know it.
 
 #include <stdexcept>
 #include <string>
 
 namespace sial {
 
-/// A mistake in the user's program or input that only shows at run time: absent block, domain error, shape mismatch...
+/// A mistake in the user's program that only shows at run time: absent block, domain error, shape mismatch...
 /// `what()` states what was found and the rule, `hint()` what to do about it.
 class SialError : public std::runtime_error {
  public:
@@ -21,13 +21,21 @@ class SialError : public std::runtime_error {
   std::string where_;
 };
 
-/// The world failed: MPI, memory, a file, a device. Same shape; another exit code.
+/// The command line, or a file to be read, is wrong: it is not there, cannot be read, or holds what it may not.
+class InputError : public SialError {
+ public:
+  using SialError::SialError;
+};
+
+/// The environment failed: MPI, memory, a device, a file that cannot be written.
 class EnvironmentError : public SialError {
  public:
   using SialError::SialError;
 };
 
-/// Process exit codes of all three programs.
-enum ExitCode : int { exit_ok = 0, exit_program_error = 1, exit_usage_or_io = 2, exit_world = 3 };
+/// Process exit codes of all three programs (runtime/job/RUNNING.md). 4: a run that ended early with a checkpoint.
+enum ExitCode : int { exit_ok = 0, exit_program_error = 1, exit_input_error = 2, exit_environment_error = 3 };
+
+ExitCode exit_code_of(const SialError& error);
 
 }  // namespace sial

@@ -162,14 +162,14 @@ void check_distinct(std::span<const NamedFile> outputs, std::span<const NamedFil
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (const NamedFile& input : inputs)
       if (same_file(outputs[i].path, input.path))
-        throw EnvironmentError(
+        throw InputError(
             fmt::format("{} `{}` would replace {} `{}`", outputs[i].role, outputs[i].path, input.role, input.path),
             hint);
     for (std::size_t j = 0; j < i; ++j)
       if (same_file(outputs[i].path, outputs[j].path))
-        throw EnvironmentError(fmt::format("{} `{}` would replace {} `{}`", outputs[i].role, outputs[i].path,
-                                           outputs[j].role, outputs[j].path),
-                               hint);
+        throw InputError(fmt::format("{} `{}` would replace {} `{}`", outputs[i].role, outputs[i].path, outputs[j].role,
+                                     outputs[j].path),
+                         hint);
   }
 }
 

@@ -136,7 +136,7 @@ class Decoder {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw SialError(fmt::format("`{}` is not a valid sialx module: {}", name_, what), recompile_hint);
+    throw InputError(fmt::format("`{}` is not a valid sialx module: {}", name_, what), recompile_hint);
   }
 
   void spend(std::size_t bytes) {
@@ -193,10 +193,10 @@ class Decoder {
 Module read_module(std::span<const std::byte> bytes, const std::string& name) {
   constexpr std::size_t root_and_identifier = 8;
   if (bytes.size() < root_and_identifier || std::memcmp(bytes.data() + 4, siox::ModuleIdentifier(), 4) != 0)
-    throw SialError(fmt::format("`{}` is not a sialx module", name),
-                    "a module is what `sialc program.sialx -o program.siox` writes");
+    throw InputError(fmt::format("`{}` is not a sialx module", name),
+                     "a module is what `sialc program.sialx -o program.siox` writes");
   if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
-    throw SialError(fmt::format("`{}` is too large for a sialx module: {} bytes", name, bytes.size()), recompile_hint);
+    throw InputError(fmt::format("`{}` is too large for a sialx module: {} bytes", name, bytes.size()), recompile_hint);
 
   // FlatBuffers reads numbers in place, so the buffer must be as aligned as its widest number.
   std::vector<std::uint64_t> aligned;
@@ -208,17 +208,17 @@ Module read_module(std::span<const std::byte> bytes, const std::string& name) {
   }
 
   const auto damaged = [&] {
-    throw SialError(fmt::format("`{}` is a damaged sialx module: its tables point outside the file", name),
-                    recompile_hint);
+    throw InputError(fmt::format("`{}` is a damaged sialx module: its tables point outside the file", name),
+                     recompile_hint);
   };
   constexpr flatbuffers::uoffset_t depth = 8;
   const auto max_tables = static_cast<flatbuffers::uoffset_t>(bytes.size());
   if (!flatbuffers::Verifier(data, bytes.size(), depth, max_tables).VerifyBuffer<siox::Header>(nullptr)) damaged();
   const std::uint32_t version = flatbuffers::GetRoot<siox::Header>(data)->format_version();
   if (version != module_format_version)
-    throw SialError(fmt::format("`{}` has module format version {}, this program reads version {}", name, version,
-                                module_format_version),
-                    recompile_hint);
+    throw InputError(fmt::format("`{}` has module format version {}, this program reads version {}", name, version,
+                                 module_format_version),
+                     recompile_hint);
   flatbuffers::Verifier verifier(data, bytes.size(), depth, max_tables);
   if (!siox::VerifyModuleBuffer(verifier)) damaged();
 
@@ -230,7 +230,7 @@ Module read_module(std::span<const std::byte> bytes, const std::string& name) {
 Module read_module_file(const std::string& path) {
   std::string problem;
   const std::string content = read_file(path, input_limit::module, problem);
-  if (!problem.empty()) throw EnvironmentError(fmt::format("cannot read the module `{}`: {}", path, problem));
+  if (!problem.empty()) throw InputError(fmt::format("cannot read the module `{}`: {}", path, problem));
   return read_module(std::as_bytes(std::span(content)), path);
 }
 

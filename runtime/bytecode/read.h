@@ -14,7 +14,7 @@ namespace sial {
 /// ...).
 Module read_module(std::span<const std::byte> bytes, const std::string& name_for_messages);
 
-/// Reads a file. Throws EnvironmentError when it cannot be read, SialError when it is not a valid module.
+/// Reads a file. Throws InputError when it cannot be read or is not a valid module.
 Module read_module_file(const std::string& path);
 
 /// The content check alone (used by the compiler after emitting, and by read_module). Throws SialError.

@@ -291,8 +291,8 @@ std::string read_checkpoint_index(const std::string& path) {
   std::string problem;
   std::string text = read_file(file.string(), input_limit::checkpoint_index, problem);
   if (!problem.empty())
-    throw EnvironmentError(fmt::format("there is no checkpoint `{}` to restart from: {}", file.string(), problem),
-                           "name the folder with `--restart FOLDER`, or start the job without `--restart`");
+    throw InputError(fmt::format("there is no checkpoint `{}` to restart from: {}", file.string(), problem),
+                     "name the folder with `--restart FOLDER`, or start the job without `--restart`");
   return text;
 }
 

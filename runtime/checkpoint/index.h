@@ -62,7 +62,7 @@ bool is_checkpoint_index(const std::string& text);
 
 /// Atomically. Throws EnvironmentError.
 void write_checkpoint_index(const CheckpointIndex& index, const std::string& folder);
-/// `path`: the folder or the index in it. Throws EnvironmentError when there is none.
+/// `path`: the folder or the index in it. Throws InputError when there is none.
 std::string read_checkpoint_index(const std::string& path);
 
 /// Serials start here in a folder that may hold earlier checkpoints, complete or not.

@@ -58,7 +58,7 @@ class BasisReader {
   explicit BasisReader(const std::string& path) : path_(path) {
     std::string problem;
     text_ = read_file(path, input_limit::basis, problem);
-    if (!problem.empty()) throw SialError(fmt::format("cannot read the basis file `{}`: {}", path, problem));
+    if (!problem.empty()) throw InputError(fmt::format("cannot read the basis file `{}`: {}", path, problem));
   }
 
   struct Contents {
@@ -88,15 +88,15 @@ class BasisReader {
       if (wanted.count(element)) found.shells[element] = std::move(shells);
     }
     if (!any)
-      throw SialError(fmt::format("the basis file `{}` holds no element", path_),
-                      "expected Gaussian 94 format: element blocks ending in ****");
+      throw InputError(fmt::format("the basis file `{}` holds no element", path_),
+                       "expected Gaussian 94 format: element blocks ending in ****");
     return found;
   }
 
  private:
   [[noreturn]] void fail(const std::string& message) const {
-    throw SialError(message, "basis files are in Gaussian 94 format, as the Basis Set Exchange writes it",
-                    fmt::format("{}:{}", path_, number_));
+    throw InputError(message, "basis files are in Gaussian 94 format, as the Basis Set Exchange writes it",
+                     fmt::format("{}:{}", path_, number_));
   }
 
   /// Next line that says something; comments begin with `!`.
@@ -224,11 +224,11 @@ std::string find_basis(const std::string& name, const std::string& relative_to) 
     std::error_code failure;
     const bool there = fs::exists(path, failure);
     if (failure)
-      throw SialError(fmt::format("cannot read the basis file `{}`: {}", path.string(), failure.message()),
-                      "may its folder be searched?");
+      throw InputError(fmt::format("cannot read the basis file `{}`: {}", path.string(), failure.message()),
+                       "may its folder be searched?");
     if (!there)
-      throw SialError(fmt::format("there is no basis file `{}`", path.string()),
-                      "a basis is a name such as \"cc-pvdz\", or the path of a Gaussian 94 file");
+      throw InputError(fmt::format("there is no basis file `{}`", path.string()),
+                       "a basis is a name such as \"cc-pvdz\", or the path of a Gaussian 94 file");
     return path.string();
   }
   std::string file = lower_case(name);
@@ -243,7 +243,7 @@ std::string find_basis(const std::string& name, const std::string& relative_to) 
   }
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
-  throw SialError(
+  throw InputError(
       fmt::format("unknown basis `{}`: there is no file {}.g94 in {}", name, file, fmt::join(searched, ", ")),
       fmt::format("known: {}; others by path, or in a folder named by SIAL_BASIS_PATH", fmt::join(known, ", ")));
 }
@@ -276,8 +276,8 @@ std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& 
   for (std::int32_t element : wanted)
     if (!found.count(element)) missing.push_back(element_symbol(element));
   if (!missing.empty())
-    throw SialError(fmt::format("the basis file `{}` has no functions for {}", path, fmt::join(missing, ", ")),
-                    "choose a basis that covers these elements");
+    throw InputError(fmt::format("the basis file `{}` has no functions for {}", path, fmt::join(missing, ", ")),
+                     "choose a basis that covers these elements");
   std::vector<Shell> shells;
   for (std::size_t a = 0; a < atoms.size(); ++a)
     for (Shell s : found[atoms[a].charge + atoms[a].core_electrons]) {

@@ -15,7 +15,7 @@ namespace sial {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw SialError(fmt::format("`{}` is not a span of time", text), "for example 90s, 30m, 11h30m or 11:30:00");
+  throw InputError(fmt::format("`{}` is not a span of time", text), "for example 90s, 30m, 11h30m or 11:30:00");
 }
 
 /// The number at the front of `rest`, which loses it.

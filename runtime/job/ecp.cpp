@@ -10,8 +10,8 @@ namespace sial {
 namespace {
 
 [[noreturn]] void fail(const std::string& message) {
-  throw SialError(message,
-                  "the arrays of effective core potentials are clp, zlp, nlp, kfirst, klast, llmax and nelecp");
+  throw InputError(message,
+                   "the arrays of effective core potentials are clp, zlp, nlp, kfirst, klast, llmax and nelecp");
 }
 
 template <class Arrays>

@@ -41,7 +41,7 @@ Sizes owners_of_segments(const Sizes& sizes, std::size_t first, std::size_t coun
     if (sizes.at(s) > left) {
       Sizes counts;
       for (const FragmentPart& p : parts) counts.push_back(p.count);
-      throw SialError(
+      throw InputError(
           fmt::format("`{}` segment {} holds {} of more than one fragment", key, s - first + 1, what),
           fmt::format("the fragments have {}: end a segment after each, or write \"auto\"", fmt::join(counts, ", ")));
     }
@@ -58,41 +58,41 @@ void check_fragments(const FragmentRequest& request, const Molecule& molecule) {
   std::vector<std::int32_t> seen(atoms, 0);
   for (std::size_t f = 0; f < request.atoms.size(); ++f) {
     const Sizes& list = request.atoms[f];
-    if (list.empty()) throw SialError(fmt::format("fragment {} has no atoms", f + 1));
+    if (list.empty()) throw InputError(fmt::format("fragment {} has no atoms", f + 1));
     for (std::size_t k = 0; k < list.size(); ++k) {
       if (list[k] < 1 || list[k] > atoms)
-        throw SialError(
+        throw InputError(
             fmt::format("fragment {} names atom {}, and the molecule has atoms 1 to {}", f + 1, list[k], atoms));
       if (std::int32_t& other = seen[list[k] - 1]; other != 0)
-        throw SialError(fmt::format("atom {} is in fragments {} and {}", list[k], other, f + 1),
-                        "an atom belongs to one fragment");
+        throw InputError(fmt::format("atom {} is in fragments {} and {}", list[k], other, f + 1),
+                         "an atom belongs to one fragment");
       else other = static_cast<std::int32_t>(f) + 1;
       if (k > 0 && list[k] != list[k - 1] + 1)
-        throw SialError(fmt::format("the atoms of fragment {} do not follow each other: {} comes after {}", f + 1,
-                                    list[k], list[k - 1]),
-                        "order the atoms of the xyz file by fragments");
+        throw InputError(fmt::format("the atoms of fragment {} do not follow each other: {} comes after {}", f + 1,
+                                     list[k], list[k - 1]),
+                         "order the atoms of the xyz file by fragments");
     }
   }
   for (std::int32_t a = 0; a < atoms; ++a)
-    if (seen[a] == 0) throw SialError(fmt::format("atom {} is in no fragment", a + 1));
+    if (seen[a] == 0) throw InputError(fmt::format("atom {} is in no fragment", a + 1));
   if (!request.charges.empty() && request.charges.size() != request.atoms.size())
-    throw SialError(fmt::format("`fragment_charges` lists {} charges, and there are {} fragments",
-                                request.charges.size(), request.atoms.size()));
+    throw InputError(fmt::format("`fragment_charges` lists {} charges, and there are {} fragments",
+                                 request.charges.size(), request.atoms.size()));
   const std::int32_t charge = std::accumulate(request.charges.begin(), request.charges.end(), 0);
   if (charge != molecule.charge)
-    throw SialError(fmt::format("the charges of the fragments add up to {}, and that of the molecule is {}", charge,
-                                molecule.charge),
-                    "list the charge of every fragment: fragment_charges = [0, 1]");
+    throw InputError(fmt::format("the charges of the fragments add up to {}, and that of the molecule is {}", charge,
+                                 molecule.charge),
+                     "list the charge of every fragment: fragment_charges = [0, 1]");
   if (molecule.multiplicity != 1)
-    throw SialError("fragments are for closed shells, and `multiplicity` is not 1",
-                    "name the fragment of each segment under [arrays] instead: w_frag_ao, ...");
+    throw InputError("fragments are for closed shells, and `multiplicity` is not 1",
+                     "name the fragment of each segment under [arrays] instead: w_frag_ao, ...");
   if (molecule.frozen_core > 0)
-    throw SialError("fragments and `frozen_core` do not go together",
-                    "name the fragment of each segment under [arrays] instead: w_frag_ao, ...");
+    throw InputError("fragments and `frozen_core` do not go together",
+                     "name the fragment of each segment under [arrays] instead: w_frag_ao, ...");
   for (std::size_t f = 0; f < request.atoms.size(); ++f)
     if (const std::int32_t n = electrons_of(request, f, molecule); n < 0 || n % 2 != 0)
-      throw SialError(fmt::format("fragment {} has {} electrons: fragments are for closed shells", f + 1, n),
-                      "state charges with fragment_charges = [...], one for each fragment");
+      throw InputError(fmt::format("fragment {} has {} electrons: fragments are for closed shells", f + 1, n),
+                       "state charges with fragment_charges = [...], one for each fragment");
 }
 
 FragmentParts fragment_parts(const FragmentRequest& request, const Molecule& molecule, std::int32_t occupied) {
@@ -121,9 +121,9 @@ FragmentParts fragment_parts(const FragmentRequest& request, const Molecule& mol
     const auto number = static_cast<std::int32_t>(f) + 1;
     const std::int32_t pairs = electrons_of(request, f, molecule) / 2;
     if (pairs > functions[f])
-      throw SialError(fmt::format("the {} electron pairs of fragment {} do not fit into its {} functions", pairs,
-                                  number, functions[f]),
-                      "use a larger basis");
+      throw InputError(fmt::format("the {} electron pairs of fragment {} do not fit into its {} functions", pairs,
+                                   number, functions[f]),
+                       "use a larger basis");
     parts.occupied.push_back({number, pairs});
     parts.virtuals.push_back({number, functions[f] - pairs});
   }
@@ -135,7 +135,7 @@ void set_fragment_tables(Job& job, const FragmentParts& parts, std::int32_t alph
   if (job.fragments.atoms.empty()) return;
   const auto count = static_cast<std::int32_t>(job.fragments.atoms.size());
   if (job.given_values.count("nfrags") && job.data.ints["nfrags"] != count)
-    throw SialError(
+    throw InputError(
         fmt::format("`nfrags` is {}, and `fragments` under [molecule] lists {}", job.data.ints["nfrags"], count),
         "leave out `nfrags`");
   job.data.ints["nfrags"] = count;

@@ -58,8 +58,8 @@ std::string last_error() {
 }
 
 [[noreturn]] void fail_read(const std::string& path, const std::string& what) {
-  throw SialError(fmt::format("{} in `{}`: {}", what, path, last_error()),
-                  "is the file complete, and written by a program that closed it?");
+  throw InputError(fmt::format("{} in `{}`: {}", what, path, last_error()),
+                   "is the file complete, and written by a program that closed it?");
 }
 
 std::vector<hsize_t> reversed(std::span<const std::int64_t> extents) { return {extents.rbegin(), extents.rend()}; }
@@ -92,8 +92,8 @@ Hdf5File Hdf5File::open(const std::string& path) {
   prepare();
   hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (id < 0)
-    throw SialError(fmt::format("cannot read `{}` as an HDF5 file: {}", path, last_error()),
-                    "is the file there and complete?");
+    throw InputError(fmt::format("cannot read `{}` as an HDF5 file: {}", path, last_error()),
+                     "is the file there and complete?");
   return Hdf5File(path, id);
 }
 
@@ -134,7 +134,7 @@ bool Hdf5File::is_integer(const std::string& dataset) const {
   Handle t(H5Dget_type(d));
   H5T_class_t c = H5Tget_class(t);
   if (c != H5T_INTEGER && c != H5T_FLOAT)
-    throw SialError(fmt::format("dataset `{}` in `{}` holds neither integers nor reals", dataset, path_));
+    throw InputError(fmt::format("dataset `{}` in `{}` holds neither integers nor reals", dataset, path_));
   return c == H5T_INTEGER;
 }
 
@@ -161,9 +161,9 @@ std::vector<T> read_dataset(hid_t file, const std::string& path, const std::stri
                             static_cast<std::int64_t>(sizeof(T));
   for (std::int64_t e : extents)
     if (n > 0 && (e < 0 || __builtin_mul_overflow(n, e, &n) || n > most))
-      throw SialError(fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset,
-                                  path, fmt::join(extents, " x ")),
-                      "is the file damaged?");
+      throw InputError(fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset,
+                                   path, fmt::join(extents, " x ")),
+                       "is the file damaged?");
   Handle d(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT));
   if (!d.ok()) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
   // What is kept in one piece must fit into the file: else the memory would be filled before HDF5 finds nothing to
@@ -173,14 +173,14 @@ std::vector<T> read_dataset(hid_t file, const std::string& path, const std::stri
   if (n > 0 && H5Pget_layout(layout) == H5D_CONTIGUOUS && H5Dget_offset(d) != HADDR_UNDEF &&
       H5Fget_filesize(file, &bytes) >= 0 &&
       static_cast<hsize_t>(n) > bytes / std::max<std::size_t>(H5Tget_size(stored), 1))
-    throw SialError(
+    throw InputError(
         fmt::format("dataset `{}` in `{}` claims {} elements, and the file has {} bytes", dataset, path, n, bytes),
         "is the file damaged?");
   std::vector<T> data;
   try {
     data.resize(static_cast<std::size_t>(n));
   } catch (const std::exception&) {
-    throw SialError(
+    throw InputError(
         fmt::format("dataset `{}` in `{}` claims {} elements, which do not fit into memory", dataset, path, n));
   }
   if (n > 0 && H5Dread(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()) < 0)
@@ -203,8 +203,8 @@ std::vector<std::int64_t> Hdf5File::attribute_ints(const std::string& object, co
   Handle s(H5Aget_space(a));
   const hssize_t n = H5Sget_simple_extent_npoints(s);
   if (n > hssize_t{1} << 24)
-    throw SialError(fmt::format("attribute `{}` of `{}` in `{}` claims {} values", attribute, object, path_, n),
-                    "is the file damaged?");
+    throw InputError(fmt::format("attribute `{}` of `{}` in `{}` claims {} values", attribute, object, path_, n),
+                     "is the file damaged?");
   std::vector<std::int64_t> values(n > 0 ? static_cast<std::size_t>(n) : 0);
   if (n > 0 && H5Aread(a, H5T_NATIVE_INT64, values.data()) < 0)
     fail_read(path_, fmt::format("cannot read attribute `{}`", attribute));
@@ -218,8 +218,8 @@ std::string Hdf5File::attribute_text(const std::string& object, const std::strin
   const std::size_t n = H5Tget_size(type);
   if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || H5Sget_simple_extent_npoints(space) != 1 ||
       n > 65536)
-    throw SialError(fmt::format("attribute `{}` of `{}` in `{}` is not a text", attribute, object, path_),
-                    "is the file damaged?");
+    throw InputError(fmt::format("attribute `{}` of `{}` in `{}` is not a text", attribute, object, path_),
+                     "is the file damaged?");
   std::string text(n, '\0');
   if (n > 0 && H5Aread(a, type, text.data()) < 0)
     fail_read(path_, fmt::format("cannot read attribute `{}`", attribute));

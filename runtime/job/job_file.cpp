@@ -44,7 +44,7 @@ Keys all_segment_keys() { return {std::begin(segment_keys), std::end(segment_key
 
 std::int32_t segment_size(std::int64_t value, std::string_view key) {
   if (value < 1 || value > std::numeric_limits<std::int32_t>::max())
-    throw SialError(fmt::format("{} is not a segment size of `{}`", value, key), "segments hold at least one element");
+    throw InputError(fmt::format("{} is not a segment size of `{}`", value, key), "segments hold at least one element");
   return static_cast<std::int32_t>(value);
 }
 
@@ -55,15 +55,15 @@ class JobReader {
 
   Job read() {
     std::error_code ignored;
-    if (!fs::exists(path_, ignored)) throw SialError(fmt::format("there is no job file `{}`", path_));
+    if (!fs::exists(path_, ignored)) throw InputError(fmt::format("there is no job file `{}`", path_));
     std::string problem;
     const std::string text = read_file(path_, input_limit::job_file, problem);
-    if (!problem.empty()) throw SialError(fmt::format("cannot read the job file `{}`: {}", path_, problem));
+    if (!problem.empty()) throw InputError(fmt::format("cannot read the job file `{}`: {}", path_, problem));
     toml::table root;
     try {
       root = toml::parse(text, path_);
     } catch (const toml::parse_error& e) {
-      throw SialError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
+      throw InputError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
     }
     job_.file = path_;
     check_keys(root, "",
@@ -95,7 +95,7 @@ class JobReader {
   }
 
   [[noreturn]] void fail(const toml::node& n, const std::string& message, const std::string& hint = {}) const {
-    throw SialError(message, hint, place(n.source()));
+    throw InputError(message, hint, place(n.source()));
   }
 
   /// Runs `body`; errors that do not know their place get the node's.
@@ -111,10 +111,12 @@ class JobReader {
 
   void check_keys(const toml::table& t, std::string_view section, const Keys& known) const {
     for (auto&& [key, node] : t)
-      if (std::find(known.begin(), known.end(), key.str()) == known.end())
-        throw SialError(section.empty() ? fmt::format("unknown key `{}`", key.str())
-                                        : fmt::format("unknown key `{}` in [{}]", key.str(), section),
-                        suggestion(key.str(), known), place(key.source()));
+      if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
+        const std::string elsewhere = place_of_option(key.str());
+        throw InputError(section.empty() ? fmt::format("unknown key `{}`", key.str())
+                                         : fmt::format("unknown key `{}` in [{}]", key.str(), section),
+                         elsewhere.empty() ? suggestion(key.str(), known) : elsewhere, place(key.source()));
+      }
   }
 
   const toml::table* table(const toml::table& parent, std::string_view key) const {
@@ -166,8 +168,8 @@ class JobReader {
   void programs(const toml::table& root) {
     const toml::node* n = root.get("programs");
     if (!n)
-      throw SialError("the key `programs` is missing",
-                      "write programs = [\"first.sialx\", \"second.sialx\"], in the order they run", path_);
+      throw InputError("the key `programs` is missing",
+                       "write programs = [\"first.sialx\", \"second.sialx\"], in the order they run", path_);
     for (const std::string& name : strings(*n, "programs")) {
       std::string file = resolve(name);
       std::error_code ignored;
@@ -322,12 +324,12 @@ class JobReader {
   void file_array(const std::string& name, const std::string& file, const std::string& dataset) {
     Hdf5File h5 = Hdf5File::open(data_file(file));
     if (!h5.exists(dataset))
-      throw SialError(fmt::format("there is no dataset `{}` in `{}`", dataset, file),
-                      fmt::format("the file holds: {}", fmt::join(h5.list("/"), ", ")));
+      throw InputError(fmt::format("there is no dataset `{}` in `{}`", dataset, file),
+                       fmt::format("the file holds: {}", fmt::join(h5.list("/"), ", ")));
     std::vector<std::int64_t> extents = h5.extents(dataset);
     if (extents.size() > max_rank)
-      throw SialError(fmt::format("dataset `{}` in `{}` has {} dimensions; an array has at most {}", dataset, file,
-                                  extents.size(), max_rank));
+      throw InputError(fmt::format("dataset `{}` in `{}` has {} dimensions; an array has at most {}", dataset, file,
+                                   extents.size(), max_rank));
     std::string origin = fmt::format("{}:{}", file, dataset);
     // Integer data serves both the int arrays of super instructions and static arrays of numbers.
     if (h5.is_integer(dataset)) job_.data.int_arrays[name] = {extents, h5.read_ints(dataset), origin};
@@ -395,7 +397,8 @@ int parse_look_ahead(std::string_view text) {
   if (text == "off") return 0;
   const std::optional<std::int64_t> blocks = read_integer(text, 0, 4096);
   if (!blocks)
-    throw SialError(fmt::format("`{}` is no depth of look-ahead", text), "auto, off, or a number of blocks up to 4096");
+    throw InputError(fmt::format("`{}` is no depth of look-ahead", text),
+                     "auto, off, or a number of blocks up to 4096");
   return static_cast<int>(*blocks);
 }
 
@@ -405,16 +408,16 @@ void apply_set(Job& job, std::string_view text) {
   std::size_t equals = text.find('=');
   std::string name = lower_case(text.substr(0, equals));
   if (equals == std::string_view::npos || !is_name(name))
-    throw SialError(fmt::format("`--set {}` is not name=value", text), "for example --set norb=4 or --set conv=1e-8");
+    throw InputError(fmt::format("`--set {}` is not name=value", text), "for example --set norb=4 or --set conv=1e-8");
   std::string value(text.substr(equals + 1));
   const std::optional<double> real = read_real(value);
   if (!real)
-    throw SialError(fmt::format("`{}` in `--set {}` is not a number", value, text),
-                    "an integer sets a `predefined int`, a real such as 1.0 a `predefined scalar`");
+    throw InputError(fmt::format("`{}` in `--set {}` is not a number", value, text),
+                     "an integer sets a `predefined int`, a real such as 1.0 a `predefined scalar`");
   const std::optional<std::int64_t> integer =
       read_integer(value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
   if (!integer && value.find_first_of(".eEdD") == std::string::npos)
-    throw SialError(fmt::format("`{}` in `--set {}` does not fit a 32-bit integer", value, text));
+    throw InputError(fmt::format("`{}` in `--set {}` does not fit a 32-bit integer", value, text));
   // A name the job already knows as a real keeps its type: --set conv=1 is meant as 1.0.
   if (integer && !job.data.scalars.count(name)) job.data.ints[name] = static_cast<std::int32_t>(*integer);
   else job.data.scalars[name] = *real, job.data.ints.erase(name);
@@ -433,14 +436,14 @@ void request_segments(Job& job, std::string_view one, std::string_view text) {
   const bool is_target = key.ends_with(target_suffix);
   if (is_target) key.resize(key.size() - target_suffix.size());
   if (equals == std::string_view::npos)
-    throw SialError(fmt::format("`--segments {}` is not kind=sizes", text), "for example --segments ao=8,8,4");
+    throw InputError(fmt::format("`--segments {}` is not kind=sizes", text), "for example --segments ao=8,8,4");
   if (std::find(known.begin(), known.end(), key) == known.end()) {
     const std::string written = lower_case(one.substr(0, equals));
     std::vector<std::string> targets;
     for (std::string_view k : segment_keys) targets.push_back(fmt::format("{}{}", k, target_suffix));
     if (written.find('_') != std::string::npos) known.insert(known.end(), targets.begin(), targets.end());
-    throw SialError(fmt::format("unknown index kind `{}` in `--segments {}`", written, text),
-                    suggestion(written, known));
+    throw InputError(fmt::format("unknown index kind `{}` in `--segments {}`", written, text),
+                     suggestion(written, known));
   }
   SegmentRequest r;
   std::string_view rest = one.substr(equals + 1);
@@ -449,16 +452,16 @@ void request_segments(Job& job, std::string_view one, std::string_view text) {
     std::string_view part = rest.substr(0, comma);
     const std::optional<std::int64_t> value = read_integer(part);
     if (!value)
-      throw SialError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text),
-                      is_target ? fmt::format("for example --segments {}{}=4", key, target_suffix)
-                                : "for example --segments ao=8,8,4");
+      throw InputError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text),
+                       is_target ? fmt::format("for example --segments {}{}=4", key, target_suffix)
+                                 : "for example --segments ao=8,8,4");
     r.sizes.push_back(segment_size(*value, key));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
   if (is_target) {
     if (r.sizes.size() != 1)
-      throw SialError(fmt::format("`--segments {}` needs one size", text), "for example --segments ao_target=8");
+      throw InputError(fmt::format("`--segments {}` needs one size", text), "for example --segments ao_target=8");
     r.target = r.sizes.front();
     r.sizes.clear();
   }
@@ -501,7 +504,7 @@ std::size_t parse_memory(std::string_view text) {
     if (unit == name) factor = f;
   const double bytes = amount.value_or(0) * factor;
   if (factor == 0.0 || !(bytes >= 1.0) || bytes > 0x1p60)
-    throw SialError(fmt::format("`{}` is not an amount of memory", text), "for example 512 MB or 4 GiB, per rank");
+    throw InputError(fmt::format("`{}` is not an amount of memory", text), "for example 512 MB or 4 GiB, per rank");
   return static_cast<std::size_t>(bytes);
 }
 

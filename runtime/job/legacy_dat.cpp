@@ -63,8 +63,8 @@ class DatReader {
  private:
   [[noreturn]] void fail(std::size_t at, const std::string& message,
                          const std::string& hint = "the file is damaged or was not written completely") const {
-    throw SialError(field_.empty() ? message : fmt::format("{}: {}", field_, message), hint,
-                    fmt::format("{}: byte {}", file_, at));
+    throw InputError(field_.empty() ? message : fmt::format("{}: {}", field_, message), hint,
+                     fmt::format("{}: byte {}", file_, at));
   }
 
   std::size_t left() const { return bytes_.size() - at_; }
@@ -271,8 +271,8 @@ class Writer {
 
   void count(std::size_t n) {
     if (n > static_cast<std::size_t>(max_elements))
-      throw SialError(fmt::format("{} items do not fit an initial-data file, which counts in 32 bits", n),
-                      "keep large arrays in HDF5 files, under [arrays] of a job file");
+      throw InputError(fmt::format("{} items do not fit an initial-data file, which counts in 32 bits", n),
+                       "keep large arrays in HDF5 files, under [arrays] of a job file");
     integer(static_cast<std::int32_t>(n));
   }
 
@@ -315,8 +315,8 @@ LegacyDat read_legacy_file(const std::string& path) {
   std::string problem;
   const std::string content = read_file(path, input_limit::initial_data, problem);
   if (!problem.empty())
-    throw EnvironmentError(fmt::format("cannot read the data file `{}`: {}", path, problem),
-                           "check the path given with --dat");
+    throw InputError(fmt::format("cannot read the data file `{}`: {}", path, problem),
+                     "check the path given with --dat");
   const std::string_view text(content);
   if (const std::size_t first = text.find_first_not_of(" \t\r\n");
       first != std::string_view::npos && text[first] == '{')

@@ -60,7 +60,7 @@ LegacyDat parse_legacy_json(std::string_view text, const std::string& file);
 /// Shortest digits that read back exactly. Throws SialError for numbers JSON cannot hold (NaN, infinity).
 std::string format_legacy_json(const LegacyDat& dat);
 
-/// Reads a file of either form, told apart by its content. Throws EnvironmentError when it cannot be read.
+/// Reads a file of either form, told apart by its content. Throws InputError when it cannot be read.
 LegacyDat read_legacy_file(const std::string& path);
 /// Writes JSON when the name ends in `.json`, else the binary form; under a temporary name first, then renamed. Throws
 /// EnvironmentError when the disk does not take it.

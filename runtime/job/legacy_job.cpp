@@ -60,9 +60,9 @@ class MoleculeBuilder {
       if (lower_case(a.name) == name) at = a.offset;
     for (const auto& a : dat_.int_arrays)
       if (lower_case(a.name) == name) at = a.offset;
-    throw SialError(fmt::format("array `{}`: {}", name, message),
-                    "the molecule and basis of the data file do not fit together",
-                    at < 0 ? file_ : fmt::format("{}: byte {}", file_, at));
+    throw InputError(fmt::format("array `{}`: {}", name, message),
+                     "the molecule and basis of the data file do not fit together",
+                     at < 0 ? file_ : fmt::format("{}: byte {}", file_, at));
   }
 
   double real(const std::string& name, std::int64_t i) const {
@@ -188,7 +188,7 @@ class MoleculeBuilder {
       for (const char* n : {name, other})
         if (const auto found = data_.ints.find(n); found != data_.ints.end()) {
           if (found->second < 0 || found->second > m.n_basis())
-            throw SialError(
+            throw InputError(
                 fmt::format("predefined int `{}` is {}: not a number of electrons of one spin in {} basis functions", n,
                             found->second, m.n_basis()),
                 {}, file_);
@@ -223,7 +223,7 @@ std::string link_target(const fs::path& path) {
 std::vector<std::string> listed_programs(const std::string& path) {
   std::string problem;
   std::istringstream in(read_file(path, input_limit::batch, problem));
-  if (!problem.empty()) throw SialError(fmt::format("cannot read the list of programs `{}`: {}", path, problem));
+  if (!problem.empty()) throw InputError(fmt::format("cannot read the list of programs `{}`: {}", path, problem));
   std::vector<std::string> files;
   int number = 0;
   for (std::string line; std::getline(in, line);) {
@@ -235,12 +235,12 @@ std::vector<std::string> listed_programs(const std::string& path) {
     const fs::path file = fs::path(line).is_absolute() ? fs::path(line) : fs::path(path).parent_path() / line;
     std::error_code ignored;
     if (!fs::exists(file, ignored))
-      throw SialError(fmt::format("there is no program `{}`", file.string()),
-                      "a list holds one program per line, relative to its own folder",
-                      fmt::format("{}:{}", path, number));
+      throw InputError(fmt::format("there is no program `{}`", file.string()),
+                       "a list holds one program per line, relative to its own folder",
+                       fmt::format("{}:{}", path, number));
     files.push_back(link_target(file));
   }
-  if (files.empty()) throw SialError("the list names no program", "one program per line", path);
+  if (files.empty()) throw InputError("the list names no program", "one program per line", path);
   return files;
 }
 
@@ -257,7 +257,7 @@ void take_arrays(const std::vector<Array>& from, const std::string& file, Out& o
   for (const Array& a : from) {
     std::vector<std::int64_t> extents(a.dims.begin(), a.dims.end());
     if (!out.try_emplace(lower_case(a.name), typename Out::mapped_type{std::move(extents), a.data, file}).second)
-      throw SialError(fmt::format("array `{}` appears twice, in capital and small letters", a.name), {}, file);
+      throw InputError(fmt::format("array `{}` appears twice, in capital and small letters", a.name), {}, file);
   }
 }
 
@@ -319,7 +319,7 @@ std::vector<std::string> find_programs(const std::vector<std::string>& names, co
   std::vector<std::string> files, missing;
   for (const std::string& name : names) {
     if (!is_program_name(name))
-      throw SialError(
+      throw InputError(
           fmt::format("`{}` is no name of a program",
                       printable_name(name.size() > 100 ? name.substr(0, 100) + "..." : name)),
           "a data file names programs as files: `NAME.siox` or `NAME.sialx`; others can be named on the command line");
@@ -328,7 +328,7 @@ std::vector<std::string> find_programs(const std::vector<std::string>& names, co
     if (found.empty()) missing.push_back(name);
   }
   if (!missing.empty())
-    throw SialError(
+    throw InputError(
         fmt::format("there is no program {} in {}", fmt::join(missing, ", "), fmt::join(folders, ", ")),
         "--programs DIR names the folder of the programs (`.siox`, `.sialx`, or `.programs` listing several), -I further ones");
   return files;

@@ -42,9 +42,9 @@ class JsonReader {
     try {
       root = Json::parse(text);
     } catch (const Json::parse_error& error) {
-      throw SialError(fmt::format("not valid JSON: {}", plain(error.what())),
-                      "the file is damaged or was not written completely",
-                      fmt::format("{}: byte {}", file_, error.byte));
+      throw InputError(fmt::format("not valid JSON: {}", plain(error.what())),
+                       "the file is damaged or was not written completely",
+                       fmt::format("{}: byte {}", file_, error.byte));
     } catch (const Json::exception& error) {  // a number beyond every double
       fail("", plain(error.what()));
     }
@@ -94,7 +94,7 @@ class JsonReader {
 
  private:
   [[noreturn]] void fail(const std::string& field, const std::string& message, const std::string& hint = {}) const {
-    throw SialError(field.empty() ? message : fmt::format("{}: {}", field, message), hint, file_);
+    throw InputError(field.empty() ? message : fmt::format("{}: {}", field, message), hint, file_);
   }
 
   static std::string path(std::string_view outer, std::string_view inner) { return fmt::format("{}.{}", outer, inner); }
@@ -214,7 +214,7 @@ Json arrays_json(const std::vector<LegacyArray<T>>& arrays) {
   for (const LegacyArray<T>& a : arrays) {
     if constexpr (std::is_same_v<T, double>)
       if (!std::all_of(a.data.begin(), a.data.end(), [](double x) { return std::isfinite(x); }))
-        throw SialError(
+        throw InputError(
             fmt::format("array `{}` holds a value that is not a number (NaN or infinite), which JSON cannot state",
                         a.name),
             "write a .dat file instead");
@@ -234,8 +234,8 @@ std::string format_legacy_json(const LegacyDat& dat) {
   for (const auto& [name, value] : dat.ints) root["PredefinedIntegers"][name] = value;
   for (const auto& [name, value] : dat.scalars) {
     if (!std::isfinite(value))
-      throw SialError(fmt::format("scalar `{}` is not a number (NaN or infinite), which JSON cannot state", name),
-                      "write a .dat file instead");
+      throw InputError(fmt::format("scalar `{}` is not a number (NaN or infinite), which JSON cannot state", name),
+                       "write a .dat file instead");
     root["PredefinedScalars"][name] = value;
   }
   for (const auto& [kind, sizes] : dat.segments)
@@ -250,7 +250,7 @@ std::string format_legacy_json(const LegacyDat& dat) {
   try {
     return root.dump(1) + "\n";
   } catch (const Json::type_error&) {
-    throw SialError("a name or setting is not UTF-8 text, which JSON cannot state", "write a .dat file instead");
+    throw InputError("a name or setting is not UTF-8 text, which JSON cannot state", "write a .dat file instead");
   }
 }
 

@@ -41,10 +41,10 @@ std::pair<std::int32_t, std::int32_t> electron_counts(const Molecule& m) {
   for (const Atom& a : m.atoms) electrons += a.charge;
   std::int32_t unpaired = m.multiplicity - 1;
   if (m.multiplicity < 1 || electrons < 0 || unpaired > electrons || (electrons - unpaired) % 2 != 0)
-    throw SialError(fmt::format("charge {} and multiplicity {} do not fit a molecule of {} electrons", m.charge,
-                                m.multiplicity, electrons),
-                    electrons % 2 ? "an odd number of electrons has multiplicity 2, 4, ..."
-                                  : "an even number of electrons has multiplicity 1, 3, ...");
+    throw InputError(fmt::format("charge {} and multiplicity {} do not fit a molecule of {} electrons", m.charge,
+                                 m.multiplicity, electrons),
+                     electrons % 2 ? "an odd number of electrons has multiplicity 2, 4, ..."
+                                   : "an even number of electrons has multiplicity 1, 3, ...");
   return {(electrons + unpaired) / 2, (electrons - unpaired) / 2};
 }
 

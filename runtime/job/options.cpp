@@ -83,6 +83,29 @@ std::string whole_problem(const OptionType& type, std::string_view text) {
   return fmt::format("`{}` is not a whole number from {} to {}", text, type.least, type.most);
 }
 
+bool has_flag(const Option& option, std::string_view flag) {
+  std::string_view rest = option.flags;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    if (rest.substr(0, comma) == flag) return true;
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+  return false;
+}
+
+/// A file name, or `none` in any case for no file.
+std::string file_or_none(const std::string& text) { return lower_case(text) == "none" ? "none" : text; }
+
+/// Of a rank. A small number without a unit was meant to have one.
+std::size_t rank_memory(const std::string& text) {
+  constexpr std::size_t least_without_unit = 1'000'000;
+  const std::size_t bytes = parse_memory(text);
+  if (bytes < least_without_unit && read_real(text))
+    throw InputError(fmt::format("`{}` without a unit are bytes, too few to run with", text),
+                     fmt::format("with a unit: `{0}GB` or `{0}MB`, per rank", text));
+  return bytes;
+}
+
 /// For a cell of a table.
 std::string escaped(std::string_view text) {
   std::string out;
@@ -174,6 +197,20 @@ const Option* option_of_key(std::string_view section, std::string_view key) {
   return nullptr;
 }
 
+std::string place_of_option(std::string_view key) {
+  for (const Option& row : table) {
+    const auto [section, name] = split_key(row.key);
+    if (!name.empty() && name == key)
+      return section.empty() ? fmt::format("`{}` stands before the first section", key)
+                             : fmt::format("`{}` belongs in [{}]", key, section);
+  }
+  std::string flag = fmt::format("--{}", key);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  for (const Option& row : table)
+    if (has_flag(row, flag)) return fmt::format("`{}` is an option of the command line", flag);
+  return {};
+}
+
 bool is_recorded(const Option& option, bool given, std::string_view value) {
   return option.record.when == OptionRecord::When::always ||
          (option.record.when == OptionRecord::When::given && given && value != option.preset);
@@ -181,10 +218,10 @@ bool is_recorded(const Option& option, bool given, std::string_view value) {
 
 void set_option(Job& job, OptionId id, const std::string& text) {
   if (const std::string problem = option_problem(option(id).type, text); !problem.empty())
-    throw SialError(problem, suggestion(option(id).type, text));
+    throw InputError(problem, suggestion(option(id).type, text));
   job.settings[id] = text;
   switch (id) {
-    case OptionId::memory: job.memory_per_rank = parse_memory(text); return;
+    case OptionId::memory: job.memory_per_rank = rank_memory(text); return;
     case OptionId::look_ahead: job.look_ahead = parse_look_ahead(text); return;
     case OptionId::integrals:
       job.data.integrals = text == "libint"    ? IntegralCode::libint
@@ -194,12 +231,12 @@ void set_option(Job& job, OptionId id, const std::string& text) {
     case OptionId::keep_integrals: job.keep_integrals = text == "auto"; return;
     case OptionId::print_format: job.print_format = text; return;
     case OptionId::output_dir: job.output_dir = text; return;
-    case OptionId::results: job.results_path = text; return;
-    case OptionId::run_json: job.run_json_path = text; return;
+    case OptionId::results: job.results_path = file_or_none(text); return;
+    case OptionId::run_json: job.run_json_path = file_or_none(text); return;
     case OptionId::checkpoint_every: job.checkpoint_every = parse_checkpoint_every(text); return;
     case OptionId::checkpoint_dir: job.checkpoint_dir = text; return;
     case OptionId::time_limit: job.time_limit = parse_duration(text, 1); return;
-    default: throw SialError(fmt::format("`{}` is no setting of a job", option(id).flags));
+    default: throw InputError(fmt::format("`{}` is no setting of a job", option(id).flags));
   }
 }
 

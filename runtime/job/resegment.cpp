@@ -39,8 +39,8 @@ class Resegmenter {
 
   void run() {
     if (const auto fragments = data_.ints.find("nfrags"); fragments != data_.ints.end() && fragments->second > 1)
-      throw SialError(fmt::format("the segments of a job of {} fragments cannot be cut anew", fragments->second),
-                      "its tables name the fragment of every segment: run it with the segments it has");
+      throw InputError(fmt::format("the segments of a job of {} fragments cannot be cut anew", fragments->second),
+                       "its tables name the fragment of every segment: run it with the segments it has");
     if (const SegmentRequest* r = request("ao")) basis_functions(*r);
     if (const SegmentRequest* r = request("la"); r && !r->sizes.empty()) data_.segments[IndexKind::la] = r->sizes;
     const std::optional<Sizes> alpha_before = sizes_of(IndexKind::moa), mo_before = sizes_of(IndexKind::mo),
@@ -82,8 +82,8 @@ class Resegmenter {
 
   static Sizes pieces(std::int32_t n, std::int32_t target) {
     if (n / target > max_segments)
-      throw SialError(fmt::format("segments of {} cut {} elements into more than {} pieces", target, n, max_segments),
-                      "take larger segments");
+      throw InputError(fmt::format("segments of {} cut {} elements into more than {} pieces", target, n, max_segments),
+                       "take larger segments");
     return equal_segments(n, target);
   }
 
@@ -96,14 +96,14 @@ class Resegmenter {
 
   void basis_functions(const SegmentRequest& r) {
     const std::optional<Sizes> before = sizes_of(IndexKind::ao);
-    if (!before) throw SialError("the data file has no AO segments to cut", "leave `ao` out");
+    if (!before) throw InputError("the data file has no AO segments to cut", "leave `ao` out");
     Sizes sizes = r.sizes;
     if (sizes.empty())
       sizes = data_.has_molecule ? ao_segments(data_.molecule, r.target) : pieces(all_elements(*before), r.target);
     if (all_elements(sizes) != all_elements(*before))
-      throw SialError(fmt::format("segments `ao` add up to {}, but the data file has {} basis functions",
-                                  all_elements(sizes), all_elements(*before)),
-                      "make them add up, or give a target with --resegment ao=N");
+      throw InputError(fmt::format("segments `ao` add up to {}, but the data file has {} basis functions",
+                                   all_elements(sizes), all_elements(*before)),
+                       "make them add up, or give a target with --resegment ao=N");
     if (data_.has_molecule) check_ao_segments(sizes, data_.molecule);
     data_.segments[IndexKind::ao] = sizes;
     data_.ints["norb"] = static_cast<std::int32_t>(sizes.size());
@@ -118,7 +118,7 @@ class Resegmenter {
     if (found == data_.ints.end()) return std::nullopt;
     const std::int32_t before = begin ? found->second - 1 : found->second;
     if (before < 0 || before > std::ssize(sizes))
-      throw SialError(
+      throw InputError(
           fmt::format("predefined int `{}` is {}, and there are {} segments", name, found->second, sizes.size()),
           "the segment ranges of the data file are wrong");
     return std::accumulate(sizes.begin(), sizes.begin() + before, 0);
@@ -152,7 +152,7 @@ class Resegmenter {
     if (!r) return between(before, from, to);
     if (r->sizes.empty()) return pieces(to - from, r->target);
     if (all_elements(r->sizes) != to - from)
-      throw SialError(
+      throw InputError(
           fmt::format("segments of the {} add up to {}, but there are {}", what, all_elements(r->sizes), to - from),
           "frozen orbitals keep their own segments and are not counted");
     return r->sizes;
@@ -171,7 +171,7 @@ class Resegmenter {
       for (const std::int32_t size : after) ends.insert(end += size);
       for (const std::int32_t position : s.cuts)
         if (end != all_elements(*before) || !ends.count(position))
-          throw SialError(
+          throw InputError(
               fmt::format("segments `{}` ({}) do not end at orbital {}", key, fmt::join(after, ", "), position),
               "frozen, occupied and virtual orbitals have segments of their own, together all orbitals");
     } else if (occ || virt) {
@@ -221,10 +221,10 @@ void apply_resegment(Job& job, std::string_view text) {
     const std::string key(item.substr(0, equals));
     const std::string_view number = equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
     const std::optional<std::int64_t> target = read_integer(number, 1, std::numeric_limits<std::int32_t>::max());
-    if (!target) throw SialError(fmt::format("`{}` in `--resegment {}` is not kind=size", item, text), example);
+    if (!target) throw InputError(fmt::format("`{}` in `--resegment {}` is not kind=size", item, text), example);
     if (key != "ao" && key != "occ" && key != "virt" && key != "beta_occ" && key != "beta_virt")
-      throw SialError(fmt::format("unknown kind `{}` in `--resegment {}`", key, text),
-                      "known: ao, occ, virt, beta_occ, beta_virt; --segments gives the sizes of a kind one by one");
+      throw InputError(fmt::format("unknown kind `{}` in `--resegment {}`", key, text),
+                       "known: ao, occ, virt, beta_occ, beta_virt; --segments gives the sizes of a kind one by one");
     SegmentRequest r;
     r.target = static_cast<std::int32_t>(*target);
     job.segment_requests[key] = r;

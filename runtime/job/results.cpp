@@ -308,7 +308,7 @@ void ResultsWriter::finish() {
 
 ResultsReader::ResultsReader(const std::string& path) : path_(path), file_(Hdf5File::open(path)) {
   if (!file_.exists("saved/blocks"))
-    throw SialError(fmt::format("`{}` is not a results file", path), "restore reads the results.h5 of an earlier job");
+    throw InputError(fmt::format("`{}` is not a results file", path), "restore reads the results.h5 of an earlier job");
 }
 
 std::string ResultsReader::difference_of(const Molecule& molecule) const {
@@ -344,7 +344,7 @@ std::map<std::string, double> ResultsReader::saved_scalars() const {
   for (const std::string& name : file_.list("saved/scalars")) {
     std::vector<double> value = file_.read("saved/scalars/" + name);
     if (value.size() != 1)
-      throw SialError(fmt::format("saved scalar `{}` in `{}` has {} elements", decode(name), path_, value.size()));
+      throw InputError(fmt::format("saved scalar `{}` in `{}` has {} elements", decode(name), path_, value.size()));
     values[decode(name)] = value[0];
   }
   return values;
@@ -375,8 +375,8 @@ std::vector<std::string> ResultsReader::saved_arrays() const {
 SavedLayout ResultsReader::layout(const std::string& label) const {
   std::string object = "saved/arrays/" + encode(label);
   if (!file_.exists(object))
-    throw SialError(fmt::format("`{}` has no saved array `{}`", path_, label),
-                    fmt::format("it has: {}", fmt::join(saved_arrays(), ", ")));
+    throw InputError(fmt::format("`{}` has no saved array `{}`", path_, label),
+                     fmt::format("it has: {}", fmt::join(saved_arrays(), ", ")));
   std::vector<std::int64_t> first = file_.attribute_ints(object, "first_segment"),
                             count = file_.attribute_ints(object, "n_segments"),
                             extents = file_.attribute_ints(object, "segment_extents");
@@ -394,7 +394,7 @@ SavedLayout ResultsReader::layout(const std::string& label) const {
     if (fits) at += static_cast<std::size_t>(count[d]);
   }
   if (!fits || at != extents.size() || !is_possible(result))
-    throw SialError(fmt::format("the layout of saved array `{}` in `{}` is damaged", label, path_));
+    throw InputError(fmt::format("the layout of saved array `{}` in `{}` is damaged", label, path_));
   return result;
 }
 
@@ -411,7 +411,7 @@ std::vector<BlockIndex> ResultsReader::blocks(const std::string& label) const {
     fits = block_size(l, b) >= 0;
     result.push_back(b);
   }
-  if (!fits) throw SialError(fmt::format("the list of blocks of saved array `{}` in `{}` is damaged", label, path_));
+  if (!fits) throw InputError(fmt::format("the list of blocks of saved array `{}` in `{}` is damaged", label, path_));
   return result;
 }
 
@@ -424,7 +424,7 @@ std::vector<double> ResultsReader::block(const std::string& label, const BlockIn
     bool by_blocks = file_.exists(dataset);
     if (!by_blocks) {
       if (file_.extents(object) != dense_extents(cached_layout_))
-        throw SialError(fmt::format("saved array `{}` in `{}` does not have the shape of its layout", label, path_));
+        throw InputError(fmt::format("saved array `{}` in `{}` does not have the shape of its layout", label, path_));
       cached_ = file_.read(object);
     }
   }
@@ -436,7 +436,7 @@ std::vector<double> ResultsReader::block(const std::string& label, const BlockIn
   } else if (box.size > 0) {
     data = file_.read(dataset);
     if (std::ssize(data) != box.size)
-      throw SialError(fmt::format("a block of saved array `{}` in `{}` has the wrong size", label, path_));
+      throw InputError(fmt::format("a block of saved array `{}` in `{}` has the wrong size", label, path_));
   }
   return data;
 }

@@ -83,7 +83,7 @@ Sizes orbital_pieces(Job& job, const std::string& key, const std::vector<Fragmen
 
 void check_total(const Sizes& sizes, std::int32_t n, std::string_view key, std::string_view what) {
   if (all_elements(sizes) == n) return;
-  throw SialError(
+  throw InputError(
       fmt::format("segments `{}` add up to {}, but the molecule has {} {}", key, all_elements(sizes), n, what),
       fmt::format("make the sizes {} add up to {}, or write \"auto\"", fmt::join(sizes, ", "), n));
 }
@@ -99,9 +99,9 @@ void check_shells(const Sizes& sizes, const Molecule& molecule) {
     auto above = ends.lower_bound(at);
     std::int32_t high = above == ends.end() ? end : *above;
     std::int32_t low = above == ends.begin() ? 0 : *std::prev(above);
-    throw SialError(fmt::format("`ao` segment {} ends at function {}, inside a shell (functions {} to {})", i + 1, at,
-                                low + 1, high),
-                    "AO segments hold whole shells: end it at a shell's last function, or write ao = \"auto\"");
+    throw InputError(fmt::format("`ao` segment {} ends at function {}, inside a shell (functions {} to {})", i + 1, at,
+                                 low + 1, high),
+                     "AO segments hold whole shells: end it at a shell's last function, or write ao = \"auto\"");
   }
 }
 
@@ -116,7 +116,7 @@ std::int32_t segments_until(const Sizes& sizes, std::int32_t orbitals, std::stri
   std::int32_t n = 0, sum = 0;
   while (sum < orbitals) sum += sizes[n++];
   if (sum != orbitals)
-    throw SialError(
+    throw InputError(
         fmt::format("segments `{}` mix {} orbitals: no segment ends after orbital {}", key, mixed, orbitals),
         std::string(remedy));
   return n;
@@ -221,11 +221,11 @@ void derive_from_molecule(Job& job) {
   job.data.segments[IndexKind::ao] = ao_sizes;
 
   if (n_alpha > n)
-    throw SialError(fmt::format("{} electrons of one spin do not fit into {} basis functions", n_alpha, n),
-                    "use a larger basis");
+    throw InputError(fmt::format("{} electrons of one spin do not fit into {} basis functions", n_alpha, n),
+                     "use a larger basis");
   std::int32_t frozen = m.frozen_core;
   if (frozen > n_beta)
-    throw SialError(
+    throw InputError(
         fmt::format("`frozen_core` freezes {} orbitals, and only {} are occupied in both spins", frozen, n_beta),
         "freeze fewer, or write frozen_core = false");
   OrbitalSegments alpha = orbital_segments(job, "moa", "occ", "virt", frozen, alpha_parts, n_alpha, n);

@@ -55,8 +55,8 @@ class XyzReader {
     std::string problem;
     text_ = read_file(path, input_limit::xyz, problem);
     if (!problem.empty())
-      throw SialError(fmt::format("cannot read the molecule `{}`: {}", path, problem),
-                      "`xyz` names an xyz file, relative to the job file's folder");
+      throw InputError(fmt::format("cannot read the molecule `{}`: {}", path, problem),
+                       "`xyz` names an xyz file, relative to the job file's folder");
   }
 
   std::vector<Atom> read() {
@@ -84,7 +84,7 @@ class XyzReader {
 
  private:
   [[noreturn]] void fail(const std::string& message, const std::string& hint = {}, int line = 0) const {
-    throw SialError(message, hint, fmt::format("{}:{}", path_, line > 0 ? line : number_));
+    throw InputError(message, hint, fmt::format("{}:{}", path_, line > 0 ? line : number_));
   }
   void warn(int line, const std::string& text) { warnings_.push_back(fmt::format("{}:{}: {}", path_, line, text)); }
 

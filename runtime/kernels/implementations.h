@@ -24,7 +24,7 @@ std::string processor_text();
 /// What this processor can run.
 CpuFacts processor_facts();
 bool processor_runs(const std::string& cpu);
-/// After stores past the cache: what was written is seen before what this thread writes from now on.
+/// After non-temporal stores: what was written is seen before what this thread writes from now on.
 void settle_streams();
 
 }  // namespace sial::kernels

@@ -102,7 +102,8 @@ sialx_host host_functions() {
   host.find_program_array = [](const sialx_host* h, const char* name, sialx_argument* result) -> std::int32_t {
     const SuperArg array = call_of(h).context.array_by_name(name);
     if (!array.data) return 0;
-    to_c(array, array.name.data(), *result);  // names of the program's table end with a NUL
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): names of the program's table end with a NUL
+    to_c(array, array.name.data(), *result);
     return 1;
   };
   host.segments = [](const sialx_host* h, std::int32_t kind, std::int64_t* count) -> const std::int32_t* {

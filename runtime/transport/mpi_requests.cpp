@@ -321,7 +321,7 @@ class MpiPendingRequest final : public PendingRequest {
       } catch (...) {  // the job is ending with an error: MPI may still write to this flight's buffers, so it is left
                        // to the process
         client_.growing_.remove(flight_.get());
-        flight_.release();
+        static_cast<void>(flight_.release());
         return;
       }
       backoff.idle();

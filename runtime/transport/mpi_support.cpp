@@ -103,7 +103,7 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
   } catch (const SialError& e) {  // all ranks fail alike: only here can they agree on who says so
     abort(fmt::format("error: {}{}{}", printable_name(e.what()),
                       e.hint().empty() ? "" : "\n  hint: ", printable_name(e.hint())),
-          dynamic_cast<const EnvironmentError*>(&e) ? exit_world : exit_usage_or_io);
+          dynamic_cast<const EnvironmentError*>(&e) ? exit_environment_error : exit_input_error);
   }
 }
 
@@ -184,7 +184,7 @@ bool MpiWorld::claim_end() {
 
 void MpiWorld::look_for_end() {
   std::atomic_ref<std::uint64_t> ending(*reinterpret_cast<std::uint64_t*>(control_->base()));
-  if (ending.load(std::memory_order_relaxed) != 0) wait_to_be_killed(exit_world);
+  if (ending.load(std::memory_order_relaxed) != 0) wait_to_be_killed(exit_environment_error);
   if (helper_failed_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(error_mutex_);
     std::rethrow_exception(helper_error_);

@@ -33,21 +33,21 @@ for p in $programs $(cd "$bin" && ls fake-cuda/*); do ldd "$bin/$p"; done | awk 
   while read -r l; do
     case "$l" in *libsialx_jit.so | */fake-cuda/*) ;; *) cp -L "$l" "$top/lib/" ;; esac
   done
-# The driver and cuBLAS are those of the machine: a copy here, be it the stand-in's, would be found before them.
+# The driver and cuBLAS are those of the machine: a copy here, be it the fake driver's, would be found before them.
 if ls "$top"/lib | grep -E '^lib(cuda|cublas)'; then
   echo "bundle.sh: libraries of CUDA would hide those of the machine" >&2
   exit 1
 fi
 
-# LLVM links a solver and, through its XML library, tables of Unicode that it never uses here: 55 MB, for which empty ones stand in.
-stand_in() {  # stand_in LIBRARY < C source
+# LLVM links a solver and, through its XML library, tables of Unicode that it never uses here: 55 MB, which empty ones replace.
+empty_library() {  # empty_library LIBRARY < C source
   [ -e "$top/lib/$1" ] && gcc -shared -fPIC -x c -Wl,-soname,"$1" -o "$top/lib/$1" -
 }
 for l in "$top"/lib/libz3.so.*; do
-  [ -e "$l" ] && nm -D --undefined-only "$top"/lib/libLLVM*.so* | awk '$NF ~ /^Z3_/ {sub(/@.*/, "", $NF); print "void " $NF "(void) { __builtin_trap(); }"}' | sort -u | stand_in "$(basename "$l")"
+  [ -e "$l" ] && nm -D --undefined-only "$top"/lib/libLLVM*.so* | awk '$NF ~ /^Z3_/ {sub(/@.*/, "", $NF); print "void " $NF "(void) { __builtin_trap(); }"}' | sort -u | empty_library "$(basename "$l")"
 done
 for l in "$top"/lib/libicudata.so.*; do
-  [ -e "$l" ] && nm -D --defined-only "$l" | awk '$NF ~ /_dat/ {sub(/@.*/, "", $NF); print "const char " $NF "[64] = {0};"}' | sort -u | stand_in "$(basename "$l")"
+  [ -e "$l" ] && nm -D --defined-only "$l" | awk '$NF ~ /_dat/ {sub(/@.*/, "", $NF); print "const char " $NF "[64] = {0};"}' | sort -u | empty_library "$(basename "$l")"
 done
 cp "$(command -v patchelf)" "$top/bin/"
 ldd "$(command -v patchelf)" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | while read -r l; do cp -nL "$l" "$top/lib/"; done

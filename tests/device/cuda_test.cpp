@@ -1,4 +1,4 @@
-// The CUDA device on the stand-in of its driver: what the conformance suite of all devices does not see.
+// The CUDA device on the fake driver: what the conformance suite of all devices does not see.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -252,7 +252,7 @@ TEST_CASE("times are those of the driver's events, asked for in batches") {
     std::vector<double> host = ramp(2 * n, 0.0);
     REQUIRE(d->pin(host.data(), 2 * n * 8));
     d->take_times(true);
-    // The stand-in takes 8 microseconds for a piece of work. 3000 kernels without a gap, of which the events are not
+    // The fake driver takes 8 microseconds for a piece of work. 3000 kernels without a gap, of which the events are not
     // asked for one by one.
     for (int i = 0; i < 3000; ++i)
       d->run(first_compute_stream, ElementWork{ElementOp::scale, 1.0, vector_view(p, n), {}, {}});
@@ -451,7 +451,7 @@ TEST_CASE("more products than there is workspace for go in parts; without any ea
   }
 }
 
-TEST_CASE("random small work on the stand-in gives the same bits, started at once or not") {
+TEST_CASE("random small work on the fake driver gives the same bits, started at once or not") {
   std::int64_t alone = 0, together = 0;
   for (int seed = 1; seed <= 30; ++seed) {
     CAPTURE(seed);

@@ -1,4 +1,4 @@
-// Small work as graphs, on the stand-in of the driver: that it is, that nobody sees it in a result, and that what
+// Small work as graphs, on the fake driver: that it is, that nobody sees it in a result, and that what
 // cannot be one is done piece by piece.
 #include <catch2/catch.hpp>
 
@@ -308,7 +308,7 @@ TEST_CASE("a device that is lost among graphs says so, and is put away without a
   }
 }
 
-TEST_CASE("the stand-in captures as a driver does") {
+TEST_CASE("the fake driver captures as a driver does") {
   using namespace sial::cuda;
   Grouped g("seed=8");
   const Driver& driver = libraries().driver;

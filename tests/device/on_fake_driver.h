@@ -1,5 +1,5 @@
 #pragma once
-// A CUDA device on the stand-in of its driver, and some work for it.
+// A CUDA device on the fake driver, and some work for it.
 #include <catch2/catch.hpp>
 
 #include <array>

@@ -2,17 +2,17 @@
 # Runs the device tests, example jobs and benchmarks of a bundle (bundle.sh) on this machine's GPU, and prints tables: energies on the host and on
 # the device, how far they are apart, and how long each took; then what tests/bench/gpu measures, with its JSON in bench/. Exits 1 when a test
 # fails, energies differ by more than 1e-9, or a benchmark computed something wrong.
-# Usage: bash run.sh [FILE.tar.xz] [--stand-in] [--seconds N]
+# Usage: bash run.sh [FILE.tar.xz] [--fake-driver] [--seconds N]
 #   FILE        the bundle, unpacked beside it; without one, this script is the one of an unpacked bundle
-#   --stand-in  on the stand-in of the CUDA driver: for machines without a GPU
+#   --fake-driver  on the fake CUDA driver: for machines without a GPU
 #   --seconds   at most, for all (default 480)
 set -euo pipefail
-bundle="" stand_in=0 limit=480
+bundle="" fake_driver=0 limit=480
 while [ $# -gt 0 ]; do
   case "$1" in
-    --stand-in) stand_in=1 ;;
+    --fake-driver | --stand-in) fake_driver=1 ;;
     --seconds) limit=$2; shift ;;
-    -*) echo "usage: run.sh [FILE.tar.xz] [--stand-in] [--seconds N]" >&2; exit 2 ;;
+    -*) echo "usage: run.sh [FILE.tar.xz] [--fake-driver] [--seconds N]" >&2; exit 2 ;;
     *) bundle=$1 ;;
   esac
   shift
@@ -39,11 +39,11 @@ export XDG_CACHE_HOME=$here/cache
 left() { echo $((limit - SECONDS > 1 ? limit - SECONDS : 1)); }
 # The libraries are for our programs only: those of the system have their own.
 ours() { timeout "$(left)" env LD_LIBRARY_PATH="$here/lib" "$@"; }
-[ $stand_in -eq 1 ] && export SIALX_CUDA_LIBRARIES=$here/bin/fake-cuda SIALX_FAKE_CUDA=memory=4000000000
+[ $fake_driver -eq 1 ] && export SIALX_CUDA_LIBRARIES=$here/bin/fake-cuda SIALX_FAKE_CUDA=memory=4000000000
 ours bin/sialrun --version --verbose
 found=$(ours bin/sialrun --version --verbose | grep '^cuda: ')
 case "$found" in
-  "cuda: not used"*) echo "run.sh: no GPU to run on ($found); --stand-in runs without one" >&2; exit 1 ;;
+  "cuda: not used"*) echo "run.sh: no GPU to run on ($found); --fake-driver runs without one" >&2; exit 1 ;;
 esac
 
 failed=0
@@ -55,7 +55,7 @@ suite() {  # suite NAME COMMAND...
   else printf '%-28s FAILED (exit code %s), see %s\n' "$name" "$status" "$here/$name.log"; tail -20 "$name.log"; failed=1; fi
 }
 suite conformance_device bin/conformance_device
-[ $stand_in -eq 0 ] || suite device_cuda bin/device_cuda
+[ $fake_driver -eq 0 ] || suite device_cuda bin/device_cuda
 
 # job, what of its results is compared
 printf '\n%-26s %22s %22s %10s %8s %8s  %s\n' job host device difference "host s" "dev. s" "moved to device, back, operations"
@@ -89,11 +89,11 @@ job 09_ccsd/job.toml ccsd_energy --self-check 20
 job 09_ccsd/job.toml ccsd_energy --device-graphs on
 job 09_ccsd/job.toml ccsd_energy --device-graphs auto
 job 11_ccsd_t/job.toml total_energy
-[ $SECONDS -gt $((limit / 2)) ] || [ $stand_in -eq 1 ] || job 09_ccsd/job_dimer.toml ccsd_energy
+[ $SECONDS -gt $((limit / 2)) ] || [ $fake_driver -eq 1 ] || job 09_ccsd/job_dimer.toml ccsd_energy
 
-# Benchmarks, with what time is left; on the stand-in whether they work.
+# Benchmarks, with what time is left; on the fake driver whether they work.
 quick=()
-[ $stand_in -eq 0 ] || quick=(--quick)
+[ $fake_driver -eq 0 ] || quick=(--quick)
 mkdir -p bench
 ours bin/bench_gpu "${quick[@]}" --json bench/device.json | tee bench/device.txt || { echo "bench_gpu FAILED or did not fit into the time"; failed=1; }
 bash bench_programs.sh --bin bin --libraries "$here/lib" --examples examples --out bench "${quick[@]}" --seconds "$(left)" | tee bench/programs.txt || failed=1

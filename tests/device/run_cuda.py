@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sialrun --device cuda as a user meets it, on the stand-in of the driver: where there is a GPU, where there is none, and where it fails.
+"""sialrun --device cuda as a user meets it, on the fake driver: where there is a GPU, where there is none, and where it fails.
 
     run_cuda.py --bin DIR
 """
@@ -96,7 +96,7 @@ def check_graphs(runs):
     body = {"program": ROOT / "tests" / "stats" / "device_graphs.sialx"}
     for segments in ("4,4,4", "3,2,3"):
         plain = runs.run("--device", "host", segments=segments, **body)[0]
-        starts = {}
+        starts: dict = {}
         for way in (None, "off", "on", "auto"):
             flags = ["--device-graphs", way] if way else []
             for more in ([], ["--device-memory", "8KiB"], ["--device-times"], ["--device-batch", "off"], ["--self-check", "3"]):

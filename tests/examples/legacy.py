@@ -142,8 +142,8 @@ class OwnFiles(Jobs):
         self.assertIn("scf_energy", self.sialrun("-s", PROGRAMS, "-m", "0.5", "-w", "0.25", "-v", "0.25").stdout)  # data.dat, as ever
         self.assertIn("scf_iter = 100", self.sialrun("-d", "data.dat", "p.sialx").stdout)  # another program on the file's data
         self.assertIn("scf_iter = 100", self.sialrun("-d", "data.dat", "p.sialx", "-q", "2", "-r", "1", ranks=3).stdout)
-        self.assertIn("not the 1 rank", self.sialrun("-d", "data.dat", "p.sialx", "-q", "2", "-r", "1", code=1).stderr)
-        self.assertIn("belong together", self.sialrun("-d", "data.dat", "p.sialx", "-q", "1", code=1).stderr)
+        self.assertIn("not the 1 rank", self.sialrun("-d", "data.dat", "p.sialx", "-q", "2", "-r", "1", code=2).stderr)
+        self.assertIn("belong together", self.sialrun("-d", "data.dat", "p.sialx", "-q", "1", code=2).stderr)
 
     def test_what_a_program_asks_for_and_the_file_lacks(self):
         self.job("water", "sto-3g", ["scf_rhf_coreh"])
@@ -168,11 +168,11 @@ class OwnFiles(Jobs):
         data = (self.folder / "job.dat").read_bytes()
         (self.folder / "cut.dat").write_bytes(data[:1000])
         for ranks in (1, 2):
-            done = self.sialrun("--dat", "cut.dat", "--programs", PROGRAMS, code=1, ranks=ranks)
+            done = self.sialrun("--dat", "cut.dat", "--programs", PROGRAMS, code=2, ranks=ranks)
             self.assertIn("cut.dat: byte ", done.stderr)
             self.assertEqual(done.stderr.count("error:"), 1, done.stderr)
         self.assertIn("cannot read", self.sialrun("--dat", "none.dat", "--programs", PROGRAMS, code=2).stderr)
-        self.assertIn("no program scf_rhf_coreh.siox in .", self.sialrun("--dat", "job.dat", code=1).stderr)
+        self.assertIn("no program scf_rhf_coreh.siox in .", self.sialrun("--dat", "job.dat", code=2).stderr)
 
 
     def test_coupled_cluster_by_the_old_names(self):

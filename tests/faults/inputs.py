@@ -50,24 +50,24 @@ class Inputs(unittest.TestCase):
                            (("--set", "n=2", "--time-limit", "1,5h"), "span of time"), (("--set", "n=2", "--look-ahead", "4x"), "look-ahead"),
                            (("--set", "n=2", "--segments", "ao=8,8x"), "`8x`"), (("--set", "n=2", "--simulate", "ranks=2x"), "`2x` is no count"),
                            (("--set", "n=2", "--simulate", "ranks=2,seed=1.5"), "`1.5` is no count"), (("--set", "n=2", "--simulate-network", "latency=5.0.0us"), "5.0.0us")):
-            self.call("sialrun", "counts.sialx", "--results", "none", *args, code=1, says=[says])
+            self.call("sialrun", "counts.sialx", "--results", "none", *args, code=2, says=[says])
         self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--self-check", "0x1", code=2, says=["`0x1` is not a whole number of 1 or more"])
         self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--set", "conv=1D-8", code=0)
         self.write("value.toml", 'programs = ["counts.sialx"]\n[values]\nn = 2\nx = nan\n')
-        self.call("sialrun", "value.toml", code=1, says=["value.toml:4:5", "`x` is not a finite number"])
+        self.call("sialrun", "value.toml", code=2, says=["value.toml:4:5", "`x` is not a finite number"])
 
     def test_molecules(self):
         for line, says in (("H 0 0 0,74", "h2.xyz:4: expected three coordinates after `H`: `0,74` is not a number"), ("H 0 0 0.7.4", "`0.7.4`"),
                            ("H 0 0 0.74 1.0", "h2.xyz:4: `1.0` follows the coordinates of `H`"), ("H 0 0 0.05", "h2.xyz:4: atoms 1 and 2 are 0.05 Angstrom apart")):
             self.write("h2.xyz", "2\n\nH 0 0 0\n" + line + "\n")
-            self.call("sialrun", "job.toml", code=1, says=[says])
+            self.call("sialrun", "job.toml", code=2, says=[says])
         self.write("h2.xyz", "2\n\nH 0 0 0\nH 0 0 7.4D-1\n")
         self.assertNotIn("warning: h2.xyz", self.call("sialrun", "job.toml", code=0))
         self.write("h2.xyz", "2\nProperties=species:S:1:pos:R:3:charge:R:1\nH 0 0 0 0.5\nH 0 0 0.3 0.5\n")
         for args in ((), ("--dry-run",), ("--describe",)):
             self.call("sialrun", "job.toml", *args, code=0, says=["warning: h2.xyz:2: ignored columns: charge", "warning: h2.xyz:4: atoms 1 (H) and 2 (H) are 0.3 Angstrom apart"])
         self.write("h2.xyz", "100000\n\n" + "".join(f"H {i} 0 0\n" for i in range(100000)))
-        self.call("sialrun", "job.toml", code=1, says=["h2.xyz:1: 100000 atoms are more than 20000"])
+        self.call("sialrun", "job.toml", code=2, says=["h2.xyz:1: 100000 atoms are more than 20000"])
 
     def test_blocks_of_text_files(self):
         self.write("block.sialx", BLOCK)
@@ -84,17 +84,17 @@ class Inputs(unittest.TestCase):
             if name.endswith(".g94"):
                 os.rename(self.dir / "pipe", name)
             self.write("other.toml", JOB.format(basis=name))
-            self.call("sialrun", "other.toml", code=1, says=["other.toml:6:9: cannot read the basis file", says])
+            self.call("sialrun", "other.toml", code=2, says=["other.toml:6:9: cannot read the basis file", says])
         os.mkfifo(self.dir / "pipe.xyz")
         self.write("other.toml", JOB.format(basis="sto-3g").replace("h2.xyz", "pipe.xyz"))
-        self.call("sialrun", "other.toml", code=1, says=["cannot read the molecule", "it is a pipe"])
+        self.call("sialrun", "other.toml", code=2, says=["cannot read the molecule", "it is a pipe"])
         for name in ("pipe.toml", "pipe.sialx", "pipe.siox", "pipe.dat", "pipe.json"):
             os.mkfifo(self.dir / name)
-        self.call("sialrun", "pipe.toml", code=1, says=["pipe.toml", "it is a pipe"])
+        self.call("sialrun", "pipe.toml", code=2, says=["pipe.toml", "it is a pipe"])
         self.call("sialrun", "pipe.siox", code=2, says=["cannot read the program `pipe.siox`: it is a pipe"])
-        self.call("sialrun", "pipe.sialx", code=1, says=["pipe.sialx", "it is a pipe"])
+        self.call("sialrun", "pipe.sialx", code=2, says=["pipe.sialx", "it is a pipe"])
         self.call("sialrun", "--dat", "pipe.dat", code=2, says=["it is a pipe"])
-        self.call("sialrun", "--batch", "pipe.dat", code=3, says=["it is a pipe"])
+        self.call("sialrun", "--batch", "pipe.dat", code=2, says=["it is a pipe"])
         self.call("sialc", "pipe.sialx", code=2, says=["it is a pipe"])
         self.call("sialc", "--disassemble", "pipe.siox", code=2, says=["it is a pipe"])
         self.call("sialc", "--emit=tokens", "/dev/zero", code=2, says=["it is a device"])
@@ -158,8 +158,8 @@ class Inputs(unittest.TestCase):
         """A name that a terminal would obey is shown, not sent; call() looks for them."""
         escape = "\x1b[31m"
         shown = "\\x1B[31m"
-        self.call("sialrun", f"{escape}.sialx", code=1, says=[shown])
-        self.call("sialrun", f"{escape}.toml", code=1, says=[shown])
+        self.call("sialrun", f"{escape}.sialx", code=2, says=[shown])
+        self.call("sialrun", f"{escape}.toml", code=2, says=[shown])
         self.call("sialrun", f"--{escape}", code=2, says=[shown])
         self.call("sialc", f"{escape}.sialx", code=2, says=[shown])
         self.call("sialc", "--disassemble", f"{escape}.siox", code=2, says=[shown])
@@ -170,12 +170,12 @@ class Inputs(unittest.TestCase):
         self.call("sialc", "--emit=tokens", f"{escape}.sialx", code=0)
         self.call("sialc", "--error-format=json", f"{escape}.sialx", code=1)
         self.write("name.toml", 'programs = ["\\u001b]0;title\\u0007.sialx"]\n')
-        self.call("sialrun", "name.toml", code=1, says=["\\x1B]0;title\\x07.sialx"])
+        self.call("sialrun", "name.toml", code=2, says=["\\x1B]0;title\\x07.sialx"])
         self.write("list", f"counts.sialx --set n=2 --name '{escape}'\nnone{escape}.sialx\n")
-        self.call("sialrun", "--batch", "list", code=1, says=[shown])
+        self.call("sialrun", "--batch", "list", code=2, says=[shown])
         self.write("nul.xyz", "1\n\nH 0 0 0\0.5\n")
         self.write("nul.toml", JOB.format(basis="sto-3g").replace("h2.xyz", "nul.xyz"))
-        self.call("sialrun", "nul.toml", code=1, says=["nul.xyz:3: expected three coordinates after `H`: `0\\x00.5` is not a number"])
+        self.call("sialrun", "nul.toml", code=2, says=["nul.xyz:3: expected three coordinates after `H`: `0\\x00.5` is not a number"])
         self.call("sialrun", "--version", "--verbose", code=0, env={"XDG_CACHE_HOME": f"/nowhere/{escape}"})
         self.write("grün.sialx", "sial p\nx = 1\nendsial p\n")
         self.call("sialc", "grün.sialx", code=1, says=["grün.sialx:2:1"])

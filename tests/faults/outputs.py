@@ -67,7 +67,7 @@ class Outputs(InFolder):
                            ("sialreport", ("tiny.siox", "-o", "kept.txt")), ("sialreport", ("tiny.siox", "-o", "new.txt")),
                            ("sialrun", ("--write-dat", "kept.dat", "tiny.sialx"))):
             with self.subTest(args=args):
-                self.refused(tool, *args, code=3 if tool == "sialrun" else 2, says=("cannot write", "File too large"),
+                self.refused(tool, *args, code=3, says=("cannot write", "File too large"),
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
                 self.assertEqual({name: self.read(name) for name in self.names()}, kept)
 
@@ -94,7 +94,7 @@ class Outputs(InFolder):
 
     def test_a_batch_that_is_a_folder(self):
         (self.dir / "d").mkdir()
-        self.refused("sialrun", "--batch", "d", code=3, says=("`d`", "it is a folder"))
+        self.refused("sialrun", "--batch", "d", code=2, says=("`d`", "it is a folder"))
 
     # --- links, and what is no file
 
@@ -110,7 +110,7 @@ class Outputs(InFolder):
         self.node("null")
         self.write("job.toml", 'programs = ["save.sialx"]\n[output]\nresults = "null"\n')
         for args in (("save.sialx", "--results", "null"), ("job.toml",)):
-            err = self.refused("sialrun", *args, code=2, says=("null", "it is a device", "--results none"))
+            err = self.refused("sialrun", *args, code=3, says=("null", "it is a device", "--results none"))
             self.assertNotIn("computed", err)
         self.refused("sialrun", "save.sialx", "--write-dat", "null", code=3, says=("null", "it is a device"))
         self.must("sialrun", "tiny.sialx", "--results", "none", "--run-json", "null")
@@ -122,7 +122,7 @@ class Outputs(InFolder):
 
     def test_pipes_are_not_replaced(self):
         os.mkfifo(self.dir / "pipe")
-        self.refused("sialrun", "save.sialx", "--results", "pipe", code=2, says=("pipe", "it is a pipe"))
+        self.refused("sialrun", "save.sialx", "--results", "pipe", code=3, says=("pipe", "it is a pipe"))
         self.refused("sialrun", "save.sialx", "--write-dat", "pipe", code=3, says=("pipe", "it is a pipe"))
         self.assertTrue((self.dir / "pipe").is_fifo())
 
@@ -197,7 +197,7 @@ class Outputs(InFolder):
                                        ("sialrun", ("ok.toml", "--run-json", "ok.toml"), ("the statistics file", "the job file", "ok.toml"), 2),
                                        ("sialrun", ("ok.toml", "--trace", "ok.toml"), ("the trace", "the job file", "ok.toml"), 2),
                                        ("sialrun", ("ok.toml", "--trace", "h2.xyz"), ("the trace", "h2.xyz"), 2),
-                                       ("sialrun", ("ok.toml", "--write-dat", "ok.toml"), ("ok.toml",), 3),
+                                       ("sialrun", ("ok.toml", "--write-dat", "ok.toml"), ("ok.toml",), 2),
                                        ("sialrun", ("-d", "old.dat", "tiny.sialx", "--results", "old.dat"), ("old.dat",), 2),
                                        ("sialrun", ("tiny.sialx", "--results", "both.out", "--run-json", "both.out"), ("the statistics file", "the results file", "both.out"), 2),
                                        ("sialrun", ("tiny.sialx", "--results", "both.out", "--trace", self.dir / "both.out"), ("the trace", "the results file"), 2),
@@ -224,18 +224,18 @@ class Outputs(InFolder):
         self.must("sialc", "tiny.sialx")
         self.must("sialrun", "tiny.siox", "--results", "none", "--run-json", "run.json")
         self.write("long.sialx", 'sial long\nindex i = 1:400\nscalar x\ndo i\n  println "a line that has many followers"\nenddo i\nx = 1.0\nendsial long\n')
-        runs = [("sialrun", args, 3) for args in (("--version",), ("--help",), ("tiny.siox", "--results", "none"), ("long.sialx", "--results", "none"),
+        runs: list[tuple[str, tuple[str, ...], int]] = [("sialrun", args, 3) for args in (("--version",), ("--help",), ("tiny.siox", "--results", "none"), ("long.sialx", "--results", "none"),
                                                   ("long.sialx", "--results", "none", "--simulate", "ranks=2,seed=1"), ("tiny.siox", "--dry-run"), ("tiny.siox", "--describe"))]
-        runs += [("sialc", args, 2) for args in (("--version",), ("--help",), ("--emit=ir", "tiny.sialx"), ("--emit=tokens", "long.sialx"), ("--emit=ast-json", "long.sialx"),
+        runs += [("sialc", args, 3) for args in (("--version",), ("--help",), ("--emit=ir", "tiny.sialx"), ("--emit=tokens", "long.sialx"), ("--emit=ast-json", "long.sialx"),
                                                  ("--explain", "list"), ("--disassemble", "tiny.siox"))]
-        runs += [("sialreport", args, 2) for args in (("--version",), ("--help",), ("tiny.siox",), ("tiny.siox", "run.json", "--format", "json"), ("tiny.siox", "--format", "html"))]
+        runs += [("sialreport", args, 3) for args in (("--version",), ("--help",), ("tiny.siox",), ("tiny.siox", "run.json", "--format", "json"), ("tiny.siox", "--format", "html"))]
         for tool, args, code in runs:
             with self.subTest(tool=tool, args=args), open("/dev/full", "w") as full:
                 self.refused(tool, *args, code=code, says=("error: cannot write the output: No space left on device",), stdout=full)
         with open("/dev/full", "w") as full:  # results are written all the same
             self.refused("sialrun", "save.sialx", code=3, says=("cannot write the output",), stdout=full)
             self.assertIn("results.h5", self.names())
-            self.assertEqual(self.run_tool("sialrun", "missing.sialx", stdout=full)[0], 1)  # other errors keep their code
+            self.assertEqual(self.run_tool("sialrun", "missing.sialx", stdout=full)[0], 2)  # other errors keep their code
 
     # --- folders that may not be searched
 
@@ -243,7 +243,7 @@ class Outputs(InFolder):
         """How to run as somebody whom permissions bind, in a folder `lk` of theirs that may not be searched."""
         (self.dir / "lk").mkdir(mode=0)
         self.addCleanup((self.dir / "lk").chmod, 0o700)
-        how = {}
+        how: dict = {}
         if os.geteuid() == 0:
             how = {"user": 65534, "group": 65534, "extra_groups": []}
             self.dir.chmod(0o777)
@@ -269,10 +269,11 @@ class Outputs(InFolder):
         for key, section in (("arrays", "[arrays]\nh = {file = \"lk/x\"}"), ("restore", "[restore]\nfile = \"lk/x\""), ("include", "")):
             self.write(f"{key}.toml", ('include = ["lk"]\n' if key == "include" else "") + f'programs = ["tiny.sialx"]\n{section}\n')
         nothing = ("--results", "none")
+        args: tuple[str, ...]
         for args in (("--output-dir", "lk"), ("--results", "lk/x.h5"), ("--run-json", "lk/x"), ("--trace", "lk/x", *nothing), ("--checkpoint-dir", "lk", "--checkpoint-every", "0", *nothing),
                      ("--output-dir", "lk/deeper")):
             with self.subTest(args=args):
-                self.refused("sialrun", "tiny.sialx", *args, code=2, says=("cannot write", "lk", "Permission denied", "hint: choose"), **how)
+                self.refused("sialrun", "tiny.sialx", *args, code=3, says=("cannot write", "lk", "Permission denied", "hint: choose"), **how)
         for args, says in ((("basis.toml",), "lk/x"), (("ecp.toml",), "lk/x"), (("programs.toml",), "lk/x.sialx"), (("plugins.toml",), "lk/x.sialx"), (("xyz.toml",), "lk/x"),
                            (("arrays.toml",), "lk/x"), (("restore.toml",), "lk/x"), (("lk/job.toml",), "lk/job.toml"), (("lk/x.sialx",), "lk/x.sialx"), (("lk/x.siox",), "lk/x.siox"),
                            (("tiny.sialx", "--restart", "lk"), "lk/index.json"), (("tiny.sialx", "--plugin", "lk/x.so"), "lk/x.so"), (("--batch", "lk/x"), "lk/x"), (("-d", "lk/x"), "lk/x"),
@@ -289,7 +290,7 @@ class Outputs(InFolder):
         for tool, args in (("sialc", ("lk/x.sialx",)), ("sialc", ("tiny.sialx", "-o", "lk/x.siox")), ("sialc", ("--disassemble", "lk/x.siox")),
                            ("sialreport", ("lk/x.siox",)), ("sialreport", ("tiny.siox", "lk/run.json")), ("sialreport", ("tiny.siox", "-o", "lk/x"))):
             with self.subTest(tool=tool, args=args):
-                self.refused(tool, *args, code=2, says=("lk/",), **how)
+                self.refused(tool, *args, code=3 if "-o" in args else 2, says=("lk/",), **how)
         self.assertEqual(self.run_tool("sialreport", "tiny.siox", "-I", "lk", **how)[0], 0)
 
 

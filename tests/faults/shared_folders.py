@@ -51,11 +51,11 @@ class SharedFolders(InFolder):
 
     def test_a_second_job_is_refused(self):
         with self.running() as first:
-            err = self.refused("sialrun", "save.sialx", code=2, says=("another job writes `results.h5`", str(self.dir), f"process {first.pid} on ", "--output-dir"))
+            err = self.refused("sialrun", "save.sialx", code=3, says=("another job writes `results.h5`", str(self.dir), f"process {first.pid} on ", "--output-dir"))
             self.assertNotIn("computed", err)
-            self.refused("sialrun", "save.sialx", launcher=mpirun(2), code=2, says=("another job writes",))
-            self.refused("sialrun", "save.sialx", "--output-dir", self.dir / "." / "checkpoint" / "..", code=2, says=("another job writes",))  # by another name
-            self.refused("sialrun", "save.sialx", "--results", "none", "--run-json", "results.h5", code=2, says=("another job writes",))
+            self.refused("sialrun", "save.sialx", launcher=mpirun(2), code=3, says=("another job writes",))
+            self.refused("sialrun", "save.sialx", "--output-dir", self.dir / "." / "checkpoint" / "..", code=3, says=("another job writes",))  # by another name
+            self.refused("sialrun", "save.sialx", "--results", "none", "--run-json", "results.h5", code=3, says=("another job writes",))
             self.must("sialrun", "save.sialx", "--output-dir", "mine")
             self.must("sialrun", "save.sialx", "--results", "other.h5", "--run-json", "none")
             self.must("sialrun", "save.sialx", "--results", "none", "--run-json", "none")
@@ -107,7 +107,7 @@ class SharedFolders(InFolder):
             self.assertIn(0, [code for _, code in ends], ends)
             for err, code in ends:
                 if code != 0:
-                    self.assertEqual(code, 2, err)
+                    self.assertEqual(code, 3, err)
                     self.assertIn("another job writes", err)
             self.assertTrue(self.whole())
             self.assertEqual(self.names(), ["results.h5", "run.json", "save.sialx", "tiny.sialx"])
@@ -118,11 +118,11 @@ class SharedFolders(InFolder):
         nothing = ("--results", "none", "--run-json", "none", "--checkpoint-dir", "saved")
         for every in (("--checkpoint-every", "0"), ("--checkpoint-every", "100")):
             with self.running(*nothing, *every) as first:
-                self.refused("sialrun", *nothing, *every, "tiny.sialx", code=2, says=("another job writes `index.json`", f"process {first.pid}", "saved", "--checkpoint-dir"))
+                self.refused("sialrun", *nothing, *every, "tiny.sialx", code=3, says=("another job writes `index.json`", f"process {first.pid}", "saved", "--checkpoint-dir"))
                 self.must("sialrun", *nothing, "tiny.sialx")
         # A checkpoint that is going on is not continued a second time.
         with self.running(*nothing, "--restart", "--checkpoint-every", "0"):
-            self.refused("sialrun", *nothing, "--restart", "--", *ENDLESS, code=2, says=("another job writes `index.json`",))
+            self.refused("sialrun", *nothing, "--restart", "--", *ENDLESS, code=3, says=("another job writes `index.json`",))
         # Nobody asked for checkpoints: the second of two jobs that a signal ends has none, and damages none.
         shutil.rmtree(self.dir / "saved")
         with self.running(*nothing, "--checkpoint-every", "100"):
@@ -232,8 +232,8 @@ class SharedFolders(InFolder):
         for name in ("checkpoint", "out"):
             (everybodys / name).symlink_to(mine)
             os.lchown(everybodys / name, 65534, 65534)
-        self.refused("sialrun", "save.sialx", "--output-dir", everybodys, "--checkpoint-every", "0", code=2, says=(f"the folder `{everybodys}/checkpoint` is a link that another user made",))
-        self.refused("sialrun", "save.sialx", "--output-dir", everybodys / "out", code=2, says=(f"the folder `{everybodys}/out` is a link that another user made",))
+        self.refused("sialrun", "save.sialx", "--output-dir", everybodys, "--checkpoint-every", "0", code=3, says=(f"the folder `{everybodys}/checkpoint` is a link that another user made",))
+        self.refused("sialrun", "save.sialx", "--output-dir", everybodys / "out", code=3, says=(f"the folder `{everybodys}/out` is a link that another user made",))
         self.assertEqual(list(mine.iterdir()), [])
         os.lchown(everybodys / "out", 0, 0)
         self.must("sialrun", "save.sialx", "--output-dir", everybodys / "out")
@@ -261,7 +261,7 @@ class SharedFolders(InFolder):
         self.assertEqual((self.dir / "fixed/m.siox").stat().st_ino, inode)
         json.loads(self.read("fixed/run.json")), json.loads(self.read("fixed/t.json"))
         self.assertNotIn(b"earlier", self.read("fixed/r.txt"))
-        self.refused("sialrun", "save.sialx", "--results", "fixed/results.h5", code=2, says=("fixed/results.h5", "its folder may not be written", "--output-dir"), **how)
+        self.refused("sialrun", "save.sialx", "--results", "fixed/results.h5", code=3, says=("fixed/results.h5", "its folder may not be written", "--output-dir"), **how)
 
     def test_a_folder_that_goes_while_a_job_runs(self):
         """It is made anew; where that cannot be, the job says so."""
@@ -300,7 +300,7 @@ class SharedFolders(InFolder):
                 reader, writer = os.pipe()
                 os.close(reader)
                 with os.fdopen(writer, "w") as out:
-                    err = self.refused(tool, *args, code=2, says=("cannot write the output: Broken pipe",), stdout=out)
+                    err = self.refused(tool, *args, code=3, says=("cannot write the output: Broken pipe",), stdout=out)
                 self.assertEqual(err.count("\n"), 1, err)
 
 

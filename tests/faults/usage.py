@@ -46,10 +46,10 @@ class Usage(unittest.TestCase):
 
     def test_simulations(self):
         for value in ("ranks=0", "ranks=100000"):
-            self.sialrun("--set", "n=2", "--simulate", value, code=1, says=["from 1 to 1024 ranks"])
+            self.sialrun("--set", "n=2", "--simulate", value, code=2, says=["from 1 to 1024 ranks"])
         # Where there is no network, too.
-        self.sialrun("--set", "n=2", "--simulate-network", "latency=abc", code=1, says=["`abc` is not a number"])
-        self.sialrun("--set", "n=2", "--simulate-network", "latency=-5us", code=1, says=["`-5us`"])
+        self.sialrun("--set", "n=2", "--simulate-network", "latency=abc", code=2, says=["`abc` is not a number"])
+        self.sialrun("--set", "n=2", "--simulate-network", "latency=-5us", code=2, says=["`-5us`"])
         self.sialrun("--set", "n=2", "--simulate-network", "latency=5us,bandwidth=1GB/s", code=0)
 
     def test_misspelt_values(self):
@@ -91,6 +91,56 @@ class Usage(unittest.TestCase):
     def test_least_index(self):
         """The number that stands for no value is no bound."""
         self.sialrun("--set", "n=-2147483648", code=1, says=["index `p` begins at -2147483648", "the least is -2147483647"])
+
+    def call(self, tool, *args, code, says=""):
+        p = subprocess.run([BIN / tool, *args], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertEqual(p.returncode, code, (tool, args, p.stdout, p.stderr))
+        self.assertIn(says, p.stderr, (tool, args))
+
+    def test_exit_codes(self):
+        """1: the program; 2: the command line and files to be read; 3: the environment."""
+        args: tuple[str, ...]
+        nothing = ("--results", "none")
+        (self.dir / "wrong.sialx").write_text("sial wrong\nx = 1.0\nendsial wrong\n")
+        (self.dir / "fails.sialx").write_text("sial fails\nscalar x\nx = 0.0\nx = 1.0 / x\nendsial fails\n")
+        (self.dir / "text").write_text("no file of any kind\n")
+        (self.dir / "uses.toml").write_text('programs = ["counts.sialx"]\n[molecule]\nxyz = "missing.xyz"\nbasis = "sto-3g"\n')
+        (self.dir / "earlier.toml").write_text('programs = ["counts.sialx"]\n[values]\nn = 2\n[restore]\nfile = "missing.h5"\n')
+        for args in (("wrong.sialx",), ("counts.sialx",), ("fails.sialx",)):
+            with self.subTest(args=args):
+                self.call("sialrun", *args, *nothing, code=1, says="error")
+        for args in (("missing.sialx",), ("missing.siox",), ("missing.toml",), ("uses.toml",), ("earlier.toml",), ("--dat", "missing.dat"), ("--batch", "missing"),
+                     ("counts.sialx", "--set", "n=2", "--restart", "missing"), ("counts.sialx", "--memory", "foo"), ("counts.sialx", "--unknown"), ("counts.sialx", "--set", "n=x"),
+                     ("counts.sialx", "--segments", "xx=3"), ("counts.sialx", "--time-limit", "soon"), ("counts.sialx", "--plugin", "missing.so"), ("missing.sialx", "--dry-run"),
+                     ("--dat", "text"), ("counts.sialx", "counts.sialx", "--print-format", "none")):
+            with self.subTest(args=args):
+                self.call("sialrun", *args, *nothing, code=2, says="error")
+        (self.dir / "text.siox").write_text("no module\n")
+        self.call("sialrun", "text.siox", *nothing, code=2, says="is not a sialx module")
+        self.call("sialrun", "counts.sialx", "--set", "n=2", "--results", "text", code=2, says="which no job has written")
+        self.call("sialrun", "counts.sialx", "--set", "n=2", "--output-dir", "text/out", code=3, says="cannot write")
+        for args, code in ((("wrong.sialx",), 1), (("missing.sialx",), 2), (("--unknown",), 2), (("--disassemble", "text"), 2), (("counts.sialx", "-o", "text/x.siox"), 3)):
+            with self.subTest(tool="sialc", args=args):
+                self.call("sialc", *args, code=code, says="error")
+        for args, code in ((("missing.siox",), 2), (("text.siox",), 2), (("--unknown",), 2)):
+            with self.subTest(tool="sialreport", args=args):
+                self.call("sialreport", *args, code=code, says="error")
+
+    def test_values_with_a_meaning_of_their_own(self):
+        self.sialrun("--set", "n=2", "--memory", "5", code=2, says=["`5` without a unit are bytes", "`5GB`"])
+        self.sialrun("--set", "n=2", "--memory", "5000000", code=0)
+        self.sialrun("--set", "n=2", "--time-limit", "0", code=0)
+        (self.dir / "none.toml").write_text('programs = ["counts.sialx"]\n[values]\nn = 2\n[output]\nresults = "NONE"\nrun_json = "None"\n')
+        before = {p.name for p in self.dir.iterdir()}
+        self.call("sialrun", "none.toml", code=0)
+        self.assertEqual({p.name for p in self.dir.iterdir()}, before)
+
+    def test_keys_in_the_wrong_place(self):
+        for section, key, says in (("run", "memory", "`memory` stands before the first section"), ("run", "threads", "`--threads` is an option of the command line"),
+                                   ("output", "look_ahead", "`look_ahead` belongs in [run]"), ("", "time_limit", "`time_limit` belongs in [run]"), ("run", "memry", "known here: ")):
+            with self.subTest(section=section, key=key):
+                (self.dir / "place.toml").write_text('programs = ["counts.sialx"]\n' + (f"[{section}]\n" if section else "") + f"{key} = 1\n")
+                self.call("sialrun", "place.toml", code=2, says=says)
 
 
 def main():

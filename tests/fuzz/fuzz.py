@@ -116,7 +116,8 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     work = pathlib.Path(tempfile.mkdtemp(prefix="sialx-fuzz-"))
-    failures, done = [], 0
+    failures: list = []
+    done = 0
     try:
         bin_dir = options.bin.resolve()
         chosen = {n: t for n, t in targets(bin_dir, work).items() if options.target in (None, n)}

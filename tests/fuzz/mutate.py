@@ -1,7 +1,12 @@
 """Mutators: from an input that is right to one that is nearly right. All take a random.Random, so that a case can be made again."""
 import json
+import random
 import re
 import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Record = tuple[int, bytes, bytes]  # type, head, doubles
 
 NUMBERS = ["0", "-1", "1", "2", "7.4D-1", "1,74", "0.7.4", "1e999", "-1e-999", "nan", "inf", "0x10", "2147483647", "2147483648", "-2147483649", "9223372036854775808",
            "99999999999999999999", "1.", ".5", "+3", "", "1e", "--1", "1_000"]
@@ -14,38 +19,38 @@ WORDS = ["pardo", "endpardo", "do", "enddo", "if", "endif", "else", "where", "ex
 PIECES = re.compile(r"[A-Za-z_][A-Za-z_0-9.]*|[0-9][0-9.eEdD+-]*|\s+|\"[^\"\n]*\"|.", re.S)
 
 
-def mutate_bytes(rng, data, others):
+def mutate_bytes(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     """Bits, bytes, numbers of 4 and 8 bytes, pieces that are cut, doubled, moved or taken from another input."""
-    data = bytearray(data)
+    changed = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
-        at = rng.randrange(len(data) + 1)
+        at = rng.randrange(len(changed) + 1)
         kind = rng.randrange(8)
-        if kind == 0 and at < len(data):
-            data[at] ^= 1 << rng.randrange(8)
-        elif kind == 1 and at < len(data):
-            data[at] = rng.randrange(256)
-        elif kind == 2 and at + 8 <= len(data):
+        if kind == 0 and at < len(changed):
+            changed[at] ^= 1 << rng.randrange(8)
+        elif kind == 1 and at < len(changed):
+            changed[at] = rng.randrange(256)
+        elif kind == 2 and at + 8 <= len(changed):
             width = rng.choice((4, 8))
             at -= at % rng.choice((1, width))
-            value = rng.choice((0, 1, -1, 2**31 - 1, -2**31, 2**16, len(data), rng.randrange(-2**31, 2**31)))
-            data[at:at + width] = value.to_bytes(width, rng.choice(("little", "big")), signed=True)
+            value = rng.choice((0, 1, -1, 2**31 - 1, -2**31, 2**16, len(changed), rng.randrange(-2**31, 2**31)))
+            changed[at:at + width] = value.to_bytes(width, rng.choice(("little", "big")), signed=True)
         elif kind == 3:
-            del data[at:at + rng.choice((1, 4, 64))]
+            del changed[at:at + rng.choice((1, 4, 64))]
         elif kind == 4:
-            data[at:at] = bytes(rng.randrange(256) for _ in range(rng.choice((1, 4, 8))))
+            changed[at:at] = bytes(rng.randrange(256) for _ in range(rng.choice((1, 4, 8))))
         elif kind == 5:
-            begin = rng.randrange(len(data) + 1)
-            data[at:at] = data[begin:begin + rng.choice((4, 16, 256))]
+            begin = rng.randrange(len(changed) + 1)
+            changed[at:at] = changed[begin:begin + rng.choice((4, 16, 256))]
         elif kind == 6:
             other = rng.choice(others)
             begin = rng.randrange(len(other) + 1)
-            data[at:at + 16] = other[begin:begin + 16]
+            changed[at:at + 16] = other[begin:begin + 16]
         elif rng.randrange(4) == 0:
-            del data[at:]
-    return bytes(data)
+            del changed[at:]
+    return bytes(changed)
 
 
-def mutate_text(rng, data, others, words=()):
+def mutate_text(rng: random.Random, data: bytes, others: list[bytes], words: Sequence[str] = ()) -> bytes:
     """Words and lines: numbers that are odd, names that lead elsewhere, lines that are missing, doubled, moved or of another input."""
     pieces = PIECES.findall(data.decode("utf-8", "surrogateescape"))
     names = [p for p in pieces if p[0].isalpha()] or ["x"]
@@ -75,7 +80,7 @@ def mutate_text(rng, data, others, words=()):
     return "".join(pieces).encode("utf-8", "surrogateescape")
 
 
-def move_lines(rng, text, others):
+def move_lines(rng: random.Random, text: str, others: list[bytes]) -> str:
     lines = text.split("\n")
     begin = rng.randrange(len(lines))
     some = lines[begin:begin + rng.choice((1, 1, 2, 5))]
@@ -96,7 +101,7 @@ def move_lines(rng, text, others):
     return "\n".join(lines)
 
 
-def mutate_source(rng, data, others):
+def mutate_source(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     """A SIAL program: statements and blocks of statements go elsewhere, names and words are exchanged."""
     text = data.decode("utf-8", "surrogateescape")
     lines = text.split("\n")
@@ -118,14 +123,14 @@ def mutate_source(rng, data, others):
     return mutate_text(rng, data, others, WORDS)
 
 
-def mutate_json(rng, data, others):
+def mutate_json(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     """A value somewhere in a JSON document becomes another; sometimes the text itself is changed."""
     if rng.randrange(4) == 0:
         return mutate_text(rng, data, others)
     document = json.loads(data)
     places = []
 
-    def collect(node):
+    def collect(node: Any) -> None:
         items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
         for key, value in list(items):
             places.append((node, key))
@@ -136,7 +141,7 @@ def mutate_json(rng, data, others):
         if not places:
             break
         node, key = rng.choice(places)
-        value = rng.choice((None, True, 0, -1, 1.5, 2**31, 2**63, 1e308, "", [], {}, [1, 2, 3], rng.choice(NAMES), rng.choice(NUMBERS)))
+        value: Any = rng.choice((None, True, 0, -1, 1.5, 2**31, 2**63, 1e308, "", [], {}, [1, 2, 3], rng.choice(NAMES), rng.choice(NUMBERS)))
         if isinstance(node, list):
             if key < len(node):
                 node[key] = value
@@ -147,7 +152,7 @@ def mutate_json(rng, data, others):
     return json.dumps(document).encode()
 
 
-def mutate_options(rng, data, others):
+def mutate_options(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     """One line of options: keys, values and separators."""
     return mutate_text(rng, data, others, (",", "=", "ranks", "seed", "latency", "bandwidth", "us", "GB/s", "servers", "ranks-per-node", *NUMBERS)).replace(b"\x00", b"").replace(b"\n", b"")
 
@@ -158,13 +163,13 @@ ALL = 2**64 - 1
 RECORD = struct.Struct("<IIQQQ")  # mark, type, bytes of the head, doubles, hash
 
 
-def mix(h, v):
+def mix(h: int, v: int) -> int:
     h ^= (v + 0x9e3779b97f4a7c15 + (h << 6) + (h >> 2)) & ALL
     h ^= h >> 31
     return h * 0xbf58476d1ce4e5b9 & ALL
 
 
-def hash_bytes(seed, data):
+def hash_bytes(seed: int, data: bytes) -> int:
     lanes, whole = [seed + k & ALL for k in range(4)], len(data) // 32 * 32
     for at in range(0, whole, 32):
         lanes = [mix(h, w) for h, w in zip(lanes, struct.unpack_from("<4Q", data, at))]
@@ -175,7 +180,7 @@ def hash_bytes(seed, data):
     return h
 
 
-def sealed_index(document):
+def sealed_index(document: Any) -> bytes:
     document.pop("hash", None)
     h = 0x5a11
     for byte in json.dumps(document, indent=1, ensure_ascii=False).encode("utf-8", "replace"):
@@ -183,7 +188,7 @@ def sealed_index(document):
     return json.dumps({**document, "hash": f"{h:016x}"}, indent=1, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
-def mutate_sealed_index(rng, data, others):
+def mutate_sealed_index(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     changed = mutate_json(rng, data, others)
     try:
         document = json.loads(changed)
@@ -194,7 +199,7 @@ def mutate_sealed_index(rng, data, others):
         return changed
 
 
-def records_of(data):
+def records_of(data: bytes) -> list[Record]:
     """(type, head, doubles as bytes) of each record."""
     at, found = 0, []
     while at < len(data):
@@ -205,7 +210,7 @@ def records_of(data):
     return found
 
 
-def sealed_records(records):
+def sealed_records(records: list[Record]) -> tuple[bytes, int]:
     """The file's bytes, and the hash that the index has of it."""
     data, seal = b"", 0
     for kind, head, doubles in records:
@@ -220,7 +225,7 @@ def sealed_records(records):
 RECORD_MARK = 0x78C5A11B
 
 
-def mutate_records(rng, seed):
+def mutate_records(rng: random.Random, seed: dict[str, bytes]) -> dict[str, bytes]:
     """`seed`: the index and the file of its only rank, by name. Words, sizes, kinds and the order of the records change."""
     index_name, file_name = seed
     records = records_of(seed[file_name])
@@ -256,19 +261,19 @@ ODD_NAMES = NAMES + ["x" * 70000, "a/" * 3000 + "b", "/tmp/outside", "../" * 40 
                      "results.h5", "job.dat", "checkpoint", "saved.sialx ", "'", "1_x"]
 
 
-def packed_dat(document):
+def packed_dat(document: Any) -> bytes:
     """The binary form of a document in the JSON form."""
-    def integer(x):
+    def integer(x: Any) -> bytes:
         return struct.pack("<i", x)
 
-    def text(x):
+    def text(x: Any) -> bytes:
         data = x.encode("utf-8", "surrogateescape") + b"\0"
         return integer(len(data)) + data
 
-    def listed(items, pack):
+    def listed(items: Any, pack: Callable[[Any], bytes]) -> bytes:
         return integer(len(items)) + b"".join(pack(x) for x in items)
 
-    def array(code):
+    def array(code: str) -> Callable[[Any], bytes]:
         return lambda item: text(item[0]) + integer(item[1]["Rank"]) + listed(item[1]["Dims"], integer) + listed(item[1]["Data"], lambda x: struct.pack(code, x))
 
     return b"".join((
@@ -280,7 +285,7 @@ def packed_dat(document):
         listed(document["SialConfiguration"].items(), lambda i: text(i[0]) + listed(i[1].items(), lambda p: text(p[0]) + text(p[1])))))
 
 
-def mutate_dat_names(rng, data, others):
+def mutate_dat_names(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     document = json.loads(data)
     for _ in range(rng.choice((1, 1, 2, 4))):
         section = rng.choice(list(document))
@@ -292,12 +297,12 @@ def mutate_dat_names(rng, data, others):
     return packed_dat(document)
 
 
-def mutate_labels(rng, data, others):
+def mutate_labels(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     """Bytes of the labels in a module: what becomes a name in the results file."""
-    data = bytearray(data)
+    changed = bytearray(data)
     for label in (b"the array", b"energy"):
-        at = data.find(label)
+        at = changed.find(label)
         if at >= 0:
             for _ in range(rng.choice((0, 1, 1, 3))):
-                data[at + rng.randrange(len(label))] = rng.choice(b"/%.\0\x01\x1b\x7f\xff'A ")
-    return bytes(data)
+                changed[at + rng.randrange(len(label))] = rng.choice(b"/%.\0\x01\x1b\x7f\xff'A ")
+    return bytes(changed)

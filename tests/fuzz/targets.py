@@ -1,6 +1,9 @@
 """What is fuzzed: for each kind of input its seeds, how it is mutated, and the commands that read it."""
 import pathlib
+import random
 import subprocess
+from collections.abc import Callable
+from typing import Any
 
 import mutate
 
@@ -13,42 +16,42 @@ QUICK = ["--memory", "16MB", "--segments", "ao=2,1", "--set", "norb=2", "--run-j
 class Command:
     """`runs`: the input decides how long it takes, as a program does. What is read and printed must be done within a time."""
 
-    def __init__(self, tool, *arguments, runs=False):
+    def __init__(self, tool: str, *arguments: Any, runs: bool = False) -> None:
         self.tool, self.arguments, self.runs = tool, [str(a) for a in arguments], runs
 
 
 class Target:
     """`name`: of the mutated file; `files`: beside it, by name; `commands`: those that are run one after the other."""
 
-    def __init__(self, name, seeds, mutator, commands, files=None):
+    def __init__(self, name: str, seeds: list, mutator: Callable, commands: list[Command], files: Any = None) -> None:
         self.name, self.seeds, self.mutator, self.commands, self.files = name, [s for s in seeds if s], mutator, commands, files or {}
 
-    def make(self, rng):
+    def make(self, rng: random.Random) -> Any:
         return self.mutator(rng, rng.choice(self.seeds), self.seeds)
 
 
 class Files(Target):
     """Several files that are mutated together: a seed holds all of them by name."""
 
-    def __init__(self, seed, mutator, commands, files):
+    def __init__(self, seed: dict[str, bytes], mutator: Callable, commands: list[Command], files: Any) -> None:
         super().__init__("", [seed], lambda rng, s, _: mutator(rng, s), commands, files)
 
 
-def corpus(pattern):
+def corpus(pattern: str) -> list[bytes]:
     return [p.read_bytes() for p in sorted(CORPUS.glob(pattern))]
 
 
-def small(files):
+def small(files: Any) -> list[bytes]:
     return [p.read_bytes() for p in sorted(files) if p.stat().st_size < 4000]
 
 
-def outputs(bin_dir, work):
+def outputs(bin_dir: pathlib.Path, work: pathlib.Path) -> dict[str, bytes]:
     """What the programs themselves write, to be mutated and read again: modules, results, checkpoints, statistics, data files."""
     work.mkdir()
     for path in CORPUS.iterdir():
         (work / path.name).write_bytes(path.read_bytes())
 
-    def run(tool, *arguments, codes=(0,)):
+    def run(tool: str, *arguments: Any, codes: tuple[int, ...] = (0,)) -> None:
         done = subprocess.run([bin_dir / tool, *arguments], cwd=work, capture_output=True, stdin=subprocess.DEVNULL, timeout=120)
         if done.returncode not in codes:
             raise SystemExit(f"the seeds cannot be made: {tool} {arguments}: {done.stderr.decode(errors='replace')}")
@@ -62,7 +65,7 @@ def outputs(bin_dir, work):
     return {p.relative_to(work).as_posix(): p.read_bytes() for p in work.rglob("*") if p.is_file()}
 
 
-def targets(bin_dir, work):
+def targets(bin_dir: pathlib.Path, work: pathlib.Path) -> dict[str, Target]:
     made = outputs(bin_dir, work / "seeds")
     sources = corpus("*.sialx") + small((LANG / "run").glob("*.sialx")) + small((LANG / "check").glob("*.sialx"))
     program = {"blocks.sialx": made["blocks.sialx"], "saved.sialx": made["saved.sialx"]}

@@ -37,6 +37,10 @@ endsial overlap
 
 
 class Install(unittest.TestCase):
+    dir: pathlib.Path
+    prefix: pathlib.Path
+    generator: bool
+
     @classmethod
     def setUpClass(cls):
         cls.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-install-"))

@@ -21,7 +21,7 @@ def lines_outside_code(text):
 
 def anchors(text):
     """The names that GitHub gives to headings: a second heading of one name gets `-1` behind it."""
-    seen = {}
+    seen: dict[str, int] = {}
     for _, line in lines_outside_code(text):
         match = HEADING.match(line)
         if not match:

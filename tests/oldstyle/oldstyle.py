@@ -38,7 +38,7 @@ class Program:
         self.args = [word for line in head("args") for word in line.split()]
         self.checks = [(name, float(value), float(tolerance)) for name, value, tolerance in (line.split()[:3] for line in head("check"))]
         self.spreads = [(name, float(width)) for name, width in (line.split() for line in head("spread"))]
-        self.seen = {name: [] for name, _ in self.spreads}
+        self.seen: dict[str, list] = {name: [] for name, _ in self.spreads}
         if not self.checks:
             sys.exit(f"{path} checks nothing")
         self.programs = [ROOT / "examples" / "14_legacy" / f"{name}.sialx" for line in head("first") for name in line.split()] + [path]

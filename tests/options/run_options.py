@@ -52,6 +52,10 @@ def table_rows(text):
 
 
 class Options(unittest.TestCase):
+    dir: pathlib.Path
+    page: str
+    rows: list[dict]
+
     @classmethod
     def setUpClass(cls):
         cls.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-options-"))
@@ -104,7 +108,7 @@ class Options(unittest.TestCase):
         for key, value in KEY_VALUES.items():
             section, _, name = key.rpartition(".")
             self.tool("sialrun", self.job(f'[{section}]\n{name} = "{value}"\n' if section else f'{name} = "{value}"\n'), "--describe")
-            wrong = self.tool("sialrun", self.job(f'[{section}]\n{name} = true\n' if section else f'{name} = true\n'), "--describe", code=1)
+            wrong = self.tool("sialrun", self.job(f'[{section}]\n{name} = true\n' if section else f'{name} = true\n'), "--describe", code=2)
             self.assertRegex(wrong.stderr, r"job\.toml:\d+:\d+")
         self.tool("sialrun", self.job('memory = "1GB"\n[output]\ndir = "out"\nresults = "none"\nrun_json = "stats.json"\nprint_format = "plain"\n[run]\nlook_ahead = 3\n'))
         run = json.loads((self.dir / "out/stats.json").read_text())
@@ -149,8 +153,8 @@ class Options(unittest.TestCase):
 
     def test_names_of_files_are_strings(self):
         for key in ("dir", "results", "run_json"):
-            self.assertIn(f"`{key}` must be a string", self.tool("sialrun", self.job(f"[output]\n{key} = 5\n"), code=1).stderr)
-        self.assertIn("`look_ahead` must be a number or a string", self.tool("sialrun", self.job("[run]\nlook_ahead = true\n"), code=1).stderr)
+            self.assertIn(f"`{key}` must be a string", self.tool("sialrun", self.job(f"[output]\n{key} = 5\n"), code=2).stderr)
+        self.assertIn("`look_ahead` must be a number or a string", self.tool("sialrun", self.job("[run]\nlook_ahead = true\n"), code=2).stderr)
 
     def test_values_joined_to_a_flag(self):
         self.tool("sialrun", "little.sialx", "--results", "none", "--progress=line")
@@ -181,7 +185,7 @@ class Options(unittest.TestCase):
         self.assertIn("=== one", self.tool("sialrun", "--batch", "list").stdout)
         for words in ("--threads 2", "--checkpoint-every 30"):
             (self.dir / "list").write_text(f"little.sialx {words}\n")
-            self.assertIn("list:1:", self.tool("sialrun", "--batch", "list", code=1).stderr)
+            self.assertIn("list:1:", self.tool("sialrun", "--batch", "list", code=2).stderr)
 
     def complete(self, tool, *words):
         """What bash offers for the last of the words."""

@@ -61,7 +61,7 @@ def compare(binary, folder, env, job, ranks, layout):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = str(parser.parse_args().bin.resolve() / "sialrun")
+    binary = parser.parse_args().bin.resolve() / "sialrun"
     with tempfile.TemporaryDirectory(prefix="sialx-choices-") as name:
         folder = pathlib.Path(name)
         env = {**ENV, **slow_processor(binary, folder / "cache")}

@@ -33,14 +33,14 @@ CASES = [
 ]
 # Between nodes what a rank fetches depends on its iterations. The static schedule and the simulator, where all ranks are equally
 # fast, divide them as planned; under MPI a rank may draw up to all of them.
-NODE_CASES = [
+NODE_CASES: list[tuple[str, list[str], str]] = [
     ("05_mp2/job.toml", [], "2x1 3x1 2x2+1 3x1+2"),
     ("05_mp2/job_dimer.toml", [], "2x1 3x1"),
     ("04_rhf/job.toml", [], "2x1"),
     ("09_ccsd/job_321g.toml", [], "2x1"),
 ]
 LAB_CASES = [*NODE_CASES, ("05_mp2/job.toml", [], "4x2"), ("09_ccsd/job_321g.toml", [], "4x2 2x2+1")]
-DRAWN_CASES = [("05_mp2/job.toml", [], "2x1 4x2 3x1+2")]
+DRAWN_CASES: list[tuple[str, list[str], str]] = [("05_mp2/job.toml", [], "2x1 4x2 3x1+2")]
 # All ranks read 1600 small blocks; --memory leaves room for copies of some.
 READ_ALL = """sial read_all
 predefined int norb
@@ -327,10 +327,10 @@ def check_verdict(binary):
     fits, _, rest, text = dry_run(binary, [*job, "--memory", "0.1MB"])
     if fits or "no number of ranks helps" not in rest:
         raise Failure(f"0.1 MB: {text}")
-    code, _, errors = run(binary, [*job, "--memory", f"{need * 1.1:.0f}"], 1)
+    code, _, errors = run(binary, [*job, "--memory", f"{need * 1.1:.0f}B"], 1)
     if code != 0:
         raise Failure(f"a tenth more than predicted is not enough: {errors}")
-    code, _, errors = run(binary, [*job, "--memory", f"{need * 0.8:.0f}"], 1)
+    code, _, errors = run(binary, [*job, "--memory", f"{need * 0.8:.0f}B"], 1)
     if code != 3 or not all(part in errors for part in ("--dry-run", "mp2.sialx:", "array `half` on this node (", "local `quarter`")):
         raise Failure(f"four fifths of what was predicted: exit code {code}, {errors}")
     print("verdicts hold")
@@ -363,8 +363,8 @@ def main():
             check(binary)
         except Failure as failure:
             failures.append(str(failure))
-    for failure in failures:
-        print("FAILED", failure)
+    for text in failures:
+        print("FAILED", text)
     raise SystemExit(1 if failures else 0)
 
 

@@ -1,5 +1,5 @@
 """Writes the statements of a loop body, a procedure or a stretch of the main program; knows which blocks exist where."""
-from program import Node
+from program import Body, Node
 
 AO, MO, SIMPLE = "ao", "moa", "simple"
 SUBINDEX = {"i": "ii", "j": "jj"}
@@ -365,7 +365,7 @@ class BodyWriter:
             return
         index = self.r.choice(free)
         inner = env.inner(index)
-        statements = []
+        statements: Body = []
         self.fill(statements, inner, self.r.randint(1, 4))
         if self.g.chance(15):
             statements.append(Node(f"if {self.relation(inner)}", ["exit"], "endif"))
@@ -382,7 +382,8 @@ class BodyWriter:
         if env.depth >= 4:
             return
         yes, no = env.inner(), env.inner()
-        then, orelse = [], []
+        then: Body = []
+        orelse: Body = []
         self.fill(then, yes, self.r.randint(1, 3))
         has_else = self.g.chance(40)
         if has_else:
@@ -402,7 +403,7 @@ class BodyWriter:
         missing = [x for x in labels if x not in env.bound]
         inner = env.inner()
         inner.bound = env.bound + missing
-        statements = []
+        statements: Body = []
         ref = (array, tuple(labels))
         put = self.g.statement(array, "put")
         if self.g.chance(60):

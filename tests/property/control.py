@@ -4,19 +4,20 @@ barrier, finds every block of the square remote arrays present and leaves it so,
 a generator of its own, so that the rest of a seed's program does not depend on it.
 """
 import random
+from typing import Any
 
-from program import Node
+from program import Body, Node
 
 
 class Control:
-    def __init__(self, generator):
+    def __init__(self, generator: Any) -> None:
         self.g = generator
         self.r = random.Random(generator.seed * 7919 + 1)
 
-    def chance(self, percent):
+    def chance(self, percent: int) -> bool:
         return self.r.randrange(100) < percent
 
-    def stretch(self):
+    def stretch(self) -> Body:
         result = []
         for _ in range(self.r.randint(1, 2)):
             self.serial = self.chance(45)
@@ -33,10 +34,10 @@ class Control:
                 result += ["acc = 0.0", Node("pardo i, j", body, "endpardo i, j", wheres=wheres), "collective sum += acc", self.g_barrier()]
         return result
 
-    def g_barrier(self):
+    def g_barrier(self) -> str:
         return self.r.choice(["sip_barrier", "server_barrier"])
 
-    def own_block(self):
+    def own_block(self) -> list[str]:
         """Every iteration has a block of this array for itself."""
         get, put = self.g.statement(self.put, "get"), self.g.statement(self.put, "put")
         block = f"{self.put}[i,j]"
@@ -44,21 +45,21 @@ class Control:
                               [f"{put} {block} = (scalar)(i + j)", f"{get} {block}", f"acc += {block} * {block}"],
                               [f"{put} {block} += 1.0"]])
 
-    def fetch(self, labels):
+    def fetch(self, labels: list[str]) -> tuple[str, str]:
         array = self.r.choice(self.read)
         x, y = self.r.sample(labels, 2)
         return f"{self.g.statement(array, 'get')} {array}[{x},{y}]", f"{array}[{x},{y}] * {array}[{x},{y}]"
 
-    def known(self, labels):
+    def known(self, labels: list[str]) -> str:
         x, y = self.r.sample(labels, 2)
         return self.r.choice([f"c1 > {y}", "c1 != c2", "c2 < 2", f"{x} <= {y}", f"{self.g.table}[(index){x}] > 1.0", f"(int){self.g.table}[(index){x}] != {y}"])
 
-    def arithmetic(self, labels):
+    def arithmetic(self, labels: list[str]) -> str:
         x = self.r.choice(labels)
         return self.r.choice([f"c1 = {x}", f"c1 = c2 + {x}", "c2 += 1", f"c2 = c1 - {x}", f"c1 = (int){self.g.table}[(index){x}]", "c2 = c2 - c2 / 3 * 3"])
 
-    def steps(self, labels, count, depth):
-        out = []
+    def steps(self, labels: list[str], count: int, depth: int) -> Body:
+        out: Body = []
         for _ in range(count):
             kind = self.r.randrange(10 if depth < 2 else 6)
             if kind < 3:
@@ -87,7 +88,7 @@ class Control:
                 out.append(self.called(labels, depth))
         return out
 
-    def called(self, labels, depth):
+    def called(self, labels: list[str], depth: int) -> str:
         name = f"ahead{len(self.g.phases)}"
         body = self.steps(labels, self.r.randint(1, 3), 2)
         if self.chance(50):

@@ -7,10 +7,10 @@ import random
 
 from body import BodyWriter, Env
 from control import Control
+from hints import strew
 from phases import Phases
-from program import Node, Program
+from program import Body, Node, Program
 from remote_access import RemoteAccess
-from wishes import strew
 
 AO, MO, SIMPLE, TABLE = "ao", "moa", "simple", "table"
 INDICES = {AO: ["i", "j", "k", "l"], MO: ["a", "b", "c"], SIMPLE: ["s", "t"]}
@@ -46,7 +46,8 @@ class Generator:
     def declare(self, array_kind, kinds, prefix, contiguous=False):
         name = f"{prefix}{len(self.arrays)}"
         canonical = {AO: ["i", "j", "k", "l"], MO: ["a", "b", "c"], SIMPLE: ["s", "t"], TABLE: ["u", "u"]}
-        used, dims = {}, []
+        used: dict[str, int] = {}
+        dims = []
         for kind in kinds:
             names = canonical[kind]
             dims.append(names[used.get(kind, 0) % len(names)])
@@ -97,7 +98,7 @@ class Generator:
         self.mill_local = self.declare("local", [AO, AO], "ml")
         self.regions = [self.declare("local", self.random_kinds(1, 2), "cl", contiguous=True)] if not self.lean else []
         self.private = self.declare("local", [AO, r.choice([AO, MO])], "pl")
-        body = ["execute get_my_rank rank"]
+        body: Body = ["execute get_my_rank rank"]
         for array in self.locals:
             body.append(f"allocate {array}" if self.chance(30) else f"allocate {array}[{','.join('*' * len(self.arrays[array][1]))}]")
         for array in self.regions:
@@ -323,7 +324,7 @@ class Generator:
             wheres.append(self.writer.where(Env(outer, "pardo", {})))
         if self.chance(5):
             wheres.append(f"where {outer[0]} > 9")
-        body = []
+        body: Body = []
         accumulates = self.chance(50)
         self.writer.fill(body, env, r.randint(2, 6))
         if target:
@@ -339,7 +340,7 @@ class Generator:
         needs = self.random.choice([[], ["i"], ["i", "j"], ["i", "a"]])
         name = f"proc{number}"
         env = Env(needs, "pardo", {}, procedure=True)
-        body = ["px = 1.0"]
+        body: Body = ["px = 1.0"]
         env.scalars.add("px")
         self.writer.fill(body, env, self.random.randint(2, 4))
         if self.chance(50):

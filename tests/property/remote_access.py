@@ -7,7 +7,7 @@ Draws from a generator of its own, so that the rest of a seed's program does not
 """
 import random
 
-from program import Node
+from program import Body, Node
 
 SIZES = ("ao", "ao")
 
@@ -177,7 +177,8 @@ class RemoteAccess:
         statement = self.r.choice([f"{temp}[i,j] = {operand}", f"{temp}[i,j] = {self.r.choice(['2.0', 'x0', 'w1', 'w1'])} * {operand}", f"{temp}[i,j] = {operand} + {operand}"])
         use = self.r.choice([self.look(f"{temp}[i,j]"), f"acc += {temp}[i,j] * {operand}"])
         index = self.r.choice(["k", "k", "k", "it", "once", "never"])
-        before, behind = [], []
+        before: Body = []
+        behind: Body = []
         if self.chance(30):
             before.append(Node(f"if {self.r.choice([f'{index} == 2', f'{index} == 1', 'i == j', 'w1 > 2.0'])}", ["exit"], "endif"))
         pick = self.r.randrange(8)
@@ -216,6 +217,7 @@ class RemoteAccess:
         make, use = f"{t} = {self.r.choice(['2.0', '3.0'])} * {s}", self.look(t)
         stretch = [make, use, f"{u} = 3.0 * {s}", self.look(u)]
         condition = self.r.choice(["i <= j", "x0 > 1.0", "j != 2"])
+        body: Body
         form = self.r.choice([0, 1, 1, 2, 3, 4])
         if form == 0:
             body = [Node(f"if {condition}", stretch, "endif", [make] if self.chance(50) else None), Node(f"if {condition}", [use], "endif")]

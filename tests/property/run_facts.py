@@ -63,7 +63,8 @@ class Facts:
         (self.work / "jobs.txt").write_text("".join(
             f"{' '.join(p + '.sialx' for p in names)} {' '.join(arguments)} --print-format plain --run-json {name}.json --name {name}\n" for name, names, arguments in jobs))
         p = subprocess.run([str(self.bin / "sialrun"), "-O0", "--store=copy", "--batch", "jobs.txt"], cwd=self.work, capture_output=True, text=True, timeout=600)
-        outputs, name = {}, None
+        outputs: dict[str, list[str]] = {}
+        name = None
         for line in p.stdout.splitlines():
             if line.startswith("=== "):
                 name = line[4:].strip()
@@ -76,7 +77,7 @@ class Facts:
 def poison_last_uses(program, uses):
     """The program with an assignment behind every last use of a whole block, and how many."""
     lines = program.text().splitlines()
-    behind = {}
+    behind: dict = {}
     for number, op, _, reference, _, mark in uses:
         statement = lines[number - 1].strip()
         partial = re.search(r"\b(ii|jj)\b", reference) and not reference.startswith("sub")  # a part of a block cannot be filled

@@ -110,7 +110,7 @@ def main():
             continue
         seed, names = record["seed"], [record["configuration"]]
         if "cuda" in names[0] and not fake_cuda_of(options.bin):
-            print(f"{fault}: left out, the stand-in of the CUDA driver is not built", flush=True)
+            print(f"{fault}: left out, the fake CUDA driver is not built", flush=True)
             continue
         start = time.monotonic()
         jobs = field.jobs(range(seed, seed + 1))

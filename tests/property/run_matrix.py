@@ -12,6 +12,7 @@ import pathlib
 import sys
 import tempfile
 import time
+from typing import Any, cast
 
 from harness import MPIRUN, Configuration, Job, Runner
 
@@ -62,7 +63,7 @@ def main():
     failures = runs = 0
     with tempfile.TemporaryDirectory() as scratch:
         runner = Runner(options.bin.resolve(), pathlib.Path(scratch), options.launcher)
-        jobs = [Job(Fixed(p)) for p in sorted((HERE / "matrix").glob("*.sialx"))]
+        jobs = [Job(cast(Any, Fixed(p))) for p in sorted((HERE / "matrix").glob("*.sialx"))]
         trees, messages = runner.parse(jobs)
         if trees is None or (messages := runner.compile(jobs)):
             sys.exit(messages)

@@ -25,7 +25,7 @@ SHRINK = 3  # more failures mostly repeat the cause
 
 
 def configurations(seed, long, fake_cuda=None):
-    """Those of one chunk; `seed` varies schedules, memory and look-ahead from chunk to chunk. `fake_cuda`: the folder of a stand-in for a
+    """Those of one chunk; `seed` varies schedules, memory and look-ahead from chunk to chunk. `fake_cuda`: the folder of the fake
     driver, where it was built."""
     r = random.Random(seed)
     memory = r.choice(["", "", "3MB", "1MB", "400KiB"])
@@ -56,9 +56,9 @@ def configurations(seed, long, fake_cuda=None):
     if seed % 4 == 3 or long:
         result.append(Configuration("optimised, simulated device, mpirun 3, each its node", [*room, *together(), *messages, *(line if seed % 8 == 7 else []), "--ranks-per-node", "1"], 3))
     if fake_cuda and (seed % 4 == 1 or long):
-        memory = r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"]])
+        device_memory = r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"]])
         graphs = ["--device-graphs", random.Random(f"{seed} of graphs").choice(["on", "on", "auto", "off"])]
-        result.append(Configuration("optimised, cuda on a stand-in, 2 simulated ranks", ["--device", "cuda", "--device-copies", r.choice(["direct", "staged"]), *memory, *together(), *graphs, "--device-messages", "staged", "--ranks-per-node", "1", "--simulate", f"ranks=2,seed={seed}", *ahead()],
+        result.append(Configuration("optimised, cuda on the fake driver, 2 simulated ranks", ["--device", "cuda", "--device-copies", r.choice(["direct", "staged"]), *device_memory, *together(), *graphs, "--device-messages", "staged", "--ranks-per-node", "1", "--simulate", f"ranks=2,seed={seed}", *ahead()],
                                     env={"SIALX_CUDA_LIBRARIES": str(fake_cuda), "SIALX_FAKE_CUDA": f"gpus={1 + seed % 2},seed={seed + 1}"}))
     if seed % 2 or long:
         result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1", *ahead()], 3),
@@ -131,7 +131,8 @@ def main():
     chunks = [(n, range(seed + at, seed + min(at + CHUNK, count)), False) for n, at in enumerate(range(0, count, CHUNK))]
     chunks += [(n, range(seed + at, seed + min(at + CHUNK, reals)), True) for n, at in enumerate(range(0, reals, CHUNK), len(chunks))]
     start = time.monotonic()
-    totals, failed, shown = {}, 0, 0
+    totals: dict = {}
+    failed = shown = 0
     with concurrent.futures.ProcessPoolExecutor(options.workers) as pool:
         for lines, counts, failures in pool.map(run_chunk, *zip(*chunks), [options] * len(chunks)):
             failed += sum(n for _, n in failures)

@@ -3,7 +3,7 @@ overwritten, products that are scaled and added on, gets, puts and increments of
 and branches. What passes over the code are tempted to do wrong happens here often; the general statements are in body.py.
 """
 from body import Env, text
-from program import Node
+from program import Body, Node
 
 
 class State:
@@ -407,7 +407,9 @@ class StraightLine:
     def branch(self, body, st):
         if st.depth >= 4:
             return
-        yes, no, then, orelse = st.inner(), st.inner(), [], []
+        yes, no = st.inner(), st.inner()
+        then: Body = []
+        orelse: Body = []
         self.fill(then, yes, self.r.randint(1, 3))
         if self.g.chance(40):
             self.fill(orelse, no, self.r.randint(1, 2))
@@ -416,7 +418,8 @@ class StraightLine:
     def guarded(self, body, st):
         """A get that must not happen without its condition: only half of the array's blocks exist."""
         x, y = self.pair(st)
-        inside, then = st.inner(order=[(x, y)]), []
+        inside = st.inner(order=[(x, y)])
+        then: Body = []
         ref = (self.g.triangle, (x, y))
         self.get(then, inside, ref)
         then.append(f"w1 += {text(ref)} * {text(ref)}")
@@ -436,7 +439,8 @@ class StraightLine:
         body += ["n3 = 0", *sets]
         if self.g.chance(40):
             self.fill(body, st, 1)
-        inside, then = st.inner(), []
+        inside = st.inner()
+        then: Body = []
         ref = (self.r.choice(self.reads), (x, y))
         self.get(then, inside, ref)
         then.append(f"w1 += {text(ref)} * {text(ref)}")

@@ -3,7 +3,7 @@
 
     package.py --bin DIR [unittest arguments]
 
-PySCF is not needed: a stand-in has the attributes that from_pyscf reads. Where PySCF is installed, a real molecule runs as well.
+PySCF is not needed: a class of its own has the attributes that from_pyscf reads. Where PySCF is installed, a real molecule runs as well.
 """
 import os
 import pathlib
@@ -28,7 +28,7 @@ os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"
 STO3G_H = [0, [3.425250914, 0.1543289673], [0.6239137298, 0.5353281423], [0.168855404, 0.4446345422]]
 
 
-class StandIn:
+class FakeMole:
     """What from_pyscf reads of a pyscf.gto.Mole: H2 at 1.4 bohr."""
 
     def __init__(self, basis=None, symbols=("H", "H"), **other):
@@ -60,7 +60,7 @@ class Package(unittest.TestCase):
 
     def test_hydrogen_molecule(self):
         # E(RHF) of H2 in STO-3G at 1.4 bohr: -1.1167 (A. Szabo and N. S. Ostlund, Modern Quantum Chemistry, section 3.5.2).
-        results = sialx.Job(RHF, molecule=sialx.from_pyscf(StandIn())).run(self.dir / "h2")
+        results = sialx.Job(RHF, molecule=sialx.from_pyscf(FakeMole())).run(self.dir / "h2")
         self.assertAlmostEqual(results.saved_scalars["scf_energy"], -1.1167, places=4)
         self.assertAlmostEqual(results.scalars["nuclear_energy"], 1 / 1.4, places=12)
         self.assertEqual(results.static("c").shape, (2, 2))
@@ -180,7 +180,7 @@ endsial again
                             ({"symbols": ("H1", "H2"), "basis": {"H1": [STO3G_H], "H2": [[0, [1.0, 1.0]]]}}, "different basis sets"),
                             ({"symbols": ("H", "O")}, "no basis functions")):
             with self.subTest(text), self.assertRaisesRegex(ValueError, text):
-                sialx.from_pyscf(StandIn(**wrong))
+                sialx.from_pyscf(FakeMole(**wrong))
         with self.assertRaisesRegex(ValueError, "cannot be a value"):
             sialx.Job(RHF, values={"x": float("nan")}).write(self.dir / "job")
         with self.assertRaisesRegex(ValueError, "not a name"):
@@ -274,7 +274,8 @@ endsial names
 
     def test_general_contractions_and_flags(self):
         general = [[0, [10.0, 0.5, 0.0], [1.0, 0.5, 1.0]], [1, 0, [0.7, 1.0]]]
-        molecule = sialx.from_pyscf(StandIn(basis={"H": general}, charge=1, spin=1, cart=True))
+        molecule = sialx.from_pyscf(FakeMole(basis={"H": general}, charge=1, spin=1, cart=True))
+        assert isinstance(molecule.basis, dict)
         self.assertEqual(molecule.basis["H"], [(0, [10.0, 1.0], [0.5, 0.5]), (0, [1.0], [1.0]), (1, [0.7], [1.0])])
         text = sialx.Job(RHF, molecule=molecule).write(self.dir / "job").read_text()
         for line in ("charge = 1", "multiplicity = 2", "spherical = false"):

@@ -17,6 +17,7 @@ import random
 import sys
 import tempfile
 import time
+from typing import Any, cast
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -137,7 +138,7 @@ def run(system, methods, layout, segments, binary, folder):
 
     roots = max([len(system["values"][k]) for k in ("cis", "eom") if k in system["values"]] or [1])
     values = ({"eom_roots": roots} if {"cis", "eom"} & set(methods) else {}) | ({"eom_subspc": 12 * roots} if "eom" in methods else {})
-    job = sialx.Job(chain(methods), molecule=Given, segments=segments, values=values)
+    job = sialx.Job(chain(methods), molecule=cast(Any, Given), segments=segments, values=values)
     ranks, _, per_node = layout.partition("x")
     flags = ["--ranks-per-node", per_node] if per_node else []
     mpirun = ("mpirun", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
@@ -149,8 +150,9 @@ def check_system(system, options):
     methods = [m for m in available if not options.methods or m in options.methods]
     if not methods:
         return [f"{system['name']}: no program of the examples computes {options.methods}"]
-    wrong, first = [], {}
-    runs = [(layout, "automatic", {}) for layout in options.layouts]
+    wrong: list[str] = []
+    first: dict = {}
+    runs: list[tuple[str, str, dict]] = [(layout, "automatic", {}) for layout in options.layouts]
     runs += [(options.layouts[0], name, s) for name, s in segmentations(system, options.segments, options.seed) if s]
     for layout, name, segments in runs:
         where = f"{system['name']} on {layout}, segments {name}"
@@ -158,7 +160,7 @@ def check_system(system, options):
         with tempfile.TemporaryDirectory(prefix="sialx-references-") as folder:
             try:
                 results = run(system, methods, layout, segments, options.bin, pathlib.Path(folder))
-                found = {}
+                found: dict = {}
                 for method in methods:
                     found |= measured(method, results)
             except (JobError, OSError, KeyError) as e:

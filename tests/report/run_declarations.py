@@ -63,7 +63,7 @@ class Job:
     def report(self, run):
         """Of a run in which nothing but block operations took time: what is worth a change does not depend on the load of this machine then."""
         j = json.loads(run.read_text())
-        kernels = {}
+        kernels: dict = {}
         for k in j["kernels"]["choices"]:
             at = (k["program"], k["file"], k["line"])
             kernels[at] = kernels.get(at, 0) + k["calls"] * 1e-6

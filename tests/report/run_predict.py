@@ -127,21 +127,21 @@ def check_refusals(lab):
                           ("ranks=4,latency=2", "has no unit"), ("ranks=4,latency=2GB/s", "has no unit"), ("ranks=4,bandwidth=3us", "has no unit"),
                           ("ranks=4,bandwidth=x", "a number is missing"), ("ranks=4,latency=-1us", "less than nothing"), ("ranks=4,bandwidth=0GB/s", "bandwidth of 0"),
                           ("ranks=4,look-ahead=perhaps", "is not a whole number"), ("ranks=4,ranks=5", "given twice"), ("ranks=4,servers=-1", "is not a whole number")):
-        lab.refused(1, message, module, start, "--predict", text)
+        lab.refused(2, message, module, start, "--predict", text)
     lab.refused(2, "starts from a module and a run", module, "--predict", target)
     lab.refused(2, "no remarks to filter", module, start, "--predict", target, "--only", "missed")
     lab.refused(2, "cannot be written as html", module, start, "--predict", target, "--format=html")
     lab.refused(2, "sets a run beside a prediction", module, start, "--against", start)
     lab.refused(2, "reports of their own", module, start, "--predict", target, "--compare", start, start)
-    lab.refused(1, "is no run of program `rhf`", module, lab.run("stream", "ranks=1," + FAST), "--predict", target)
-    lab.refused(1, "another version of program `rhf`", module, edited(start, w / "version.json", lambda j: j["programs"][0].update(source_hash="0" * 64)), "--predict", target)
-    lab.refused(1, "compiled with -O2, and the module was compiled with -O0", lab.module("rhf", "-O0"), start, "--predict", target)
-    lab.refused(1, "does not say what values", module, edited(start, w / "facts.json", lambda j: j.pop("job")), "--predict", target)
-    lab.refused(1, "no times of lines", module, edited(start, w / "lines.json", lambda j: j.update(lines=[])), "--predict", target)
-    lab.refused(1, "no value for the predefined int `norb`", module, edited(start, w / "norb.json", lambda j: j["job"]["ints"].pop("norb")), "--predict", target)
-    lab.refused(1, "ran on 1 ranks and 0 servers", module, start, "--predict", target, "--against", start)
+    lab.refused(2, "is no run of program `rhf`", module, lab.run("stream", "ranks=1," + FAST), "--predict", target)
+    lab.refused(2, "another version of program `rhf`", module, edited(start, w / "version.json", lambda j: j["programs"][0].update(source_hash="0" * 64)), "--predict", target)
+    lab.refused(2, "compiled with -O2, and the module was compiled with -O0", lab.module("rhf", "-O0"), start, "--predict", target)
+    lab.refused(2, "does not say what values", module, edited(start, w / "facts.json", lambda j: j.pop("job")), "--predict", target)
+    lab.refused(2, "no times of lines", module, edited(start, w / "lines.json", lambda j: j.update(lines=[])), "--predict", target)
+    lab.refused(2, "no value for the predefined int `norb`", module, edited(start, w / "norb.json", lambda j: j["job"]["ints"].pop("norb")), "--predict", target)
+    lab.refused(2, "ran on 1 ranks and 0 servers", module, start, "--predict", target, "--against", start)
     other = edited(start, w / "other.json", lambda j: j["job"]["segments"].update(ao=[1, 2, 3]))
-    lab.refused(1, "had other values or segments", module, start, "--predict", "ranks=1", "--against", other)
+    lab.refused(2, "had other values or segments", module, start, "--predict", "ranks=1", "--against", other)
 
 
 def main():

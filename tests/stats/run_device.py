@@ -115,7 +115,7 @@ def check_hints(binary):
     for memory in (GRAIN, 3 * GRAIN):
         again, _ = run(binary, "--device", "simulated", "--device-memory", str(memory), **hints)
         expect(again == plain, f"hints with {memory} bytes: {again}")
-    wrong, _ = run(binary, "--device", "simulated", fault="device_given_up", **hints)
+    wrong, _ = run(binary, "--device", "simulated", fault="device_evicted", **hints)
     expect("nan" in wrong.lower(), f"given up without a copy: {wrong}")
 
 
@@ -223,14 +223,14 @@ def check_small(binary):
         })
     _, total = run(binary, "--device", "simulated", **small)  # blocks of 9, 6, 6, 4 elements in their order: those of 6 are 2 x 3 and 3 x 2
     check(total, "small work, blocks of several shapes", {"device_waited": 3 * BLOCKS, "device_batches": 0, "device_starts": 3 * BLOCKS})
-    for flags in ("off", "12", "auto", "x", "0", "-1"):
-        if flags in ("x", "0", "-1"):
-            run(binary, *equal, "--device-batch", flags, failure=True, **small)
+    for setting in ("off", "12", "auto", "x", "0", "-1"):
+        if setting in ("x", "0", "-1"):
+            run(binary, *equal, "--device-batch", setting, failure=True, **small)
             continue
         for memory in (2 * GRAIN, 5 * GRAIN):
             for way in ("direct", "staged"):
-                output, total = run(binary, *equal, "--device", "simulated", "--device-batch", flags, "--device-memory", str(memory), "--device-copies", way, "--self-check", "3", **small)
-                expect(output == plain, f"small work, --device-batch {flags}, {memory} bytes, {way}: {output}")
+                output, total = run(binary, *equal, "--device", "simulated", "--device-batch", setting, "--device-memory", str(memory), "--device-copies", way, "--self-check", "3", **small)
+                expect(output == plain, f"small work, --device-batch {setting}, {memory} bytes, {way}: {output}")
 
 
 def check_ahead(binary):

@@ -137,7 +137,7 @@ WAYS = {"c[i,k]": {"tiles", "blas", "plain loops"}, "o[i,j": {"tiles", "outer pr
 
 def check_kernel_rows(kernels, name):
     source = (HERE / "kernels.sialx").read_text().splitlines()
-    found = {}
+    found: dict = {}
     for row in kernels["choices"]:
         text = source[row["line"] - 1].strip()
         expect(any(text.startswith(begin) and row["strategy"] in ways for begin, ways in WAYS.items()), f"{name}: `{text}` went by {row['strategy']}")
@@ -203,7 +203,7 @@ def check_kernels(binary):
         expect("kernels that would be chosen" not in text("--dry-run")[0], "--dry-run explains unasked")
         expect("generated code: " in text("--stats")[1] and "block kernels by time" in text("--stats")[1], "--stats")
 
-        subprocess.run([binary, *example, "--output-dir", out], check=True, timeout=120, stdout=subprocess.DEVNULL)
+        subprocess.run([binary, *map(str, example), "--output-dir", out], check=True, timeout=120, stdout=subprocess.DEVNULL)
         found = statistics()
         products = [row for row in found["kernels"]["choices"] if row["flops"] > 0 and row["strategy"] != "inner product"]
         inner = sum(row["flops"] for row in found["kernels"]["choices"] if row["strategy"] == "inner product")

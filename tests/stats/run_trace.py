@@ -56,7 +56,7 @@ def check_stopped(events, ranks, name):
 
 def check_nesting(spans, name):
     """Spans of one lane lie side by side or inside each other."""
-    stack = []
+    stack: list = []
     for s in sorted(spans, key=lambda s: (s["ts"], -s["dur"])):
         begin, end = s["ts"], s["ts"] + s["dur"]
         expect(s["dur"] >= 0, f"{name}: {s} ends before it begins")

@@ -310,7 +310,6 @@ class AccessSlices {
 
   /// Why a condition cannot be known.
   std::string origin(const Loss& loss, const ir::Node& root) const {
-    std::string who;
     const auto found = nodes_.find(loss.origin);
     if (found == nodes_.end()) return "a value that is not known";
     const ir::Node& n = *found->second;

@@ -66,6 +66,7 @@ class Words {
       return say(2, fmt::format("copies or adds blocks, `{}` and `{}`", ref(in.a), ref(in.b)));
     if (info.cost == OpCost::elements && info.operands[1] == OperandKind::sin) return say(2, "sets or scales blocks");
     if (info.op_class == OpClass::fetch) return say(1, fmt::format("fetches blocks of `{}`", ref(in.a)));
+    if (info.op_class == OpClass::output) return say(1, "prints");
     if (in.op == Opcode::pardo_begin || in.op == Opcode::pardo_next)
       return say(1, "hands out iterations of a parallel loop");
   }

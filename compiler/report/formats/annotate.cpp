@@ -42,9 +42,9 @@ class Listing : Writer {
     bool any = false;
     for (std::size_t f = 0; f < r_.sources.size(); ++f) any |= file(static_cast<int>(f));
     if (!any)
-      throw EnvironmentError(fmt::format("no source file of program `{}` was found: {}", r_.program,
-                                         r_.sources.empty() ? "none was looked for" : r_.sources.front().problem),
-                             "name the folders of the sources with -I");
+      throw InputError(fmt::format("no source file of program `{}` was found: {}", r_.program,
+                                   r_.sources.empty() ? "none was looked for" : r_.sources.front().problem),
+                       "name the folders of the sources with -I");
     return (r_.job ? advice_text(*r_.job, r_.program) : "") + take();
   }
 

@@ -10,7 +10,7 @@ namespace sial {
 
 bool CachedBlockTable::current(const CachedBlock& u) const {
   return u.content == host_.content(u.host.buffer) ||
-         (u.prefetched_at > 0 && fault_enabled(Fault::device_ahead_content));
+         (u.prefetched_at > 0 && fault_enabled(Fault::device_prefetch_content));
 }
 
 CachedBlock* CachedBlockTable::find(const double* buffer, const double* first) {

@@ -54,16 +54,16 @@ class Replay {
     blocks_.erase(found);
   }
 
-  void shared(const OfflineOptimum::Key& key, const OfflineOptimum::Key& twin_key, std::int64_t next) {
+  void shared(const OfflineOptimum::Key& key, const OfflineOptimum::Key& alias_key, std::int64_t next) {
     const auto found = blocks_.find(key);
     if (found == blocks_.end() || !found->second.block) return;
-    ended(twin_key);
-    Cached& twin = blocks_[twin_key];
-    twin.block = found->second.block;
-    twin.block->sharers.insert(&twin);
-    by_next_.erase({twin.block->next, twin.block.get()});
-    twin.block->next = std::min(twin.block->next, next);
-    by_next_.insert({twin.block->next, twin.block.get()});
+    ended(alias_key);
+    Cached& alias = blocks_[alias_key];
+    alias.block = found->second.block;
+    alias.block->sharers.insert(&alias);
+    by_next_.erase({alias.block->next, alias.block.get()});
+    alias.block->next = std::min(alias.block->next, next);
+    by_next_.insert({alias.block->next, alias.block.get()});
   }
 
   const OfflineOptimum::Moved& moved() const { return moved_; }
@@ -121,8 +121,8 @@ void OfflineOptimum::on_host(const Key& block, Intent intent) {
   events_.push_back({block, {}, 0, 0, What::on_host, intent});
 }
 void OfflineOptimum::ended(const Key& block) { events_.push_back({block, {}, 0, 0, What::ended, Intent::read}); }
-void OfflineOptimum::shared(const Key& block, const Key& twin) {
-  events_.push_back({block, twin, 0, 0, What::shared, Intent::read});
+void OfflineOptimum::shared(const Key& block, const Key& alias) {
+  events_.push_back({block, alias, 0, 0, What::shared, Intent::read});
 }
 
 /// Per event: the number of the next one that wants what the block holds on the device.
@@ -141,8 +141,8 @@ std::vector<std::int64_t> OfflineOptimum::next_uses() const {
         upcoming[e.block] = e.intent == Intent::write ? never : static_cast<std::int64_t>(i);
         break;
       case What::shared:
-        upcoming[e.block] = result[i] = std::min(next(e.block), next(e.twin));
-        upcoming.erase(e.twin);
+        upcoming[e.block] = result[i] = std::min(next(e.block), next(e.alias));
+        upcoming.erase(e.alias);
         break;
       case What::ended: upcoming.erase(e.block); break;
       case What::on_host:
@@ -162,7 +162,7 @@ OfflineOptimum::Moved OfflineOptimum::replay(std::int64_t bytes) const {
       case What::on_device: replay.on_device(e.block, e.elements, e.operation, e.intent, next[i]); break;
       case What::on_host: replay.on_host(e.block, e.intent); break;
       case What::ended: replay.ended(e.block); break;
-      case What::shared: replay.shared(e.block, e.twin, next[i]); break;
+      case What::shared: replay.shared(e.block, e.alias, next[i]); break;
     }
   }
   return replay.moved();

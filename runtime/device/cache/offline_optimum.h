@@ -24,7 +24,7 @@ class OfflineOptimum {
   void on_host(const Key& block, Intent intent);
   void ended(const Key& block);
   /// The device's copy of one stands for the other too.
-  void shared(const Key& block, const Key& twin);
+  void shared(const Key& block, const Key& alias);
 
   std::size_t size() const { return events_.size(); }
 
@@ -37,7 +37,7 @@ class OfflineOptimum {
  private:
   enum class What : std::uint8_t { on_device, on_host, ended, shared };
   struct Event {
-    Key block, twin;
+    Key block, alias;
     std::int64_t elements = 0;
     std::uint64_t operation = 0;
     What what = What::on_device;

@@ -44,7 +44,7 @@ void ResidencyHints::write_back(const double* first, Statement statement) {
 void ResidencyHints::evict(const double* first, Statement statement) {
   CachedBlock* u = layers_.table.find(first);
   if (!u) return;
-  if (fault_enabled(Fault::device_given_up)) u->host_valid = true;
+  if (fault_enabled(Fault::device_evicted)) u->host_valid = true;
   layers_.transfers.write_back(*u, statement);
   layers_.table.detach(*u);
 }

@@ -168,9 +168,9 @@ class Planner {
     plan.turned = crossing && run == 1;
     plan.pack_rows = pack_rows;
     // Tiles that go from place to place by a table are for short runs: long columns are better read from end to end.
-    const bool lone = shape_.single_column_vectors > 0 && plan.n == 1 && !pack_rows &&
-                      (plan.sums_evenly() || run <= 2 * shape_.of_column().rows());
-    plan.tile = lone ? shape_.of_column() : shape_.of_run(crossing ? plan.m : run);
+    const bool single_column = shape_.single_column_vectors > 0 && plan.n == 1 && !pack_rows &&
+                               (plan.sums_evenly() || run <= 2 * shape_.of_column().rows());
+    plan.tile = single_column ? shape_.of_column() : shape_.of_run(crossing ? plan.m : run);
     plan.pack_columns = pack_columns;
     const std::string full_name = std::string(name) + (pack_columns ? ""
                                                        : pack_rows  ? ", columns in place"

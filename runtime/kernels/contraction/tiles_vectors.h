@@ -201,7 +201,7 @@ void outer_row(double* d, const double* x, const double* y, std::int64_t rows, d
   W::store(d + rows - width, last);
 }
 
-/// The same past the caches, but for the ends.
+/// The same by non-temporal stores, but for the ends.
 template <class W>
 void outer_row_past_caches(double* d, const double* x, const double* y, std::int64_t rows, double alpha) {
   using Vector = typename W::Vector;

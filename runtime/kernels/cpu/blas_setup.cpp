@@ -36,7 +36,7 @@ int vector_bits_of(std::string_view core) {
   return 0;
 }
 
-/// Several ranks share a node: a BLAS that starts threads of its own would oversubscribe it. The user's wish goes
+/// Several ranks share a node: a BLAS that starts threads of its own would oversubscribe it. The user's setting goes
 /// first.
 void one_thread_each() {
   for (const char* variable : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"})

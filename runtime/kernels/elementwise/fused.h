@@ -3,11 +3,11 @@
 // a cache close to the processor, and every step is taken on a box before the next box is begun. Where operands lie in
 // other orders and no cache holds them all, boxes are long in the fastest dimensions of every operand, and what the
 // next small part of one needs is fetched while the present one is computed; a target that is not read is assembled
-// aside and written in whole lines past the cache. Each element meets the steps in their order, with a multiplication
-// and an addition of their own, never contracted: the bits are those of the same steps taken one after the other over
-// the whole block, whether the code is built in or generated. Sources may lie in any order of their own; none may share
-// memory with the target unless it is the target, element by element. A runner owns nothing but workspace and how it
-// did blocks of the same shapes before, which it keeps from call to call.
+// aside and written in whole lines by non-temporal stores. Each element meets the steps in their order, with a
+// multiplication and an addition of their own, never contracted: the bits are those of the same steps taken one after
+// the other over the whole block, whether the code is built in or generated. Sources may lie in any order of their own;
+// none may share memory with the target unless it is the target, element by element. A runner owns nothing but
+// workspace and how it did blocks of the same shapes before, which it keeps from call to call.
 
 #include <array>
 #include <cstddef>

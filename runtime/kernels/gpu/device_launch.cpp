@@ -498,7 +498,9 @@ class LaunchPlanner {
     const DeviceFusedLayout layout(code);
     launch.arguments.assign(layout.size, std::byte{0});
     const auto put = [&](std::size_t at, const auto& parts) {
-      if (!parts.empty()) std::memcpy(launch.arguments.data() + at, parts.data(), sizeof(parts[0]) * parts.size());
+      if (!parts.empty())
+        std::memcpy(launch.arguments.data() + at, static_cast<const void*>(parts.data()),
+                    sizeof(parts[0]) * parts.size());
     };
     put(0, std::vector<DeviceHead>{head});
     put(layout.dims, dims);

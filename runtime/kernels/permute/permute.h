@@ -2,10 +2,10 @@
 // Permuted copies at the speed of memory: combine() of strided.h, bit for bit, with the work cut so that both operands
 // are read and written in whole cache lines. Blocks that caches hold are turned panel by panel straight into the
 // target. Larger ones are assembled cache block by cache block in a buffer: cache blocks are long in the fastest
-// dimensions of both operands, the buffer's lines go past the cache, and meanwhile the next cache block is fetched,
-// line by line in the order in which it will be read, which no hardware guesses. Where the target's lines are whole
-// (extents of 8, 16, 40) there is no buffer: they go past the cache straight from registers. A Permuter owns its buffer
-// and tables and serves one thread; the engine outlives it.
+// dimensions of both operands, the buffer's lines are stored non-temporally, and meanwhile the next cache block is
+// fetched, line by line in the order in which it will be read, which no hardware guesses. Where the target's lines are
+// whole (extents of 8, 16, 40) there is no buffer: they are stored non-temporally straight from registers. A Permuter
+// owns its buffer and tables and serves one thread; the engine outlives it.
 
 #include <memory>
 #include <vector>

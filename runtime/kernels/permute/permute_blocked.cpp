@@ -250,8 +250,8 @@ void Permuter::look() {
 }
 
 /// Where all lines of x are whole they need no buffer: y is read about in the order in which it lies in memory, parts
-/// of x are turned in registers, and its lines go past the cache one by one. False where lines are not whole, or there
-/// is no such code.
+/// of x are turned in registers, and its lines are stored non-temporally one by one. False where lines are not whole,
+/// or there is no such code.
 bool Permuter::by_streams(double* x, const double* y, double alpha, double beta) {
   const bool turned = fast_y_ != 0;
   const std::size_t blend = number(blend_of(alpha, beta));

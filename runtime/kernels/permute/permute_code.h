@@ -35,14 +35,14 @@ struct PanelWork {
 };
 using PanelCode = void (*)(const PanelWork* work);
 
-/// Copies straight from one memory to the other, where all lines of x are whole: the result goes past the cache
+/// Copies straight from one memory to the other, where all lines of x are whole: the result is stored non-temporally
 /// (complete it by settle_streams), and what lies at the same places from y_soon on is fetched. Transposed: `length` is
 /// that of a line.
 using StreamCode = void (*)(const PanelWork* work, const double* y_soon);
 
-/// A piece assembled in cache goes to `count` consecutive elements of x, past the cache where the blend is a copy
-/// (complete it by settle_streams). Meanwhile what will be read next is fetched: y_soon[*at], `per_line` entries of the
-/// list per line written.
+/// A piece assembled in cache goes to `count` consecutive elements of x, by non-temporal stores where the blend is a
+/// copy (complete it by settle_streams). Meanwhile what will be read next is fetched: y_soon[*at], `per_line` entries
+/// of the list per line written.
 struct PieceWork {
   double* x = nullptr;
   const double* piece = nullptr;
@@ -58,7 +58,7 @@ using PieceCode = void (*)(PieceWork* work);
 /// The code of one implementation; null where it has none (yet).
 struct PermuteKernels {
   int vector_bits = 0;
-  bool streams = false;                                     // has stores past the cache
+  bool streams = false;                                     // has non-temporal stores
   std::array<std::array<PanelCode, 2>, n_blends> turned{};  // [1]: rows of x in the inner loop
   std::array<PanelCode, n_blends> lines{};
   std::array<PieceCode, n_blends> piece{};  // of copy, add (piece + x) and update (piece + beta*x)

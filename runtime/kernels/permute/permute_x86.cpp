@@ -260,7 +260,7 @@ void piece(PieceWork* work) {
       _mm256_store_pd(x + 4, _mm256_add_pd(high, x_high));
     }
   }
-  while (n > 0) single();
+  while (n > 0) single();  // NOLINT(bugprone-infinite-loop): single() counts n down
   work->at = at;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The GPU benchmarks on the stand-in of the driver: their results are right, their JSON complete; times are nobody's business here.
+"""The GPU benchmarks on the fake driver: their results are right, their JSON complete; times are nobody's business here.
 
     smoke.py --bin DIR
 """

@@ -4,7 +4,7 @@ where small work in a composition that came before is a graph as well (--device-
 
     starts.py --bin DIR --out DIR [--only JOB ...]
 
-On the GPU where there is one, else on the stand-in of its driver if that was built beside the programs: it counts as a GPU does. Exits 1 when
+On the GPU where there is one, else on the fake driver if that was built beside the programs: it counts as a GPU does. Exits 1 when
 the two disagree by more than 1e-9 in what a job prints last.
 """
 import argparse
@@ -41,7 +41,7 @@ def main():
     found = subprocess.run([binary / "sialrun", "--version", "--verbose"], capture_output=True, text=True, env=env).stdout
     if "cuda: not used" in found:
         if not (binary / "fake-cuda").is_dir():
-            print("starts of kernels: left out, there is no GPU and no stand-in of its driver")
+            print("starts of kernels: left out, there is no GPU and no fake driver")
             return
         env.update(SIALX_CUDA_LIBRARIES=str(binary / "fake-cuda"), SIALX_FAKE_CUDA="memory=4000000000")
     results, wrong = [], 0

@@ -40,7 +40,7 @@ def run(command, **more):
 
 
 def marks():
-    lines = {}
+    lines: dict = {}
     for number, line in enumerate(PROGRAM.read_text().splitlines(), 1):
         if found := re.search(r"#! (\d+)", line):
             lines.setdefault(int(found.group(1)), set()).add(number)

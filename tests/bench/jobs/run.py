@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[2] / "examples"
@@ -58,7 +59,7 @@ def ours(args, xyz, basis, folder, more=()):
     job = folder / "job.toml"
     job.write_text(f'programs = {json.dumps([str(EXAMPLES / p) for p in programs])}\nmemory = "6GB"\n[molecule]\nxyz = "{xyz}"\nbasis = "{basis}"\n[values]\ncc_conv = 1e-8\n{"scf_conv = 1e-8" if args.scf else ""}\n')
     out, cpu = run([args.bin / "sialrun", job, "--output-dir", folder, "--run-json", "run.json", *more], folder)
-    times = {}
+    times: dict = {}
     for line in json.loads((folder / "run.json").read_text())["lines"]:
         times[line["program"]] = times.get(line["program"], 0.0) + line["seconds"]
     scalar = lambda name: float(re.findall(rf"\b{name} = *(\S+)", out)[-1])
@@ -152,7 +153,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     args.bin = args.bin.resolve()
-    programs = {"sialx": ours}
+    programs: dict[str, Callable] = {"sialx": ours}
     if args.scf:
         programs["sialx, direct"] = lambda a, x, b, f: ours(a, x, b, f, ["--keep-integrals", "off"])
     if args.psi4 and shutil.which(args.psi4):
@@ -165,7 +166,7 @@ def main():
     for job in args.only.split(","):
         if job not in JOBS:
             sys.exit(f"there is no job {job}: {', '.join(JOBS)}")
-        rounds = {name: [] for name in programs}
+        rounds: dict[str, list] = {name: [] for name in programs}
         for _ in range(args.repeat):
             for name, call in programs.items():
                 with tempfile.TemporaryDirectory(prefix="sialx-jobs-") as folder:

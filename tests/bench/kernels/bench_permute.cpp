@@ -1,9 +1,9 @@
 // Permuted copies against memcpy of the same size in the same run: all orders of four dimensions, some of three, five
 // and six, scaled and accumulating forms (which move three blocks, not two). Prints a table and, as the last line,
 // JSON. Fractions are of memcpy's bandwidth, each the best of several, taken in turns; "in order" is -y by the same
-// code: memcpy may write lines without having read them, which programs can only do past the caches. `bench_permute
-// [seconds per case] [only cases whose name contains this] [generated|x86-64-v3|x86-64-v2]`, the last to use generated
-// code where built-in code is as good, or that of older processors.
+// code: memcpy may write lines without having read them, which programs can only do by non-temporal stores.
+// `bench_permute [seconds per case] [only cases whose name contains this] [generated|x86-64-v3|x86-64-v2]`, the last to
+// use generated code where built-in code is as good, or that of older processors.
 
 #include <fmt/format.h>
 

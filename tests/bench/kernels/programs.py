@@ -197,8 +197,8 @@ def main():
           f"(integrals)/element-wise lines/rest; GFLOP/s of contractions; reference {scaled}.")
     print(f"{'molecule':14} {'kernels':6} {'s/iterat.':>10} {'all/n':>7} {'(T) s':>9} {'% CCSD':>12} {'% (T)':>12} {'GF CCSD':>7} {'GF (T)':>7} {'cpu/wall':>8}   {'reference':>15}  ours/reference")
     failed = False
-    with tempfile.TemporaryDirectory(prefix="sialx-bench-") as folder:
-        folder = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory(prefix="sialx-bench-") as name_of_folder:
+        folder = pathlib.Path(name_of_folder)
         for name in wanted:
             if not (HERE.parents[2] / "runtime/job/basis" / (MOLECULES[name][1] + ".g94")).exists():
                 print(f"{name:14} left out: no basis {MOLECULES[name][1]}")

@@ -1,12 +1,14 @@
 """The page of curves: plain SVG in one HTML file that needs nothing else. Published figures of others are named in words, never drawn."""
 import html
 import math
+from collections.abc import Callable
+from typing import Any
 
 COLOURS = ["#1b6ca8", "#c8553d", "#2e8b57", "#8e5ea2", "#b8860b", "#555555", "#d46a9f"]
 WIDTH, HEIGHT, LEFT, BOTTOM = 460, 260, 60, 40
 
 
-def ticks(low, high, n=5):
+def ticks(low: float, high: float, n: int = 5) -> list[float]:
     step = 10 ** math.floor(math.log10((high - low) / n or 1))
     for factor in (1, 2, 5, 10):
         if (high - low) / (step * factor) <= n:
@@ -16,14 +18,14 @@ def ticks(low, high, n=5):
     return [k * step for k in range(first, int(high / step) + 1)]
 
 
-def plot(title, x_name, y_name, series):
+def plot(title: str, x_name: str, y_name: str, series: dict) -> str:
     """`series`: name -> [(x, y)]."""
     points = [p for line in series.values() for p in line]
     x0, x1 = min(p[0] for p in points), max(p[0] for p in points)
     y1 = max(p[1] for p in points) * 1.05 or 1
     x1 = x1 if x1 > x0 else x0 + 1
 
-    def at(x, y):
+    def at(x: float, y: float) -> tuple[float, float]:
         return LEFT + (x - x0) / (x1 - x0) * (WIDTH - LEFT - 10), HEIGHT - BOTTOM - y / y1 * (HEIGHT - BOTTOM - 30)
 
     out = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 18 * len(series)}" width="{WIDTH}"><text x="{LEFT}" y="16" class="t">{html.escape(title)}</text>']
@@ -44,8 +46,8 @@ def plot(title, x_name, y_name, series):
     return "".join(out) + "</svg>"
 
 
-def curves(rows, experiment, x, y, name, scale=1.0):
-    series = {}
+def curves(rows: list[dict], experiment: str, x: str, y: str, name: Callable[[dict], str], scale: float = 1.0) -> dict:
+    series: dict = {}
     for r in rows:
         if r["experiment"] == experiment:
             at = r[x] if isinstance(r[x], (int, float)) else {"off": 0, "auto": 20}[r[x]]
@@ -53,7 +55,7 @@ def curves(rows, experiment, x, y, name, scale=1.0):
     return series
 
 
-def render(rows):
+def render(rows: list[dict]) -> str:
     network = "{latency} {bandwidth}".format
     plots = [
         ("Hit ratio over the length of the range", "index length", "hit ratio", curves(rows, "length", "length", "hit_ratio", lambda r: f"{network(**r)}, look-ahead {r['look_ahead']}")),
@@ -66,7 +68,7 @@ def render(rows):
     drawn = "".join(plot(*p) for p in plots if p[3])
     shown = ["experiment", "program", "clock", "options", "ranks", "servers", "latency", "bandwidth", "segment", "length", "look_ahead", "hit_ratio", "mean_wait", "wall"]
 
-    def cell(value):
+    def cell(value: Any) -> str:
         return f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))
 
     table = "".join("<tr>" + "".join(f"<td>{cell(r.get(c, ''))}</td>" for c in shown) + "</tr>" for r in rows)

@@ -1,6 +1,6 @@
 #pragma once
-// Shared by the suites of generated GPU kernels: blocks with margins, random numbers, and launches carried out by twins
-// on the host.
+// Shared by the suites of generated GPU kernels: blocks with margins, random numbers, and launches carried out by host
+// fallbacks on the host.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -66,9 +66,9 @@ class HostFallbacks {
       if (!l.table.empty()) std::memcpy(l.arguments.data() + l.table_at, &table, sizeof table);
       shared_.assign(l.shared_bytes / 8 + 2, std::numeric_limits<double>::quiet_NaN());
       void* shared = shared_.data() + (reinterpret_cast<std::uintptr_t>(shared_.data()) % 16 == 0 ? 0 : 1);
-      const auto twin = reinterpret_cast<DeviceHostFallback>(engine_->wait(l.key));
-      if (twin == nullptr) FAIL("no twin of " << code_name(l.key));
-      twin(l.arguments.data(), l.blocks, l.threads, shared, trace);
+      const auto fallback = reinterpret_cast<DeviceHostFallback>(engine_->wait(l.key));
+      if (fallback == nullptr) FAIL("no host fallback of " << code_name(l.key));
+      fallback(l.arguments.data(), l.blocks, l.threads, shared, trace);
     }
   }
   std::set<CodeKey> keys;

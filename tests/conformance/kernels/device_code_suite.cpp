@@ -1,4 +1,4 @@
-// Generated GPU kernels, carried out by their twins on the host: chains leave the bits of FusedRunner, sums of products
+// Generated GPU kernels, carried out by their host fallbacks: chains leave the bits of FusedRunner, sums of products
 // are right and the same every time, keys say what they were made of.
 
 #include <sys/mman.h>
@@ -68,7 +68,7 @@ const std::vector<Form>& forms() {
   return all;
 }
 
-void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunner& runner, HostFallbacks& twins,
+void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunner& runner, HostFallbacks& fallbacks,
               const Setting* given = nullptr) {
   CAPTURE(seed);
   Numbers choose(seed);
@@ -122,7 +122,7 @@ void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunn
   REQUIRE(runner.run(target.view, steps) == FusedRunner::none);
   const std::vector<double> expected = target.memory;
   target.memory = before;  // the same memory, so that steps on the target itself mean the same
-  twins.run(plan_device_fused(target.view, steps));
+  fallbacks.run(plan_device_fused(target.view, steps));
   for (std::size_t i = 0; i < expected.size(); ++i)
     if (!same_bits(expected[i], target.memory[i]))
       FAIL("element " << i << ": " << target.memory[i] << " instead of " << expected[i]);
@@ -147,8 +147,8 @@ double plain_dot(const ConstView& a, const ConstView& b) {
   }
 }
 
-#define NEEDS_TWINS(twins)                            \
-  if (!(twins).available()) {                         \
+#define NEEDS_FALLBACKS(fallbacks)                    \
+  if (!(fallbacks).available()) {                     \
     WARN("no code generator in this build: skipped"); \
     return;                                           \
   }
@@ -156,24 +156,24 @@ double plain_dot(const ConstView& a, const ConstView& b) {
 }  // namespace
 
 TEST_CASE("chains on a GPU leave the bits of the host's: usual chains on random blocks") {
-  HostFallbacks twins;
-  NEEDS_TWINS(twins);
+  HostFallbacks fallbacks;
+  NEEDS_FALLBACKS(fallbacks);
   FusedRunner runner;
   for (std::uint32_t seed = 0; seed < 12000; ++seed)
-    run_case(5 * seed, &forms()[seed % forms().size()], seed % 50 == 0 ? 60000 : 4000, runner, twins);
-  CHECK(twins.keys.size() > 200);
+    run_case(5 * seed, &forms()[seed % forms().size()], seed % 50 == 0 ? 60000 : 4000, runner, fallbacks);
+  CHECK(fallbacks.keys.size() > 200);
 }
 
 TEST_CASE("chains on a GPU leave the bits of the host's: random chains") {
-  HostFallbacks twins;
-  NEEDS_TWINS(twins);
+  HostFallbacks fallbacks;
+  NEEDS_FALLBACKS(fallbacks);
   FusedRunner runner;
-  for (std::uint32_t seed = 0; seed < 120; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, twins);
+  for (std::uint32_t seed = 0; seed < 120; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, fallbacks);
 }
 
 TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU") {
-  HostFallbacks twins;
-  NEEDS_TWINS(twins);
+  HostFallbacks fallbacks;
+  NEEDS_FALLBACKS(fallbacks);
   FusedRunner runner;
   const Setting large[] = {{4, {30, 30, 30, 30, 1, 1}, 810000},
                            {4, {31, 30, 29, 28, 1, 1}, 755160},
@@ -182,9 +182,9 @@ TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU"
   std::uint32_t seed = 0;
   for (const Setting& setting : large)
     for (const Form& form : forms())
-      for (int k = 0; k < 2; ++k) run_case(++seed, &form, 0, runner, twins, &setting);
+      for (int k = 0; k < 2; ++k) run_case(++seed, &form, 0, runner, fallbacks, &setting);
   int unrolled = 0, pairs = 0;
-  for (const CodeKey& key : twins.keys) {
+  for (const CodeKey& key : fallbacks.keys) {
     DeviceFusedCode code;
     if (!read_device_fused_key(key, code)) continue;
     unrolled += code.unrolled && code.box_dims == 0 ? 1 : 0;
@@ -195,8 +195,8 @@ TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU"
 }
 
 TEST_CASE("chains of one shape in one launch leave the bits of each by itself") {
-  HostFallbacks twins;
-  if (!twins.available()) return;
+  HostFallbacks fallbacks;
+  if (!fallbacks.available()) return;
   FusedRunner runner;
   int boxes = 0, pairs = 0, several = 0;
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
@@ -252,7 +252,7 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
       boxes += code.box_dims > 0 ? 1 : 0;
       pairs += code.pairs ? 1 : 0;
     }
-    twins.run(together);
+    fallbacks.run(together);
     for (std::size_t c = 0; c < chains; ++c)
       for (std::size_t i = 0; i < expected[c].size(); ++i)
         if (!same_bits(expected[c][i], targets[c].memory[i]))
@@ -265,8 +265,8 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
 }
 
 TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
-  HostFallbacks twins;
-  NEEDS_TWINS(twins);
+  HostFallbacks fallbacks;
+  NEEDS_FALLBACKS(fallbacks);
   for (std::uint32_t seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
     Numbers choose(17 * seed);
@@ -275,7 +275,7 @@ TEST_CASE("sums of products are right, and the same bits wherever the operands l
     DeviceOperand b(choose, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
     std::vector<double> partial(static_cast<std::size_t>(device_dot_scratch(a.read(), b.read())) + 1,
                                 std::numeric_limits<double>::quiet_NaN());
-    twins.run(plan_device_dot(a.read(), b.read(), partial.data()));
+    fallbacks.run(plan_device_dot(a.read(), b.read(), partial.data()));
     CHECK(partial[0] == Approx(plain_dot(a.read(), b.read())).epsilon(1e-12).margin(1e-11));
     REQUIRE(std::isnan(partial.back()));
     // The same values elsewhere.
@@ -289,14 +289,14 @@ TEST_CASE("sums of products are right, and the same bits wherever the operands l
       runner.run(to->view, {copy});
     }
     const double first = partial[0];
-    twins.run(plan_device_dot(a2.read(), b2.read(), partial.data()));
+    fallbacks.run(plan_device_dot(a2.read(), b2.read(), partial.data()));
     CHECK(same_bits(first, partial[0]));
   }
 }
 
 TEST_CASE("large energies lie in a table, and large arguments make several launches") {
-  HostFallbacks twins;
-  NEEDS_TWINS(twins);
+  HostFallbacks fallbacks;
+  NEEDS_FALLBACKS(fallbacks);
   Numbers numbers(5);
   FusedRunner runner;
   for (const std::int64_t n : {100, 700}) {
@@ -316,7 +316,7 @@ TEST_CASE("large energies lie in a table, and large arguments make several launc
     const auto launches = plan_device_fused(target.view, steps);
     CHECK(launches.size() == 2);  // max_sets
     CHECK(launches[0].table.size() == static_cast<std::size_t>(3 * (n + 300)));
-    twins.run(launches);
+    fallbacks.run(launches);
     for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(same_bits(expected[i], target.memory[i]));
   }
 }
@@ -338,11 +338,11 @@ TEST_CASE("blocks without elements, chains without steps and single elements") {
   double partial = 7.0;
   const auto launches = plan_device_dot(c, c, &partial);
   REQUIRE(launches.size() == 1);
-  HostFallbacks twins;
-  NEEDS_TWINS(twins);
-  twins.run(launches);
+  HostFallbacks fallbacks;
+  NEEDS_FALLBACKS(fallbacks);
+  fallbacks.run(launches);
   CHECK(partial == 0.0);
-  twins.run(plan_device_fused(MutableView{&x, 0, {}, {}, {}}, scale));
+  fallbacks.run(plan_device_fused(MutableView{&x, 0, {}, {}, {}}, scale));
   CHECK(x == 6.0);
 }
 
@@ -382,8 +382,8 @@ TEST_CASE(
 }
 
 TEST_CASE("operands further away than 32 bits reach are met") {
-  HostFallbacks twins;
-  NEEDS_TWINS(twins);
+  HostFallbacks fallbacks;
+  NEEDS_FALLBACKS(fallbacks);
   // A matrix whose columns lie 2^31 elements apart, in memory of which only what is touched exists.
   const std::int64_t apart = (std::int64_t{1} << 31) + 7, rows = 40, columns = 20;
   const std::size_t bytes = static_cast<std::size_t>(apart * columns) * 8;
@@ -401,7 +401,7 @@ TEST_CASE("operands further away than 32 bits reach are met") {
   std::vector<FusedStep> step(1);
   step[0].op = FusedOp::copy;
   REQUIRE(fused_source(t, near.read(), step[0].a));
-  twins.run(plan_device_fused(t, step));  // into far memory
+  fallbacks.run(plan_device_fused(t, step));  // into far memory
   for (std::int64_t j = 0; j < columns; ++j)
     for (std::int64_t i = 0; i < rows; ++i) REQUIRE(far[i + j * apart] == near.view.data[j + i * columns]);
   ConstView c;
@@ -409,14 +409,14 @@ TEST_CASE("operands further away than 32 bits reach are met") {
   const std::vector<double> before = near.memory;
   for (double& x : near.memory) x = 0.0;
   REQUIRE(fused_source(near.view, c, step[0].a));
-  twins.run(plan_device_fused(near.view, step));  // and from there
+  fallbacks.run(plan_device_fused(near.view, step));  // and from there
   for (std::int64_t k = 0; k < rows * columns; ++k)
     REQUIRE(near.view.data[k] == before[static_cast<std::size_t>(k) + 32]);
   double partial = 0.0;
-  twins.run(plan_device_dot(c, near.read(), &partial));
+  fallbacks.run(plan_device_dot(c, near.read(), &partial));
   CHECK(partial == Approx(plain_dot(c, near.read())).epsilon(1e-13));
   bool wide = false;
-  for (const CodeKey& key : twins.keys) wide |= key.kind == CodeKind::device_dot && key.p[1] == 1;
+  for (const CodeKey& key : fallbacks.keys) wide |= key.kind == CodeKind::device_dot && key.p[1] == 1;
   CHECK(wide);
   munmap(memory, bytes);
 }

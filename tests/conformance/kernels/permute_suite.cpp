@@ -235,7 +235,7 @@ TEST_CASE("long rows, many cache_blocks", "[permute]") {
     }
 }
 
-TEST_CASE("what goes past the cache without a buffer", "[permute]") {
+TEST_CASE("what is stored non-temporally without a buffer", "[permute]") {
   if (!builtin_permute(processor_facts()).streams) return;
   Permuter permuter(nullptr, limits(1));
   std::vector<double> x(40 * 40 * 40 + 16), y(x.size(), 1.0);

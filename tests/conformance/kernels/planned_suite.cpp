@@ -259,7 +259,7 @@ TEST_CASE("runs that fill a tall tile take one, others do not") {
 }
 
 TEST_CASE(
-    "outer products row by row, and past the caches, have the bits of others and touch nothing beside their rows") {
+    "outer products row by row, and by non-temporal stores, have the bits of others and touch nothing beside their rows") {
   for (const std::string cpu : {"", "x86-64-v3", "x86-64-v2"}) {
     if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
     const kernels::TileKernels kit = kernels::builtin_tiles(kernels::cpu_facts(cpu));
@@ -301,7 +301,7 @@ TEST_CASE(
 TEST_CASE("a single column has tall tiles where its rows are read in place, in steps or in short runs") {
   struct Row {
     std::int64_t run;
-    bool evenly, lone;
+    bool evenly, single_column;
   };
   for (const kernels::TileShape& shape :
        {kernels::TileShape{8, 3, 8, 6, 8}, kernels::TileShape{4, 3, 4, 0, 8}, kernels::TileShape{8, 3, 8, 6, 0}}) {
@@ -316,9 +316,10 @@ TEST_CASE("a single column has tall tiles where its rows are read in place, in s
         for (const auto& choice : kernels::contraction_choices(space, shape, true, 512)) {
           if (choice.plan.strategy != kernels::Strategy::tiles) continue;
           INFO(choice.name << ", runs of " << row.run << ", " << columns << " columns, vectors of " << shape.width);
-          const bool lone = columns == 1 && row.lone && shape.single_column_vectors > 0 && !choice.plan.pack_rows;
-          CHECK((choice.plan.tile.max_vectors == 8) == lone);
-          CHECK((choice.plan.tile.max_columns == 1) == lone);
+          const bool single_column =
+              columns == 1 && row.single_column && shape.single_column_vectors > 0 && !choice.plan.pack_rows;
+          CHECK((choice.plan.tile.max_vectors == 8) == single_column);
+          CHECK((choice.plan.tile.max_columns == 1) == single_column);
         }
       }
     }

@@ -1,5 +1,5 @@
 #pragma once
-// A stand-in for the CUDA driver and cuBLAS, for tests on machines without a GPU: libcuda.so.1 and libcublas.so.13 of a
+// A fake CUDA driver and cuBLAS, for tests on machines without a GPU: libcuda.so.1 and libcublas.so.13 of a
 // folder that SIALX_CUDA_LIBRARIES names. Device memory is the process's own, in pieces with walls around them and NaN
 // in them. What is put into a stream waits; every call lets some pieces of work go on, of streams chosen by a seeded
 // generator, so that what is ordered by chance only gets into the wrong order sooner or later. A misuse of the

@@ -29,8 +29,8 @@ Code find_code(const char* text, std::string& problem) {
   if (open == std::string_view::npos || open > end) complain("the kernel " + code.name + " takes no struct");
   code.parameter_bytes = static_cast<std::size_t>(std::atoll(text + open + 1));
   static const std::shared_ptr<CodeEngine> engine = make_code_engine(CodeOptions{true, true, "", ""});
-  code.twin = reinterpret_cast<DeviceHostFallback>(engine->wait(key));
-  if (!code.twin) problem = fmt::format("the kernel {} has no twin", code.name);
+  code.fallback = reinterpret_cast<DeviceHostFallback>(engine->wait(key));
+  if (!code.fallback) problem = fmt::format("the kernel {} has no host fallback", code.name);
   return code;
 }
 
@@ -39,12 +39,12 @@ std::function<void()> prepare(const Code& code, const std::array<unsigned, 3>& g
   if (grid[1] != 1 || grid[2] != 1 || block[1] != 1 || block[2] != 1) complain("a grid of more than one dimension");
   const auto* bytes = static_cast<const std::byte*>(parameters[0]);
   std::vector<std::byte> arguments(bytes, bytes + code.parameter_bytes);
-  return [=, twin = code.twin, arguments = std::move(arguments)] {
+  return [=, fallback = code.fallback, arguments = std::move(arguments)] {
     // Shared memory holds anything at the start.
     const std::size_t room = (shared_bytes + 15) / 16 * 16 + 16;
     const std::unique_ptr<void, decltype(&std::free)> shared(std::aligned_alloc(16, room), &std::free);
     std::memset(shared.get(), 0xff, room);
-    twin(arguments.data(), grid[0], block[0], shared.get(), nullptr);
+    fallback(arguments.data(), grid[0], block[0], shared.get(), nullptr);
   };
 }
 

@@ -12,7 +12,7 @@ namespace fake_cuda {
 
 struct Code {
   std::string name;
-  sial::kernels::DeviceHostFallback twin = nullptr;
+  sial::kernels::DeviceHostFallback fallback = nullptr;
   std::size_t parameter_bytes = 0;
 };
 

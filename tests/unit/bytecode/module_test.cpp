@@ -65,8 +65,8 @@ TEST_CASE("files that are no modules") {
   refused("", "`m.siox` is not a sialx module");
   refused("sial p\nendsial p\n", "`m.siox` is not a sialx module");
   refused(std::string_view("\xff\xff\xff\x7fSIOX", 8), "damaged");
-  CHECK_THROWS_AS(read_module_file("/nonexistent/m.siox"), EnvironmentError);
-  CHECK_THROWS_AS(read_module_file("/"), EnvironmentError);
+  CHECK_THROWS_AS(read_module_file("/nonexistent/m.siox"), InputError);
+  CHECK_THROWS_AS(read_module_file("/"), InputError);
 }
 
 TEST_CASE("another format version is named") {

@@ -73,7 +73,7 @@ TEST_CASE("an index is read as it was written") {
   CHECK(back.program == 1);
   CHECK(difference(back.job, sample()).empty());
   CHECK(!std::filesystem::exists(folder.path("index.json.part")));
-  CHECK_THROWS_AS(read_checkpoint_index(folder.path("nowhere")), EnvironmentError);
+  CHECK_THROWS_AS(read_checkpoint_index(folder.path("nowhere")), InputError);
   CHECK_THROWS_AS(write_checkpoint_index(sample_index(), folder.path("nowhere")), EnvironmentError);
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/job/hdf5_file.h"
 #include "runtime/job/job_file.h"
 #include "runtime/job/molecule.h"
+#include "runtime/job/options.h"
 #include "runtime/job/segments.h"
 #include "tests/unit/job/folder.h"
 
@@ -343,8 +344,13 @@ TEST_CASE("command line values and segments that cannot be") {
   CHECK(job.data.ints.count("norb") == 0);
   CHECK(parse_memory("2GiB") == std::size_t{2} << 30);
   CHECK(parse_memory("1.5 kB") == 1500);
+  CHECK(parse_memory("4000") == 4000);
   for (const char* text : {"", "lots", "GB", "-1", "3 parsecs", "0"})
     CHECK_FALSE(error_of([&] { parse_memory(text); }).empty());
+  for (const char* text : {"5", "999999"})
+    CHECK_THAT(error_of([&] { set_option(job, OptionId::memory, text); }), Contains("without a unit"));
+  set_option(job, OptionId::memory, "1000000");
+  CHECK(job.memory_per_rank == 1000000);
 }
 
 TEST_CASE("arrays from HDF5 keep their memory order") {

@@ -401,8 +401,8 @@ TEST_CASE("statistics of earlier formats are read in the present words") {
 }
 
 TEST_CASE("files that are no statistics") {
-  CHECK_THROWS_AS(report::read_run("/nonexistent/run.json", "p"), EnvironmentError);
-  CHECK_THROWS_AS(report::read_run("/", "p"), EnvironmentError);
+  CHECK_THROWS_AS(report::read_run("/nonexistent/run.json", "p"), InputError);
+  CHECK_THROWS_AS(report::read_run("/", "p"), InputError);
   const File text("hello"), incomplete(R"({"format": 2, "ranks": 1})"), old(R"({"ranks": 1, "per_rank": []})");
   CHECK_THROWS_WITH(report::read_run(text.path, "p"), Contains("is not a statistics file"));
   CHECK_THROWS_WITH(report::read_run(incomplete.path, "p"), Contains("is not a statistics file"));

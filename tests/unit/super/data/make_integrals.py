@@ -27,7 +27,7 @@ def shell(atom, l, exponents, contractions):
 
 
 def pyscf_molecule(atoms, shells, cartesian, ecp=None):
-    basis = {f"{a['symbol']}{i}": [] for i, a in enumerate(atoms)}
+    basis: dict[str, list] = {f"{a['symbol']}{i}": [] for i, a in enumerate(atoms)}
     for s in shells:
         rows = [[e, *[c[p] for c in s["coefficients"]]] for p, e in enumerate(s["exponents"])]
         basis[f"{atoms[s['atom']]['symbol']}{s['atom']}"].append([s["l"], *rows])
@@ -93,7 +93,8 @@ def case(atoms, shells, cartesian):
 
 def read_contractions(path, element, atom):
     """The element's shells with equal exponents joined into one general contraction; single primitives of that set join too."""
-    shells, lines = [], iter(path.read_text().splitlines())
+    shells: list[dict] = []
+    lines = iter(path.read_text().splitlines())
     for line in lines:
         if line.split()[:1] == [element]:
             break
@@ -122,7 +123,8 @@ def spdf():
 def main():
     atoms = [{"symbol": "O", "position": [0.0, 0.0, 0.1]}, {"symbol": "H", "position": [0.3, -0.2, 1.9]}]
     basis = HERE.parents[3] / "runtime/job/basis/cc-pvdz.g94"
-    cases = {"spdf_spherical": case(*spdf(), False), "spdf_cartesian": case(*spdf(), True),
+    mixed, shells = spdf()
+    cases = {"spdf_spherical": case(mixed, shells, False), "spdf_cartesian": case(mixed, shells, True),
              "general": case(atoms, read_contractions(basis, "O", 0) + read_contractions(basis, "H", 1), False)}
     (HERE / "integrals.json").write_text(json.dumps(cases, separators=(",", ":")).replace("],[", "],\n[") + "\n")
 

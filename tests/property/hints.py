@@ -3,7 +3,7 @@ and change nothing; and factors of one, which leave the device alone with what i
 import random
 import re
 
-from program import Node
+from program import Body, Node
 
 BLOCK = re.compile(r"\b\w+\[\w+(?:,\w+)*\]")
 PART = re.compile(r"[\[,](?:ii|jj)\b")  # of a block, mostly: it cannot be named
@@ -23,7 +23,7 @@ def strew(program, seed, statics, own):
 
 
 def into(body, r, statics, own):
-    result = []
+    result: Body = []
     for statement in body:
         if isinstance(statement, Node):
             into(statement.body, r, statics, own)
