@@ -9,6 +9,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/bytecode/layout.h"
+#include "runtime/interp/blocks/bind.h"
 #include "runtime/interp/job/checkpoints.h"
 #include "runtime/stats/earlier_run.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/bytecode/layout.h"
 #include "runtime/interp/operations/view_ops.h"
 
 namespace sial {
