@@ -14,7 +14,7 @@ inline constexpr std::uint32_t record_outcome = 4;         // one per program th
 inline constexpr std::uint32_t record_outcome_static = 5;  // its static arrays follow
 inline constexpr std::uint32_t record_label = 6;           // its blocks follow
 inline constexpr std::uint32_t record_block = 7;           // of the last label or array
-// Of the running program, by Machine:
+// Of the running program, by MachineState:
 inline constexpr std::uint32_t record_machine = 16;    // registers, stacks, marks
 inline constexpr std::uint32_t record_own_block = 17;  // temp or local
 inline constexpr std::uint32_t record_region = 18;

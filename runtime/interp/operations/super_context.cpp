@@ -3,101 +3,105 @@
 #include <algorithm>
 #include <ostream>
 
-#include "runtime/device/cache/block_cache.h"
-
 namespace sial {
 
-MachineContext::MachineContext(Machine& machine)
-    : machine_(machine), silent_(std::make_unique<std::ostream>(nullptr)) {}
+MachineContext::MachineContext(const RunContext& context, const Registers& registers, const Position& position,
+                               const OwnBlocks& own, Statics& statics, const Regions& regions,
+                               const SuperArguments& arguments)
+    : context_(context),
+      registers_(registers),
+      position_(position),
+      own_(own),
+      statics_(statics),
+      regions_(regions),
+      arguments_(arguments),
+      silent_(std::make_unique<std::ostream>(nullptr)) {}
 
-const JobData& MachineContext::job() const { return machine_.env_.job; }
-int MachineContext::rank() const { return machine_.worker(); }
-int MachineContext::size() const { return machine_.workers(); }
+const JobData& MachineContext::job() const { return context_.env.job; }
+int MachineContext::rank() const { return context_.worker(); }
+int MachineContext::size() const { return context_.workers(); }
 
 std::ostream& MachineContext::out() {
   // A stream without a buffer swallows everything and sets its bad bit; clear it so that bodies may test it.
   silent_->clear();
-  return machine_.prints() ? machine_.env_.out : *silent_;
+  return context_.prints() ? context_.env.out : *silent_;
 }
 
-void MachineContext::set_all_ranks_print(bool on) { machine_.env_.state.all_ranks_print = on; }
+void MachineContext::set_all_ranks_print(bool on) { context_.env.state.all_ranks_print = on; }
 
 const double* MachineContext::scalar_by_name(std::string_view name) const {
-  const auto& table = machine_.m_->scalars;
+  const auto& table = context_.module.scalars;
   for (std::size_t i = 0; i < table.size(); ++i)
-    if (table[i].name == name) return &machine_.scalars_[i];
+    if (table[i].name == name) return &registers_.scalars()[i];
   return nullptr;
 }
 
-void MachineContext::list_blocks(std::ostream& out, bool with_numbers) const {
-  for (std::size_t a = 0; a < machine_.bound_.arrays.size(); ++a) {
-    const BoundArray& array = machine_.bound_.arrays[a];
-    std::vector<std::uint64_t> keys;
-    machine_.blocks_[a].for_each([&](const BlockMap::Entry& e) { keys.push_back(e.key); });
-    std::sort(keys.begin(), keys.end());
-    for (std::uint64_t key : keys) {
-      BlockIndex block;
-      block.rank = array.rank;
-      std::uint64_t rest = key;
-      for (int d = array.rank - 1; d >= 0; --d) {
-        block.segment[d] = array.dim[d].lo + static_cast<std::int32_t>(rest / array.dim[d].key_stride);
-        rest %= array.dim[d].key_stride;
-      }
-      out << block_name(array, block);
-      if (with_numbers) {
-        // Numbers count with the last index fastest, from 0.
-        std::int64_t number = 0;
-        for (int d = 0; d < array.rank; ++d)
-          number = number * array.dim[d].count() + (block.segment[d] - array.dim[d].lo);
-        out << ' ' << number;
-      }
-      out << '\n';
+void MachineContext::list_own_blocks(std::ostream& out, std::int32_t id, bool with_numbers) const {
+  const BoundArray& array = context_.bound.arrays[id];
+  std::vector<std::uint64_t> keys;
+  own_.of(id).for_each([&](const BlockMap::Entry& e) { keys.push_back(e.key); });
+  std::sort(keys.begin(), keys.end());
+  for (std::uint64_t key : keys) {
+    BlockIndex block;
+    block.rank = array.rank;
+    std::uint64_t rest = key;
+    for (int d = array.rank - 1; d >= 0; --d) {
+      block.segment[d] = array.dim[d].lo + static_cast<std::int32_t>(rest / array.dim[d].key_stride);
+      rest %= array.dim[d].key_stride;
     }
-    for (const Machine::Region& r : machine_.regions_[a])
-      out << machine_.region_name(static_cast<std::int32_t>(a), r.lo, r.hi) << '\n';
-    if (machine_.statics_[a]) out << array.name << '\n';
+    out << block_name(array, block);
+    if (with_numbers) {
+      // Numbers count with the last index fastest, from 0.
+      std::int64_t number = 0;
+      for (int d = 0; d < array.rank; ++d)
+        number = number * array.dim[d].count() + (block.segment[d] - array.dim[d].lo);
+      out << ' ' << number;
+    }
+    out << '\n';
+  }
+}
+
+void MachineContext::list_blocks(std::ostream& out, bool with_numbers) const {
+  for (std::size_t a = 0; a < context_.bound.arrays.size(); ++a) {
+    const auto id = static_cast<std::int32_t>(a);
+    const BoundArray& array = context_.bound.arrays[a];
+    list_own_blocks(out, id, with_numbers);
+    for (const Region& r : regions_.of(id)) out << region_name(array, r.bounds) << '\n';
+    if (statics_.find(id)) out << array.name << '\n';
   }
 }
 
 std::shared_ptr<void>& MachineContext::slot(std::string_view family) {
-  auto& slots = machine_.env_.state.super_slots;
+  auto& slots = context_.env.state.super_slots;
   const auto found = slots.find(family);
   return found != slots.end() ? found->second : slots[std::string(family)];
 }
 
 const double* MachineContext::find_kept(const BlockIndex& block, std::int64_t size) {
-  return machine_.env_.store.kept().find_kept(block, size);
+  return context_.env.store.kept().find_kept(block, size);
 }
-void MachineContext::release_kept(const double* data) { machine_.env_.store.kept().release_kept(data); }
+void MachineContext::release_kept(const double* data) { context_.env.store.kept().release_kept(data); }
 double* MachineContext::allocate_kept(std::int64_t size) {
-  return machine_.options_.keep_integrals ? machine_.env_.store.kept().allocate_kept(size) : nullptr;
+  return context_.options.keep_integrals ? context_.env.store.kept().allocate_kept(size) : nullptr;
 }
 void MachineContext::keep_block(const BlockIndex& block, double* data) {
-  machine_.env_.store.kept().keep_block(block, data);
+  context_.env.store.kept().keep_block(block, data);
 }
 
 SuperArg MachineContext::array_by_name(std::string_view name) {
-  SuperArg arg;
-  for (std::size_t a = 0; a < machine_.bound_.arrays.size(); ++a) {
-    const BoundArray& array = machine_.bound_.arrays[a];
-    if (array.name != name) continue;
-    arg.name = array.name;
-    if (array.kind == ArrayKind::static_) {
-      arg.data = machine_.whole_static(static_cast<std::int32_t>(a), Intent::update);
-      arg.shape = array.whole;
-    } else if (array.kind == ArrayKind::contiguous_local && machine_.regions_[a].size() == 1) {
-      arg.data = machine_.regions_[a].front().data;
-      arg.shape = machine_.regions_[a].front().shape;
-      if (machine_.copies_)
-        machine_.copies_->buffer_on_host(arg.data, arg.shape.size(), Intent::update, machine_.statement());
-    }
-    arg.whole_array = true;
-    for (int d = 0; d < array.rank; ++d) {
-      arg.kind[d] = array.dim[d].kind;
-      arg.offset[d] =
-          elements_before(machine_.bound_.indices[array.dim[d].index], array.dim[d].is_sub ? 1 : array.dim[d].lo);
-    }
-    break;
+  const std::vector<BoundArray>& arrays = context_.bound.arrays;
+  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const BoundArray& a) { return a.name == name; });
+  if (found == arrays.end()) return {};
+  const auto id = static_cast<std::int32_t>(found - arrays.begin());
+  SuperArg arg = arguments_.describe_array(id);
+  if (found->kind == ArrayKind::static_) {
+    arg.data = statics_.whole(id, Intent::update, position_.current());
+    arg.shape = found->whole;
+  } else if (found->kind == ArrayKind::contiguous_local && regions_.of(id).size() == 1) {
+    const Region& region = regions_.of(id).front();
+    arg.data = region.data;
+    arg.shape = region.shape;
+    regions_.on_host(region, Intent::update, position_.current());
   }
   return arg;
 }

@@ -1,13 +1,16 @@
 #pragma once
-// What super instruction bodies see of a machine. Owned by the machine it refers to.
+// What super instruction bodies see of a machine. Owned by it, with the parts it refers to.
 
-#include "runtime/interp/machine.h"
+#include <memory>
+
+#include "runtime/interp/operations/super_arguments.h"
 
 namespace sial {
 
-class MachineContext : public SuperContext {
+class MachineContext final : public SuperContext {
  public:
-  explicit MachineContext(Machine& machine);
+  MachineContext(const RunContext& context, const Registers& registers, const Position& position, const OwnBlocks& own,
+                 Statics& statics, const Regions& regions, const SuperArguments& arguments);
   const JobData& job() const override;
   int rank() const override;
   int size() const override;
@@ -23,7 +26,15 @@ class MachineContext : public SuperContext {
   SuperArg array_by_name(std::string_view name) override;
 
  private:
-  Machine& machine_;
+  void list_own_blocks(std::ostream& out, std::int32_t array, bool with_numbers) const;
+
+  const RunContext& context_;
+  const Registers& registers_;
+  const Position& position_;
+  const OwnBlocks& own_;
+  Statics& statics_;
+  const Regions& regions_;
+  const SuperArguments& arguments_;
   std::unique_ptr<std::ostream> silent_;
 };
 

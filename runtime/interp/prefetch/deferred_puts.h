@@ -1,7 +1,7 @@
 #pragma once
 // Puts of blocks whose values only the device has, which the program does not wait for: in the order of the program,
 // until they are carried out as if their statements stood there. Each is a holder of its source's memory, so that
-// whoever writes the source after the put gets other memory (Machine::unshared), and what holds the values, on the
+// whoever writes the source after the put gets other memory (OwnBlocks), and what holds the values, on the
 // device and then on the host, stays what it was. Bounded: when it is full the oldest has to go.
 
 #include <cstddef>

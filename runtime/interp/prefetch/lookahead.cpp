@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/base/iteration_shares.h"
+
 namespace sial {
 namespace {
 
@@ -154,20 +156,14 @@ bool LookAhead::produce(std::int64_t& steps) {
 /// The next iteration of a pardo that this rank will run.
 bool LookAhead::enter_next() {
   std::array<std::int32_t, max_rank> values{};
-  const std::size_t rank = p_.module.loops[static_cast<std::size_t>(loop_)].indices.size();
   const PardoPosition here = p_.pardo();
   for (int filtered = 0; filtered < 1000; ++filtered) {
     std::int64_t tuple = 0;
     if (cursor_.ended() || !next_tuple(tuple)) return false;
-    const auto mine = [&] { return counter_++ % here.workers == here.worker; };
+    const auto mine = [&] { return cyclic_owner(counter_, here.workers) == here.worker; };
     if (here.mode == PardoMode::cyclic_raw && !mine()) continue;
-    std::int64_t rest = tuple;
-    for (std::size_t d = 0; d < rank; ++d) {
-      const std::int64_t count = std::int64_t{here.hi[d]} - here.lo[d] + 1;
-      values[d] = static_cast<std::int32_t>(here.lo[d] + rest % count);
-      rest /= count;
-    }
-    if (!cursor_.enter(std::span(values).first(rank))) continue;
+    here.space.at(tuple, [&](std::size_t d, std::int32_t value) { values[d] = value; });
+    if (!cursor_.enter(std::span(values).first(here.space.rank()))) continue;
     if (here.mode == PardoMode::cyclic && !mine()) continue;
     turns_.push_back({++turn_, tuple});
     return inside_ = true;

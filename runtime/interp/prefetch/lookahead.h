@@ -36,7 +36,7 @@ struct PardoPosition {
   std::int64_t at = 0, end = 0;
   std::int64_t counter = 0;  // of the cyclic ways, for the next tuple
   int workers = 1, worker = 0;
-  std::array<std::int32_t, max_rank> lo{}, hi{};
+  IterationSpace space;
 };
 
 /// --look-ahead: that many blocks ahead of their gets; `automatic` finds out.

@@ -1,0 +1,73 @@
+#pragma once
+// This rank's regions of contiguous local arrays: boxes of segments, each dense in one piece of memory, from their
+// allocation to their deallocation. Owned by the machine.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/interp/blocks/block_memory.h"
+#include "runtime/interp/run/registers.h"
+
+namespace sial {
+
+class RecordWriter;
+
+/// Segments lo..hi of every dimension.
+struct RegionBounds {
+  std::array<std::int32_t, max_rank> lo{}, hi{};
+  bool operator==(const RegionBounds&) const = default;
+};
+
+struct Region {
+  RegionBounds bounds;
+  Shape shape;
+  double* data = nullptr;
+};
+
+/// `a[1:2,3:3]`, and with one number where both are equal: `a[1:2,3]`.
+std::string region_name(const BoundArray& array, const RegionBounds& bounds);
+std::string range_name(const BoundArray& array, const RegionBounds& bounds);
+
+class Regions {
+ public:
+  Regions(const RunContext& context, const Registers& registers, const DeviceExecution& device, BlockMemory& memory);
+
+  const std::vector<Region>& of(std::int32_t array) const { return regions_[array]; }
+  /// What a region in the program means now; errors where it is empty or leaves the declared range.
+  RegionBounds bounds(const RegionRow& row, Statement here) const;
+  /// The allocated region around these segments, or null.
+  const Region* around(std::int32_t array, const RegionBounds& bounds) const;
+  /// Of a part of an allocated region, in the host's memory.
+  MutableView part(std::int32_t array, const Region& region, const RegionBounds& bounds) const;
+  MutableView whole(std::int32_t array, const Region& region) const { return part(array, region, region.bounds); }
+  /// Of a region in the program, which must lie inside of an allocated one; brought up to date on the host.
+  MutableView view(const RegionRow& row, Statement here) const;
+  void on_host(const Region& region, Intent intent, Statement here) const {
+    device_.buffer_on_host(region.data, region.shape.size(), intent, here);
+  }
+
+  void allocate(const RegionRow& row, Statement here);
+  void deallocate(const RegionRow& row, Statement here);
+
+  void write(std::int32_t array, RecordWriter& writer) const;
+  void read(std::int32_t array, Unpacker& head, const RecordReader& reader);
+
+  /// When the machine goes.
+  void release_all() noexcept;
+
+ private:
+  const BoundArray& array_of(const RegionRow& row) const { return context_.bound.arrays[row.array]; }
+  Shape shape_of(const BoundArray& array, const RegionBounds& bounds) const;
+  bool fits(std::int32_t array, const Region& region) const;
+  std::string allocated_names(std::int32_t array) const;
+
+  const RunContext& context_;
+  const Registers& registers_;
+  const DeviceExecution& device_;
+  BlockMemory& memory_;
+  std::vector<std::vector<Region>> regions_;  // per array
+};
+
+}  // namespace sial

@@ -1,0 +1,101 @@
+#include "runtime/interp/control/pardo_run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace sial {
+
+PardoRun::PardoRun(const RunContext& context, Registers& registers, ProgressMeter& progress)
+    : context_(context),
+      registers_(registers),
+      progress_(progress),
+      workers_(context.workers()),
+      worker_(context.worker()),
+      instances_(context.module.loops.size(), 0) {}
+
+void PardoRun::open_indices(const LoopRow& row, Statement here) {
+  space_ = {};
+  for (const std::int32_t id : row.indices) {
+    const BoundIndex& index = context_.bound.indices[id];
+    if (index.lo > index.hi)
+      context_.fail(here,
+                    fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration",
+                                index.name, index.lo, index.hi),
+                    "guard the pardo with an `if`, or use a `do` loop");
+    if (!index.problem.empty()) context_.fail(here, index.problem, index.remedy);
+    if (!space_.add(index.lo, index.hi))
+      context_.fail(here, "the pardo has more iterations than can be counted in 64 bits",
+                    "run some of its indices in inner do loops");
+  }
+  for (std::int32_t i : row.indices) registers_.open_index(i, context_.bound.indices[i].lo);
+}
+
+void PardoRun::begin(std::int32_t loop, Statement here) {
+  const LoopRow& row = context_.module.loops[loop];
+  if (active_) context_.fail(here, "a pardo runs inside another pardo", "make the inner loop a `do`");
+  active_ = true;
+  decoded_ = false;
+  mode_ = pardo_mode(context_.module, row, context_.options.schedule == Schedule::static_);
+  open_indices(row, here);
+  loop_ = loop;
+  begin_ = here;
+  if (context_.env.trace) begun_ = context_.now();
+  key_ = {context_.sequence, loop, context_.env.state.phase, instances_[loop]++};
+  at_ = 0;
+  end_ = mode_ == PardoMode::dynamic ? 0 : space_.size();
+}
+
+bool PardoRun::next() {
+  for (;;) {
+    if (at_ == end_) {
+      if (mode_ != PardoMode::dynamic) return false;
+      const auto chunk = context_.env.queue.draw(key_, space_.size());
+      if (!chunk) return false;
+      at_ = chunk_first_ = chunk->first;
+      end_ = chunk->last;
+      decoded_ = false;
+      continue;
+    }
+    decode(at_++);
+    if (progress_.due()) show_progress();
+    if (mode_ == PardoMode::cyclic_raw && !mine()) continue;
+    return true;
+  }
+}
+
+/// In a dynamic pardo all ranks of the node are taken to be as far in their chunks as this one.
+void PardoRun::show_progress() {
+  double done = static_cast<double>(at_ - 1), total = static_cast<double>(space_.size());
+  if (mode_ == PardoMode::dynamic) {
+    const auto on_node = static_cast<double>(context_.env.transport.node_size());
+    done = static_cast<double>(chunk_first_) + on_node * (done - static_cast<double>(chunk_first_));
+    total *= on_node / workers_;
+  }
+  progress_.show(done, total);
+}
+
+void PardoRun::decode(std::int64_t tuple) {
+  const std::vector<std::int32_t>& indices = context_.module.loops[loop_].indices;
+  if (decoded_) {
+    space_.advance([&](std::size_t d) -> std::int32_t& { return registers_.index_slot(indices[d]); });
+    return;
+  }
+  space_.at(tuple, [&](std::size_t d, std::int32_t value) { registers_.set_index(indices[d], value); });
+  decoded_ = true;
+}
+
+void PardoRun::end() {
+  active_ = false;
+  if (context_.env.trace) context_.env.trace->add(TraceKind::pardo, context_.place(begin_), begun_, context_.now());
+  progress_.end_pardo();
+}
+
+void PardoRun::begin_phase() {
+  std::fill(instances_.begin(), instances_.end(), 0);
+  counter_ = 0;
+}
+
+PardoPosition PardoRun::position() const { return {mode_, at_, end_, counter_, workers_, worker_, space_}; }
+
+}  // namespace sial

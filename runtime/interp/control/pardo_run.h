@@ -1,0 +1,63 @@
+#pragma once
+// The pardo that runs, and this rank's share of its iterations (bytecode/evaluate/iteration_space.h has the ways to
+// divide them). Owned by the machine.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/base/iteration_shares.h"
+#include "runtime/bytecode/evaluate/iteration_space.h"
+#include "runtime/interp/control/progress_meter.h"
+#include "runtime/interp/prefetch/lookahead.h"
+#include "runtime/interp/run/registers.h"
+
+namespace sial {
+
+class PardoRun {
+ public:
+  PardoRun(const RunContext& context, Registers& registers, ProgressMeter& progress);
+
+  bool active() const { return active_; }
+  /// In a pardo whose iterations are divided among the ranks.
+  bool divided() const { return active_ && mode_ != PardoMode::everywhere; }
+  /// An error where a pardo runs already, or has no iterations.
+  void begin(std::int32_t loop, Statement here);
+  /// Sets the indices to this rank's next tuple; false: there is none.
+  bool next();
+  bool is_running(std::int32_t loop) const { return active_ && loop_ == loop; }
+  /// The where clauses of the pardo have accepted its indices; false: they are another rank's.
+  bool accept() { return mode_ != PardoMode::cyclic || mine(); }
+  void end();
+  /// Behind a barrier.
+  void begin_phase();
+
+  PardoPosition position() const;
+  /// The range that the next draw will return.
+  std::optional<IterationRange> reserve() const { return context_.env.queue.reserve(key_, space_.size()); }
+
+ private:
+  bool mine() { return cyclic_owner(counter_, workers_) == worker_; }
+  void open_indices(const LoopRow& row, Statement here);
+  void decode(std::int64_t tuple);
+  void show_progress();
+
+  const RunContext& context_;
+  Registers& registers_;
+  ProgressMeter& progress_;
+  const int workers_, worker_;
+  bool active_ = false;
+  std::int32_t loop_ = 0;
+  PardoMode mode_ = PardoMode::dynamic;
+  PardoKey key_;
+  std::int64_t at_ = 0, end_ = 0;  // current chunk: tuples [at, end) are still to come
+  std::int64_t chunk_first_ = 0;
+  double begun_ = 0;  // when there is a trace
+  Statement begin_;
+  IterationSpace space_;
+  bool decoded_ = false;                 // index values hold tuple at - 1
+  std::vector<std::int64_t> instances_;  // per loop, since the last barrier
+  std::int64_t counter_ = 0;             // static schedule: accepted iterations since the last barrier
+};
+
+}  // namespace sial

@@ -1,0 +1,130 @@
+// The loop over instructions, and the time that each takes.
+
+#include "runtime/interp/run/machine_parts.h"
+
+namespace sial {
+namespace {
+
+/// Attributes time to instructions. The clock costs as much as a small block operation, so it is read as seldom as can
+/// be: where computation ended anyway, after other heavy instructions, and before one only when more light instructions
+/// ran than the reading would cost.
+class InstructionTimer {
+ public:
+  explicit InstructionTimer(MachineParts& parts)
+      : context_(parts.context),
+        profile_(parts.profile),
+        fused_(parts.fused),
+        last_(context_.now()),
+        computed_(profile_.compute_seconds()),
+        flops_(profile_.flops()) {
+    profile_.begin_program(last_);
+  }
+
+  void before_heavy() {
+    if (light_run_ >= short_run) end_light_run();
+  }
+  void after_light(std::int32_t pc) {
+    profile_.count_execution(pc);
+    ++light_run_;
+  }
+  [[gnu::always_inline]] void after_heavy(const Instruction& in, std::int32_t pc, bool group) {
+    const double t = profile_.clock() > last_ ? profile_.clock() : context_.now();
+    const double computed = profile_.compute_seconds(), flops = profile_.flops();
+    double seconds = t - last_, compute = computed - computed_;
+    if (group && !fused_.members().empty()) {
+      profile_.share_cost(fused_.members(), seconds, compute);
+      seconds = compute = 0;
+    }
+    profile_.add_cost(pc, seconds, compute, flops - flops_);
+    computed_ = computed;
+    flops_ = flops;
+    if (context_.env.trace) trace(in, pc, t);
+    last_ = t;
+    light_run_ = 0;
+  }
+  void end() {
+    end_light_run();
+    if (context_.env.trace)
+      context_.env.trace->add(TraceKind::program, {context_.sequence, context_.module.main_entry}, profile_.begun(),
+                              last_);
+  }
+
+ private:
+  static constexpr int short_run = 8;
+
+  void end_light_run() {
+    const double t = context_.now();
+    profile_.add_light_time(t - last_);
+    last_ = t;
+    light_run_ = 0;
+  }
+  /// Computation, waiting and barriers are traced where they are measured.
+  void trace(const Instruction& in, std::int32_t pc, double end) const {
+    const Place at = context_.place({pc});
+    if (op_class(in.op) == OpClass::fetch) context_.env.trace->add(TraceKind::get, at, last_, end);
+    if (op_class(in.op) == OpClass::put) context_.env.trace->add(TraceKind::put, at, last_, end);
+  }
+
+  const RunContext& context_;
+  Profile& profile_;
+  const FusedGroup& fused_;
+  double last_, computed_, flops_;
+  int light_run_ = 0;
+};
+
+/// Between statements what waits for others goes on.
+inline void progress_communication(MachineParts& parts, bool several_nodes) {
+  if (several_nodes) parts.context.env.transport.progress();
+  if (parts.puts.waiting()) parts.puts.go_on();
+}
+
+struct NoTimer {
+  explicit NoTimer(MachineParts&) {}
+};
+
+template <bool profile, bool check>
+void loop(MachineParts& parts) {
+  const Instruction* code = parts.context.module.code.data();
+  const bool several_nodes = parts.context.env.transport.node_count() > 1;
+  std::conditional_t<profile, InstructionTimer, NoTimer> timer(parts);
+  Position& position = parts.position;
+  Handlers& handlers = parts.handlers;
+  std::int64_t executed = 0;
+  position.halt(false);
+  while (!position.halted()) {
+    const Statement here = position.advance();
+    const Instruction& in = code[here.pc];
+    ++executed;
+    if constexpr (check) parts.check.step(here);
+    switch (in.op) {
+#define OPCODE(number, name, a, b, c, d, op_class, ...)                                                                \
+  case Opcode::name:                                                                                                   \
+    if constexpr (has(Opcode::name, op::ends_phase)) { /* the machine may be saved: its counters are complete there */ \
+      parts.profile.count_instructions(executed);                                                                      \
+      executed = 0;                                                                                                    \
+    }                                                                                                                  \
+    if constexpr (profile && !has(Opcode::name, op::light)) timer.before_heavy();                                      \
+    handlers.op_class.op_##name(in, here);                                                                             \
+    if constexpr (!has(Opcode::name, op::light)) progress_communication(parts, several_nodes);                         \
+    if constexpr (profile) {                                                                                           \
+      if constexpr (has(Opcode::name, op::light)) timer.after_light(here.pc);                                          \
+      else timer.after_heavy(in, here.pc, Opcode::name == Opcode::fused);                                              \
+    }                                                                                                                  \
+    break;
+#include "runtime/bytecode/opcodes.def"
+#undef OPCODE
+    }
+  }
+  if constexpr (profile) timer.end();
+  parts.profile.count_instructions(executed);
+}
+
+}  // namespace
+
+void run_instructions(MachineParts& parts) {
+  if (parts.check.on()) loop<true, true>(parts);
+  else if (parts.profile.by_instruction()) loop<true, false>(parts);
+  else loop<false, false>(parts);
+}
+
+}  // namespace sial
