@@ -315,12 +315,18 @@ void NodeHeap::keep(Chunk* c) {
   count(c, bytes);
 }
 
-// The ranks that hold spare chunks look at `waiting` whenever they use the store. They may be in a long computation;
-// who holds none any more has nothing to give, and that is the end of waiting.
+// The ranks that hold spare chunks look at `waiting` whenever they use the store, those that lend also while they wait
+// themselves. They may be in a long computation; who holds none any more has nothing to give, and that is the end of
+// waiting.
 Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
   Arena& node = arena(0);
-  const auto none = [&] { return node.spare_in_use.load(relaxed) == 0; };
-  if (none()) return nullptr;
+  const auto lent = [&] {
+    for (int a = 0; a < arenas_; ++a)
+      if (arena(a).lends.load(std::memory_order_acquire)) return true;
+    return false;
+  };
+  const auto none = [&] { return node.spare_in_use.load(relaxed) == 0 && !lent(); };
+  if (none()) return try_allocate(own, doubles, nullptr, shared);  // given back since
   struct Waiting {
     explicit Waiting(std::atomic<std::int32_t>& n) : number(n) { number.fetch_add(1, relaxed); }
     ~Waiting() { number.fetch_sub(1, relaxed); }
@@ -329,7 +335,8 @@ Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
   const Waiting waiting(node.waiting);
   const auto start = std::chrono::steady_clock::now();
   constexpr int min_looks = 20000;
-  for (int look = 0; look < min_looks || std::chrono::steady_clock::now() - start < std::chrono::seconds(20); ++look) {
+  for (int look = 0; look < min_looks || lent() || std::chrono::steady_clock::now() - start < std::chrono::seconds(20);
+       ++look) {
     const bool last = none();
     if (Chunk* c = try_allocate(own, doubles, nullptr, shared)) return c;
     if (last) break;

@@ -88,8 +88,11 @@ class NodeHeap {
   /// gives it back whenever others need the memory (HeapHooks::reclaim). Null when no arena has room.
   Chunk* try_allocate_kept(int arena, std::int64_t doubles);
   std::int64_t bytes_kept() const;  // all arenas
-  /// Somebody on the node waits for memory that spare chunks hold.
+  /// Somebody on the node waits for memory that others may give back.
   bool wanted() const { return arena(0).waiting.load(std::memory_order_relaxed) > 0; }
+  /// Whether a rank holds memory that it can do without and only itself can give back, which it does when it sees that
+  /// somebody has wanted() some. Who finds none waits as long as any rank of the node says so.
+  void lend(int a, bool lends) { arena(a).lends.store(lends, std::memory_order_release); }
   /// Bytes of a rank's own chunks.
   std::int64_t own_in_use(int a) const { return arena(a).own_in_use(); }
   /// Bytes used in one arena, by whomever.
@@ -162,6 +165,7 @@ class NodeHeap {
       return own_here.load(std::memory_order_relaxed) + other_own.load(std::memory_order_relaxed);
     }
     std::atomic<std::uint32_t> phase;                        // of its rank, modulo 2
+    std::atomic<bool> lends;                                 // its rank, see lend()
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists
     // Of the whole node, in its first arena only. Ranks may be in two phases at once, hence two marks.

@@ -160,11 +160,12 @@ std::int64_t Ledger::kept_copies(std::int64_t firm) const {
 /// What a rank's arena needs beside `least` bytes, since a chunk lies in one piece in one arena. When none of n arenas
 /// has room for a chunk of c bytes, more than n (arena - c) bytes are in use: (1 - 1/n) c bytes are lost at most.
 /// Chunks of other sizes than those that were given back leave gaps, which the heap closes where neighbours are free:
-/// one chunk and a sixteenth. Between nodes, another sixteenth is for puts under way and copies whose time to go
-/// depends on who is faster.
+/// one chunk and a sixteenth. Between nodes, puts under way take a sixteenth of the memory that there is (Outbox),
+/// which is a fifteenth of all else.
 std::int64_t Ledger::gaps(const Node& node, std::int64_t least) const {
   const std::int64_t largest = std::max(node.largest, node.workers ? largest_own_ : 0);
-  return largest - largest / node.ranks + (gave_back_ ? largest + least / 16 : 0) + (several_nodes() ? least / 16 : 0);
+  const std::int64_t gaps = largest - largest / node.ranks + (gave_back_ ? largest + least / 16 : 0);
+  return gaps + (several_nodes() ? (least + gaps + 14) / 15 : 0);
 }
 
 void Ledger::note(std::int64_t spike) {

@@ -43,7 +43,7 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
                                                                             storage_.directory(), config_, names_)),
       context_(transport, options_, storage_.heap(), node_, names_, config_.arena),
       copies_(context_),
-      requests_(context_),
+      requests_(context_, copies_),
       prefetches_(context_, copies_, requests_),
       puts_(context_, copies_),
       sums_(context_, puts_),
@@ -57,12 +57,18 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
       snapshots_(context_, puts_, array_requests_, deletions_),
       phases_(context_, retention_, array_requests_, deletions_, snapshots_),
       monitor_(context_, copies_, snapshots_, phases_, service_.get()) {
-  if (service_) transport.set_service(service_.get());
+  if (service_) {
+    transport.set_service(service_.get());
+    transport.set_while_waiting([this] { copies_.give(); });
+  }
   set_parts({&fetched_, &prefetches_, &writer_, &phases_, &snapshots_, &kept_, &monitor_, &buffers_});
 }
 
 StoreImpl::~StoreImpl() {
-  if (service_) transport_.set_service(nullptr);
+  if (!service_) return;
+  transport_.set_while_waiting(nullptr);
+  copies_.stop_lending();  // whose helper may be waiting for it
+  transport_.set_service(nullptr);
 }
 
 // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.

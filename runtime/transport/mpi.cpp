@@ -70,6 +70,7 @@ class MpiTransport final : public ExchangeTransport {
 
   void leave(int exit_code) override { world_.leave(exit_code); }
 
+  void set_while_waiting(std::function<void()> f) override { world_.while_waiting = std::move(f); }
   void pause() override;
   void progress() override { client_.progress(); }
   double now() const override { return MPI_Wtime() - start_; }

@@ -189,6 +189,7 @@ void MpiWorld::look_for_end() {
     const std::lock_guard lock(error_mutex_);
     std::rethrow_exception(helper_error_);
   }
+  if (while_waiting) while_waiting();
 }
 
 void MpiWorld::set_helper_error(std::exception_ptr error) {

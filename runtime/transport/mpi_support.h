@@ -74,7 +74,8 @@ class MpiWorld {
   void leave(int exit_code);
   /// For the helper of rank 0: another host's message.
   void abort_for_other_host(const std::string& message, int exit_code);
-  /// Does not return when another rank is ending the job; rethrows what the helper thread died of.
+  /// For waits of the rank's own thread. Does not return when another rank is ending the job; rethrows what the helper
+  /// thread died of.
   void look_for_end();
   void set_helper_error(std::exception_ptr error);
 
@@ -84,6 +85,7 @@ class MpiWorld {
   int host_of_rank_0 = 0, my_host = 0;
   MPI_Comm workers = MPI_COMM_NULL, node = MPI_COMM_NULL, requests = MPI_COMM_NULL, host = MPI_COMM_NULL;
   std::atomic<bool> finished{false};
+  std::function<void()> while_waiting;  // as Transport::set_while_waiting() has it
 
   static constexpr int tag_demand = 1, tag_prefetch = 2, tag_abort = 3, tag_end = 4, first_data_tag = 16;
 

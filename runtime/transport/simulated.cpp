@@ -85,6 +85,7 @@ class Simulation {
   std::vector<std::deque<std::function<void()>>> releases_;  // replies delivered, to be released by the helper
   std::vector<MessagePtr> replies_;                          // on their way back
   std::vector<Service*> services_;
+  std::vector<std::function<void()>> while_waiting_;
   std::vector<char> in_service_;  // the rank's helper is inside a call of its service
   std::mutex mutex_;              // the baton: held by whoever runs
   int current_ = 0;
@@ -183,6 +184,9 @@ class SimulatedTransport final : public ExchangeTransport {
   std::optional<LinkSpeed> link_speed() const override {
     return LinkSpeed{sim_.options_.latency, sim_.options_.bandwidth};
   }
+  void set_while_waiting(std::function<void()> f) override {
+    sim_.while_waiting_[static_cast<std::size_t>(rank_)] = std::move(f);
+  }
   void pause() override { sim_.pause(); }
   void linger(double seconds) override { sim_.linger(seconds); }
   void yield_point() override { sim_.spend(0); }
@@ -227,6 +231,7 @@ Simulation::Simulation(const SimulationOptions& options, const std::function<voi
       random_(options.seed),
       rendezvous_(options.ranks),
       services_(static_cast<std::size_t>(layout_.total()), nullptr),
+      while_waiting_(static_cast<std::size_t>(layout_.total())),
       in_service_(static_cast<std::size_t>(layout_.total()), 0),
       unfinished_workers_(options.ranks) {
   const auto total = static_cast<std::size_t>(layout_.total());
@@ -254,6 +259,10 @@ void Simulation::spend(double seconds) {
 
 void Simulation::pause() {
   if (ending_) throw JobEnding{};
+  for (int r = 0; r < layout_.total(); ++r) {
+    const auto& f = while_waiting_[static_cast<std::size_t>(r)];
+    if (f && (r == current_ || actors_[static_cast<std::size_t>(r)]->state == Actor::State::blocked)) f();
+  }
   Actor& actor = me();
   // Polls ever more rarely, so that waiting for a long computation takes few steps; but nothing can change later than
   // the next action of somebody who is not polling himself, so that waiting stays exact where it matters.

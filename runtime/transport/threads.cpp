@@ -126,8 +126,8 @@ void ThreadsJob::serve(int rank) {
 
 class ThreadRequest final : public PendingRequest {
  public:
-  ThreadRequest(ThreadsJob& job, Mailbox& box, ThreadMessagePtr message)
-      : job_(job), box_(box), message_(std::move(message)) {}
+  ThreadRequest(ThreadsJob& job, Mailbox& box, ThreadMessagePtr message, const std::function<void()>& while_waiting)
+      : job_(job), box_(box), message_(std::move(message)), while_waiting_(while_waiting) {}
   ~ThreadRequest() override {
     while (!arrived()) {
       auto expected =
@@ -138,7 +138,9 @@ class ThreadRequest final : public PendingRequest {
   }
   bool test() override {
     job_.leave_if_ending();
-    return arrived();
+    if (arrived()) return true;
+    if (while_waiting_) while_waiting_();
+    return false;
   }
   void wait() override {
     while (!test()) std::this_thread::yield();
@@ -158,6 +160,7 @@ class ThreadRequest final : public PendingRequest {
   ThreadsJob& job_;
   Mailbox& box_;
   ThreadMessagePtr message_;
+  const std::function<void()>& while_waiting_;  // the transport's
 };
 
 class ThreadTransport final : public ExchangeTransport {
@@ -203,7 +206,7 @@ class ThreadTransport final : public ExchangeTransport {
       (priority == Priority::demand ? box.demand : box.prefetch).push_back(m);
     }
     box.changed.notify_one();
-    return std::make_unique<ThreadRequest>(job_, box, std::move(m));
+    return std::make_unique<ThreadRequest>(job_, box, std::move(m), while_waiting_);
   }
 
   void serve_forever() override {
@@ -222,8 +225,10 @@ class ThreadTransport final : public ExchangeTransport {
     job_.changed.notify_all();
   }
 
+  void set_while_waiting(std::function<void()> f) override { while_waiting_ = std::move(f); }
   void pause() override {
     job_.leave_if_ending();
+    if (std::this_thread::get_id() == rank_thread_ && while_waiting_) while_waiting_();
     std::this_thread::yield();
   }
   double now() const override {
@@ -239,7 +244,9 @@ class ThreadTransport final : public ExchangeTransport {
     job_.leave_if_ending();
     std::unique_lock lock(job_.mutex);
     if (job_.rendezvous.arrive(rank_, record, mine, namer())) job_.changed.notify_all();
-    job_.changed.wait(lock, [&] { return job_.rendezvous.complete(record.sequence) || job_.ending; });
+    while (!job_.changed.wait_for(lock, std::chrono::milliseconds(1),
+                                  [&] { return job_.rendezvous.complete(record.sequence) || job_.ending; }))
+      if (while_waiting_) while_waiting_();
     job_.leave_if_ending();
     return job_.rendezvous.parts(record.sequence);
   }
@@ -247,6 +254,8 @@ class ThreadTransport final : public ExchangeTransport {
  private:
   ThreadsJob& job_;
   int rank_;
+  std::function<void()> while_waiting_;
+  const std::thread::id rank_thread_ = std::this_thread::get_id();
   bool finished_ = false;
 };
 

@@ -184,6 +184,10 @@ class Transport {
 
   virtual std::optional<LinkSpeed> link_speed() const { return {}; }
 
+  /// Called again and again while this rank's thread waits for other ranks, in whatever call; `f` uses no transport.
+  /// Null: nothing is. What others wait for meanwhile would else wait for the end of this rank's wait, which may be
+  /// waiting for them.
+  virtual void set_while_waiting(std::function<void()> /*f*/) {}
   /// To be called in every loop that waits for another rank (spin, then yield; simulated: switches rank). Throws
   /// JobEnding when the job is being ended by another rank (under MPI it just never returns: the process is about to be
   /// killed).

@@ -7,6 +7,7 @@ void HeldCopies::add_copy(HeldBlock& h) {
   copied_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
   if (!h.listed) copies_.push_back(&h);
   h.listed = true;
+  note_lent();
 }
 
 void HeldCopies::count_unused(HeldBlock& h) {
@@ -31,6 +32,35 @@ void HeldCopies::drop_own(HeldBlock& h) {
   h.own = nullptr;
 }
 
+bool HeldCopies::may_go(const HeldBlock& h, std::uint64_t keep) const {
+  // A stale one shows the value from before this rank's put, which cannot be fetched any more.
+  const bool wanted_soon = keep > operands_in_use && h.wanted > clock_;
+  return !h.fetch && (!h.stale || h.own_put) && h.touched + keep <= clock_ && !wanted_soon;
+}
+
+void HeldCopies::evict(HeldBlock& h) {
+  h.evicted = !h.kept && !h.own_put;  // nobody has asked for it in this phase yet
+  drop_value(h);
+  h.kept = false;
+}
+
+void HeldCopies::note_lent() {
+  if (!lends_ && several_nodes_ && copies_.size() > operands_in_use) context_.heap.lend(context_.arena, lends_ = true);
+}
+
+// Puts of other nodes arrive whatever this rank does, and the helper that receives them may touch nothing that it
+// holds.
+void HeldCopies::give() {
+  if (!lends_ || !context_.heap.wanted()) return;
+  for (HeldBlock* h : copies_)
+    if (h->value && h->copied && may_go(*h, operands_in_use)) evict(*h);
+  stop_lending();
+}
+
+void HeldCopies::stop_lending() {
+  if (lends_) context_.heap.lend(context_.arena, lends_ = false);
+}
+
 void HeldCopies::evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough) {
   for (std::size_t left = std::min(look_at, copies_.size()); left > 0 && !enough(); --left) {
     HeldBlock& h = *copies_.front();
@@ -39,17 +69,14 @@ void HeldCopies::evict(std::uint64_t keep, std::size_t look_at, const std::funct
       h.listed = false;
       continue;
     }
-    // A stale one shows the value from before this rank's put, which cannot be fetched any more.
-    const bool wanted_soon = keep > operands_in_use && h.wanted > clock_;
-    if (h.fetch || (h.stale && !h.own_put) || h.touched + keep > clock_ || wanted_soon) {
+    if (!may_go(h, keep)) {
       copies_.push_back(&h);
       continue;
     }
-    h.evicted = !h.kept && !h.own_put;  // nobody has asked for it in this phase yet
-    drop_value(h);
+    evict(h);
     h.listed = false;
-    h.kept = false;
   }
+  note_lent();
 }
 
 void HeldCopies::give_up_kept() {
@@ -64,6 +91,7 @@ void HeldCopies::give_up_kept() {
 void HeldCopies::clear() {
   held_.clear();
   copies_.clear();
+  stop_lending();
 }
 
 void HeldCopies::leave_kept() {

@@ -19,7 +19,7 @@ class HeldCopies {
   /// Blocks touched so recently that a statement may hold a pointer to them: the operands of one, with room to spare.
   static constexpr std::uint64_t operands_in_use = 16;
 
-  explicit HeldCopies(StoreContext& context) : context_(context) {}
+  explicit HeldCopies(StoreContext& context) : context_(context), several_nodes_(context.transport.node_count() > 1) {}
 
   HeldBlock* find(ArrayId id, const BlockIndex& block) const { return held_.find(id, block); }
   HeldBlock& find_or_create(ArrayId id, const BlockIndex& block) { return held_.find_or_create(id, block); }
@@ -30,6 +30,8 @@ class HeldCopies {
   // --- when
   std::uint64_t clock() const { return clock_; }
   void note_use(HeldBlock& h) { h.touched = ++clock_; }
+  /// As if used last, without a use: a message about its value is being sent.
+  void protect(HeldBlock& h) const { h.touched = clock_; }
   void note_get(HeldBlock& h) { h.touched = h.got = ++clock_; }
   void note_read(const HeldBlock& h) {
     if (h.got > 0) live_span_ = std::max(live_span_, clock_ - h.got);
@@ -56,6 +58,11 @@ class HeldCopies {
   /// Evicts fetched copies, those untouched for longest first, until `enough`; never one that a statement may be
   /// working on (the `keep` touched last), nor one that could not be had again as it is. Looks at so many at most.
   void evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough);
+  /// When others on the node wait for memory: evicts all copies but those that a statement may be working on. May be
+  /// called wherever the rank waits, in the midst of any function of the store: the list stays as it is.
+  void give();
+  /// The rank does not wait for others any more, and gives nothing back.
+  void stop_lending();
 
   // --- kept copies
   void note_kept() { holds_kept_ = true; }
@@ -72,12 +79,17 @@ class HeldCopies {
 
  private:
   void give_up_kept();
+  bool may_go(const HeldBlock& h, std::uint64_t keep) const;
+  void evict(HeldBlock& h);
+  void note_lent();
 
   StoreContext& context_;
+  const bool several_nodes_;  // whose puts arrive whatever this rank does
   HeldTable held_;
   std::deque<HeldBlock*> copies_;
   std::uint64_t clock_ = 0, copied_bytes_ = 0, largest_ = 0, live_span_ = 0;
   bool holds_kept_ = false;  // perhaps
+  bool lends_ = false;       // there may be copies to give back: as NodeHeap::lend() has it
 };
 
 }  // namespace sial

@@ -15,6 +15,7 @@ void BlockRequests::request(HeldBlock& h, NodeId node, std::int64_t size, const 
   request.known_version = known_version;
   request.access = access;
   h.issued = context_.transport.now();
+  copies_.protect(h);  // `value` stays until `fetch` is there to say that it is in use
   if (places_ && known_version == 0 && !context_.arrays.at(h.array).on_host_only)
     h.incoming = places_->place_for(get, h.array, h.block, h.value->data());
   double* there = h.incoming ? h.incoming->place() : nullptr;

@@ -6,13 +6,13 @@
 #include "runtime/base/ids.h"
 #include "runtime/memory/incoming.h"
 #include "runtime/store/context.h"
-#include "runtime/store/local/held_table.h"
+#include "runtime/store/local/held_copies.h"
 
 namespace sial {
 
 class BlockRequests {
  public:
-  explicit BlockRequests(StoreContext& context) : context_(context) {}
+  BlockRequests(StoreContext& context, const HeldCopies& copies) : context_(context), copies_(copies) {}
 
   /// Asks the block's home for it, into `value`. `get`: the statement for which; with `known_version` only if it is
   /// another one.
@@ -36,6 +36,7 @@ class BlockRequests {
 
  private:
   StoreContext& context_;
+  const HeldCopies& copies_;
   IncomingPlaces* places_ = nullptr;
   struct FetchTimes {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;

@@ -16,7 +16,7 @@ void Outbox::post(Item item) {
   bytes_ += item.bytes;
   items_.push_back(std::move(item));
   while (!items_.empty() && items_.front().request->test()) finish(items_.begin());
-  while (items_.size() > max_items || (bytes_ > max_bytes && items_.size() > 1)) finish(items_.begin());
+  while (items_.size() > max_items || (bytes_ > max_bytes_ && items_.size() > 1)) finish(items_.begin());
 }
 
 template <class Which>

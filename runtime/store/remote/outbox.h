@@ -3,6 +3,7 @@
 // for the oldest when too much is under way. What the owner answered goes to `settle`, in whatever call finds the
 // answer.
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -26,7 +27,9 @@ class Outbox {
   };
   using Settle = std::function<void(const Item&, const Outcome&)>;
 
-  Outbox(NodeHeap& heap, int arena, Settle settle) : heap_(heap), arena_(arena), settle_(std::move(settle)) {}
+  /// `max_bytes`: of payloads, beside one of any size. The memory model counts on it.
+  Outbox(NodeHeap& heap, int arena, std::uint64_t max_bytes, Settle settle)
+      : heap_(heap), arena_(arena), max_bytes_(std::min(max_bytes, max_in_all)), settle_(std::move(settle)) {}
 
   void post(Item item);
   /// Waits for those of a block, of an array, of all.
@@ -42,9 +45,10 @@ class Outbox {
   void complete_if(Which which);
 
   static constexpr std::size_t max_items = 64;
-  static constexpr std::uint64_t max_bytes = std::uint64_t{64} << 20;
+  static constexpr std::uint64_t max_in_all = std::uint64_t{64} << 20;
   NodeHeap& heap_;
   int arena_;
+  std::uint64_t max_bytes_;
   Settle settle_;
   std::deque<Item> items_;
   std::uint64_t bytes_ = 0;

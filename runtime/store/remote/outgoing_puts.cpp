@@ -8,7 +8,7 @@ namespace sial {
 OutgoingPuts::OutgoingPuts(StoreContext& context, HeldCopies& copies)
     : context_(context),
       copies_(copies),
-      outbox_(context.heap, context.arena,
+      outbox_(context.heap, context.arena, context.options.memory_per_rank / 16,
               [this](const Outbox::Item& item, const Outcome& outcome) { settle(item, outcome); }) {}
 
 void OutgoingPuts::settle(const Outbox::Item& item, const Outcome& outcome) {

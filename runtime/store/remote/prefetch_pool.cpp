@@ -224,6 +224,7 @@ void PrefetchPool::drop(const std::function<bool()>& enough) {
 
 void PrefetchPool::give_way() {
   no_prefetch_ = true;
+  copies_.give();
   if (ahead_bytes_ + in_flight_bytes_ == 0) return;
   land_some();
   drop([] { return false; });
