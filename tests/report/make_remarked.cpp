@@ -23,13 +23,13 @@ int main(int argc, char** argv) {
   m.optimisation = 2;
   const auto index = [&](const char* name) {
     for (std::size_t i = 0; i < m.indices.size(); ++i)
-      if (m.indices[i].name == name) return static_cast<std::int32_t>(i);
-    return -1;
+      if (m.indices[i].name == name) return IndexId(i);
+    return no_index;
   };
   const auto array = [&](const char* name) {
     for (std::size_t i = 0; i < m.arrays.size(); ++i)
-      if (m.arrays[i].name == name) return static_cast<std::int32_t>(i);
-    return -1;
+      if (m.arrays[i].name == name) return ArrayId(i);
+    return no_array;
   };
   const Cost block = Cost::extent(index("i")) * Cost::extent(index("k")) * 8.0;
   const Cost trips = Cost::count(index("i")) * Cost::count(index("j")) * Cost::count(index("k"));
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
                        "contract-into-target",
                        "no-room",
                        {0, 26, 5},
-                       -1,
+                       no_array,
                        "cheap: a line of its own",
                        "rewrite # it: {so}",
                        Cost::constant(8),
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
                        "ranges",
                        "trips",
                        {0, 19, 1},
-                       -1,
+                       no_array,
                        "the loop runs over the upper triangle",
                        "",
                        {},

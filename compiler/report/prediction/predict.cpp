@@ -366,7 +366,7 @@ class Model {
     double times = 1;
     bool barrier = false;
     std::optional<double> put_last;  // bytes of what is put outside of parts
-    std::set<std::int32_t> kept;
+    std::set<ArrayId> kept;
   };
 
   double put_bytes(std::int32_t pc) const {
@@ -404,7 +404,7 @@ class Model {
       const double share = share_of(e, appearances);
       if (share <= 0) continue;
       Phase& now = all.back();
-      if (e.what == Parts::What::keep) now.kept.insert(e.row);
+      if (e.what == Parts::What::keep) now.kept.insert(ArrayId(e.row));
       if (e.what == Parts::What::part) {
         const auto part = measured_.find(e.row);
         if (part != measured_.end() && part->second.runs > 0)

@@ -330,7 +330,7 @@ double RanksState::mean() const {
   return std::accumulate(clock.begin(), clock.end(), 0.0) / static_cast<double>(clock.size());
 }
 
-void RanksState::meet(bool barrier, const std::set<std::int32_t>& kept) {
+void RanksState::meet(bool barrier, const std::set<ArrayId>& kept) {
   std::fill(clock.begin(), clock.end(), 0.0);
   for (auto& blocks : held) {
     if (barrier) std::erase_if(blocks, [&](const auto& block) { return !kept.contains(block.second.array); });

@@ -50,7 +50,7 @@ struct RanksState {
   double longest() const;
   double mean() const;
   /// All ranks have met. At a barrier they let go of what they have fetched, but for `kept` arrays.
-  void meet(bool barrier, const std::set<std::int32_t>& kept);
+  void meet(bool barrier, const std::set<ArrayId>& kept);
 };
 
 /// Means over the ranks; fetches and bytes are those of all ranks.

@@ -8,8 +8,8 @@
 
 namespace sial {
 
-SavedLayout layout_of(const RunContext& context, std::int32_t id, Statement here) {
-  const BoundArray& array = context.bound.arrays[id];
+SavedLayout layout_of(const RunContext& context, ArrayId id, Statement here) {
+  const BoundArray& array = context.bound.arrays[id.at()];
   context.require_usable(array, here);
   SavedLayout result;
   result.array = array.name;

@@ -172,6 +172,7 @@ TEST_CASE("simulator: fetched copies give way to what other nodes put") {
   constexpr int computes = 0, meets = 1,
                 floods = 2;  // what rank 0 does meanwhile; floods: rank 1 puts faster than its blocks are taken
   const int what = GENERATE(0, 1, 2);
+  constexpr ArrayId read_array{0}, put_array{1};
   constexpr int n_read = 60, n_put = 78;
   StoreOptions scarce;
   scarce.memory_per_rank =
@@ -183,38 +184,38 @@ TEST_CASE("simulator: fetched copies give way to what other nodes put") {
     o.disorder = seed > 1;
     run_simulated(o, [&](Transport& t) {
       suite::Job j(t, scarce);
-      const auto some_of = [&](std::int32_t array, bool here, int n) {
+      const auto some_of = [&](ArrayId array, bool here, int n) {
         std::vector<int> blocks;
         for (int i = 0; static_cast<int>(blocks.size()) < n; ++i)
           if (j.store->update().leaves_node(array, at(i)) != here) blocks.push_back(i);
         return blocks;
       };
       if (j.rank == 1)
-        for (const int i : some_of(0, true, n_read)) j.put(0, at(i), suite::Values(elements, i));
+        for (const int i : some_of(read_array, true, n_read)) j.put(read_array, at(i), suite::Values(elements, i));
       j.barrier();
       if (j.rank == 0) {
-        for (const int i : some_of(0, false, n_read)) {
-          j.get(0, at(i), elements);
-          j.read(0, at(i), elements);
+        for (const int i : some_of(read_array, false, n_read)) {
+          j.get(read_array, at(i), elements);
+          j.read(read_array, at(i), elements);
         }
         if (what == computes) t.charge_compute(10);
         if (what == meets) j.meet();
-        for (const int i : some_of(0, false, n_read)) {
-          j.get(0, at(i), elements);
-          EXPECT(j.read(0, at(i), elements) == suite::Values(elements, i));
+        for (const int i : some_of(read_array, false, n_read)) {
+          j.get(read_array, at(i), elements);
+          EXPECT(j.read(read_array, at(i), elements) == suite::Values(elements, i));
         }
       } else {
-        for (const int i : some_of(1, false, n_put)) {
-          j.put(1, at(i), suite::Values(elements, -i));
+        for (const int i : some_of(put_array, false, n_put)) {
+          j.put(put_array, at(i), suite::Values(elements, -i));
           if (what != floods) t.charge_compute(5e-4);
         }
         if (what == meets) j.meet();
       }
       j.barrier();
       if (j.rank == 0)
-        for (const int i : some_of(1, true, n_put)) {
-          j.get(1, at(i), elements);
-          EXPECT(j.read(1, at(i), elements) == suite::Values(elements, -i));
+        for (const int i : some_of(put_array, true, n_put)) {
+          j.get(put_array, at(i), elements);
+          EXPECT(j.read(put_array, at(i), elements) == suite::Values(elements, -i));
         }
       j.barrier();
       j.store->synchronization().end_program({0, 10});

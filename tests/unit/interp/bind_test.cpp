@@ -13,7 +13,7 @@ Module sample() {
   m.ints = {{"norb", true, 0}};
   m.n_int_registers = 1;
   m.indices = {{"i", IndexKind::ao, {false, 1}, {true, 0}, no_index},
-               {"k", IndexKind::simple, {false, no_index}, {false, 2}, -1},
+               {"k", IndexKind::simple, {false, -1}, {false, 2}, no_index},
                {"ii", IndexKind::sub, {}, {}, IndexId(0)},
                {"m", IndexKind::mob, {false, 1}, {false, 2}, no_index}};
   m.arrays = {{"a", ArrayKind::static_, false, false, {IndexId(0), IndexId(1)}},

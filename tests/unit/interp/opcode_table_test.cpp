@@ -159,7 +159,7 @@ class Trial {
       case OperandKind::svar: return k;
       case OperandKind::setop: return static_cast<std::int32_t>(setop);
       case OperandKind::imm: return 9;
-      case OperandKind::index: return p;
+      case OperandKind::index: return p.number();
       case OperandKind::ostr: return -1;
       case OperandKind::array: return k;
       case OperandKind::count: return o_.op == Opcode::keep_block ? 1 : 0;

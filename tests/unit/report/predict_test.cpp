@@ -173,7 +173,7 @@ TEST_CASE("what is fetched is held until a barrier, kept arrays longer") {
   CHECK(run_loop(loop, t, state).fetches == 3);
   state.meet(false, {});
   CHECK(run_loop(loop, t, state).fetches == 0);
-  state.meet(true, {0});
+  state.meet(true, {ArrayId(0)});
   CHECK(run_loop(loop, t, state).fetches == 0);
   state.meet(true, {});
   CHECK(run_loop(loop, t, state).fetches == 3);
