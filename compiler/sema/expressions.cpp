@@ -1,40 +1,22 @@
+#include "compiler/sema/expressions.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "compiler/sema/checker.h"
+#include "compiler/sema/expression_shape.h"
 
 namespace sial::sema {
 
-namespace {
-
-const ast::Expr& strip(const ast::Expr& e) {
-  const ast::Expr* inner = &e;
-  while (const auto* paren = std::get_if<ast::Paren>(&inner->node)) inner = paren->inner.get();
-  return *inner;
-}
-
-std::string real_form(const ast::Expr& e) {
-  const ast::Expr& inner = strip(e);
-  if (const auto* literal = std::get_if<ast::IntLit>(&inner.node)) return fmt::format("write {}.0", literal->value);
-  if (const auto* unary = std::get_if<ast::Unary>(&inner.node))
-    if (const auto* literal = std::get_if<ast::IntLit>(&unary->operand->node))
-      return fmt::format("write -{}.0", literal->value);
-  if (const auto* name = std::get_if<ast::NameExpr>(&inner.node))
-    return fmt::format("convert it: `(scalar){}`", name->name.text);
-  return "convert ints with `(scalar)( .. )`";
-}
-
-}  // namespace
-
-std::string Checker::type_words(const ast::Expr& e, Mask mask) const {
+std::string Expressions::type_words(const ast::Expr& e, Mask mask) const {
   const ast::Expr& inner = strip(e);
   if (const auto* block = std::get_if<ast::BlockExpr>(&inner.node); block && is(mask, may_block))
-    return fmt::format("the block `{}{}`", block->block.array.text, list(blocks_.at(&inner).labels));
+    return fmt::format("the block `{}{}`", block->block.array.text,
+                       context_.list(references_.block_info(inner).labels));
   if (const auto* name = std::get_if<ast::NameExpr>(&inner.node)) {
-    const auto id = program_.names.find(&name->name);
-    if (id != program_.names.end()) {
-      const std::string noun = describe(symbol(id->second));
+    const auto id = context_.program().names.find(&name->name);
+    if (id != context_.program().names.end()) {
+      const std::string noun = describe(context_.symbol(id->second));
       return fmt::format("the {} `{}`", noun.substr(noun.find(' ') + 1), name->name.text);
     }
   }
@@ -48,263 +30,10 @@ std::string Checker::type_words(const ast::Expr& e, Mask mask) const {
   return "a string";
 }
 
-bool Checker::is_bare_block(const ast::Expr& e) const { return std::holds_alternative<ast::BlockExpr>(e.node); }
+void Expressions::choose_int(const ast::Expr& e) { choose(e, (infer(e) & may_int) != 0 ? Type::int_ : Type::index); }
 
-Mask Checker::infer(const ast::Expr& e) {
-  const auto known = masks_.find(&e);
-  if (known != masks_.end()) return known->second;
-  const Mask mask = infer_node(e);
-  masks_[&e] = mask;
-  return mask;
-}
-
-Mask Checker::infer_node(const ast::Expr& e) {
-  if (const auto* literal = std::get_if<ast::IntLit>(&e.node)) {
-    const int before = emitter_.error_count();
-    int32(literal->value, e.span);
-    return emitter_.error_count() == before ? may_int : 0;
-  }
-  if (std::holds_alternative<ast::RealLit>(e.node)) return may_scalar;
-  if (std::holds_alternative<ast::StringLit>(e.node)) return may_string;
-  if (const auto* name = std::get_if<ast::NameExpr>(&e.node)) return infer_name(e, *name);
-  if (std::holds_alternative<ast::BlockExpr>(e.node)) {
-    const BlockInfo& info = block_info(e);
-    if (!info.ok) return 0;
-    return may_block | (info.all_simple ? may_scalar : 0);
-  }
-  if (const auto* region = std::get_if<ast::RegionExpr>(&e.node))
-    return check_region(region->region) == no_symbol ? 0 : may_region;
-  if (const auto* unary = std::get_if<ast::Unary>(&e.node)) return infer_unary(e, *unary);
-  if (const auto* cast = std::get_if<ast::Cast>(&e.node)) return infer_cast(e, *cast);
-  if (const auto* binary = std::get_if<ast::Binary>(&e.node)) return infer_binary(e, *binary);
-  const auto& paren = std::get<ast::Paren>(e.node);
-  Mask mask = infer(*paren.inner);
-  // A sum of elements in parentheses can only be the scalar sum. A product keeps both readings: as a factor it is
-  // refused.
-  const auto* binary = std::get_if<ast::Binary>(&paren.inner->node);
-  if (binary && (binary->op == ast::BinaryOp::add || binary->op == ast::BinaryOp::subtract) && is(mask, may_scalar))
-    mask &= ~may_block;
-  return mask;
-}
-
-Mask Checker::infer_name(const ast::Expr& e, const ast::NameExpr& name) {
-  const SymbolId id = resolve(name.name);
-  if (id == no_symbol) return 0;
-  switch (symbol(id).kind) {
-    case SymbolKind::scalar: return may_scalar;
-    case SymbolKind::int_: return may_int;
-    case SymbolKind::index: use_index(name.name, id); return may_index | may_int;
-    case SymbolKind::array: return may_array;
-    case SymbolKind::subindex: {
-      Diagnostic& d =
-          report(Code::E_SUBINDEX_VALUE, e.span, fmt::format("the subindex `{}` has no value", name.name.text),
-                 "a subindex only selects subsegments in block references");
-      note(d, id);
-      return 0;
-    }
-    case SymbolKind::program:
-    case SymbolKind::special:
-    case SymbolKind::proc: break;
-  }
-  Diagnostic& d =
-      report(Code::E_TYPE, e.span, fmt::format("`{}` is {} and has no value", name.name.text, describe(symbol(id))));
-  note(d, id);
-  return 0;
-}
-
-Mask Checker::infer_unary(const ast::Expr& e, const ast::Unary& unary) {
-  const Mask m = infer(*unary.operand);
-  if (m == 0) return 0;
-  if (is(m, may_scalar)) return may_scalar;
-  if (unary.op == ast::UnaryOp::sqrt) {
-    if (is(m, may_int) || is(m, may_index))
-      report(Code::E_TYPE, unary.operand->span, "`sqrt` takes a scalar, not an int", real_form(*unary.operand));
-    else
-      report(Code::E_TYPE, unary.operand->span,
-             fmt::format("`sqrt` takes a scalar, not {}", type_words(*unary.operand, m)));
-    return 0;
-  }
-  if (is(m, may_int)) return may_int;
-  if (is(m, may_block)) report(Code::E_BLOCK_EXPR, e.span, "a block cannot be negated", "multiply it: `-1.0 * block`");
-  else report(Code::E_TYPE, e.span, fmt::format("`-` takes a scalar or an int, not {}", type_words(*unary.operand, m)));
-  return 0;
-}
-
-Mask Checker::infer_cast(const ast::Expr& e, const ast::Cast& cast) {
-  const Mask m = infer(*cast.operand);
-  if (m == 0) return 0;
-  switch (cast.type) {
-    case ast::CastType::int_:
-      if (is(m, may_scalar)) return may_int;
-      if (is(m, may_int) || is(m, may_index))
-        report(Code::E_TYPE, e.span, "`(int)` converts a scalar; this is an int already", "leave the cast out");
-      else report(Code::E_TYPE, e.span, fmt::format("`(int)` converts a scalar, not {}", type_words(*cast.operand, m)));
-      return 0;
-    case ast::CastType::scalar:
-      if (is(m, may_int) || is(m, may_index)) return may_scalar;
-      if (is(m, may_scalar))
-        report(Code::E_TYPE, e.span, "`(scalar)` converts an int; this is a scalar already", "leave the cast out");
-      else
-        report(Code::E_TYPE, e.span,
-               fmt::format("`(scalar)` converts an int or an index, not {}", type_words(*cast.operand, m)));
-      return 0;
-    case ast::CastType::index:
-      if (is(m, may_index)) return may_index;
-      report(Code::E_TYPE, e.span, fmt::format("`(index)` takes an index name, not {}", type_words(*cast.operand, m)));
-      return 0;
-  }
-  return 0;
-}
-
-Mask Checker::infer_binary(const ast::Expr& e, const ast::Binary& binary) {
-  const Mask l = infer(*binary.left), r = infer(*binary.right);
-  if (l == 0 || r == 0) return 0;
-  switch (binary.op) {
-    case ast::BinaryOp::add:
-    case ast::BinaryOp::subtract: return infer_sum(e, binary, l, r);
-    case ast::BinaryOp::multiply: return infer_product(e, binary, l, r);
-    case ast::BinaryOp::tensor: return infer_tensor(e, binary, l, r);
-    case ast::BinaryOp::divide:
-      if (is(l, may_scalar) && is(r, may_scalar)) return may_scalar;
-      if (is(l, may_int) && is(r, may_int)) {
-        const auto *number = std::get_if<ast::IntLit>(&strip(*binary.left).node),
-                   *by = std::get_if<ast::IntLit>(&strip(*binary.right).node);
-        if (number && by && by->value != 0 && number->value % by->value != 0)
-          report(Code::W_INT_DIVISION, e.span,
-                 fmt::format("{}/{} is {} here: ints are divided without a remainder", number->value, by->value,
-                             number->value / by->value),
-                 fmt::format("write {}.0/{}.0 for the quotient of scalars", number->value, by->value));
-        return may_int;
-      }
-      if (is(l, may_block) && is(r, may_scalar)) {
-        report(Code::E_BLOCK_EXPR, e.span, "a block cannot be divided",
-               "multiply by the inverse: store `1.0/s` in a scalar first");
-        return 0;
-      }
-      return mixing_error(e, binary, l, r);
-    case ast::BinaryOp::power:
-      if (is(l, may_scalar) && is(r, may_scalar)) return may_scalar;
-      if (is(l, may_int) && is(r, may_int)) {
-        report(Code::E_TYPE, e.span, "`**` is for scalars; ints have no power", "convert: `(int)((scalar)n ** 2.0)`");
-        return 0;
-      }
-      return mixing_error(e, binary, l, r);
-  }
-  return 0;
-}
-
-Mask Checker::mixing_error(const ast::Expr& e, const ast::Binary& binary, Mask l, Mask r) {
-  static constexpr const char* words[] = {"+", "-", "*", "/", "^", "**"};
-  const char* word = words[static_cast<int>(binary.op)];
-  const bool l_int = (l & (may_int | may_index)) != 0, r_int = (r & (may_int | may_index)) != 0;
-  const Span span = binary.op_span.file >= 0 ? binary.op_span : e.span;
-  if ((l_int && (r & (may_scalar | may_block))) || (r_int && (l & (may_scalar | may_block)))) {
-    const ast::Expr& integer = l_int ? *binary.left : *binary.right;
-    const ast::Expr& other = l_int ? *binary.right : *binary.left;
-    report(Code::E_TYPE, span,
-           fmt::format("`{}` mixes {} and {}; there is no implicit conversion", word,
-                       type_words(integer, l_int ? l : r), type_words(other, l_int ? r : l)),
-           real_form(integer));
-    return 0;
-  }
-  if (is(l, may_block) || is(r, may_block)) {
-    report(Code::E_BLOCK_EXPR, span,
-           fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
-                       type_words(*binary.right, r)),
-           "blocks can be added, subtracted, multiplied with each other, and scaled by a scalar");
-    return 0;
-  }
-  report(Code::E_TYPE, span,
-         fmt::format("`{}` is not possible between {} and {}", word, type_words(*binary.left, l),
-                     type_words(*binary.right, r)));
-  return 0;
-}
-
-Mask Checker::infer_sum(const ast::Expr& e, const ast::Binary& binary, Mask l, Mask r) {
-  Mask mask = 0;
-  if (is(l, may_scalar) && is(r, may_scalar)) mask |= may_scalar;
-  if (is(l, may_int) && is(r, may_int)) mask |= may_int;
-  if (is(l, may_block) && is(r, may_block)) {
-    if (is_bare_block(*binary.left) && is_bare_block(*binary.right)) {
-      const BlockInfo &a = block_info(*binary.left), &b = block_info(*binary.right);
-      if (mask == 0 || a.labels == b.labels) mask |= may_block;
-    } else if (mask == 0) {
-      report(Code::E_BLOCK_EXPR, e.span, "a sum of blocks has two blocks, nothing else",
-             "use a temp for the first operation, then add to it with `+=`");
-      return 0;
-    }
-  }
-  return mask != 0 ? mask : mixing_error(e, binary, l, r);
-}
-
-Mask Checker::infer_product(const ast::Expr& e, const ast::Binary& binary, Mask l, Mask r) {
-  if (is(l, may_block) && is(r, may_block)) {
-    for (const ast::Expr* operand : {binary.left.get(), binary.right.get()}) {
-      if (is_bare_block(*operand)) continue;
-      const bool paren = is_bare_block(strip(*operand));
-      report(Code::E_BLOCK_EXPR, operand->span,
-             paren ? "a block in parentheses cannot be a factor" : "a product of blocks has two factors",
-             paren ? ((l & r & may_scalar) ? "store one factor in a scalar first" : "leave the parentheses out")
-                   : "store the first product in a temp or, if it is one number, in a scalar");
-      return 0;
-    }
-    const BlockInfo &a = block_info(*binary.left), &b = block_info(*binary.right);
-    std::vector<Label> shared, free;
-    if (!contraction_labels(a, b, e.span, shared, free)) return 0;
-    if (free.empty() && (!no_sub_block(a, std::get<ast::BlockExpr>(binary.left->node).block) ||
-                         !no_sub_block(b, std::get<ast::BlockExpr>(binary.right->node).block)))
-      return 0;
-    return may_block | (free.empty() ? may_scalar : 0);
-  }
-  if (is(l, may_block) || is(r, may_block)) {
-    const ast::Expr& block = is(l, may_block) ? *binary.left : *binary.right;
-    const Mask block_mask = is(l, may_block) ? l : r, other = is(l, may_block) ? r : l;
-    if (!is(other, may_scalar)) return mixing_error(e, binary, l, r);
-    if (is_bare_block(block)) return may_block | (block_mask & may_scalar);
-    if (is_bare_block(strip(block)) && is(block_mask, may_scalar)) return may_scalar;
-    report(Code::E_BLOCK_EXPR, block.span,
-           is_bare_block(strip(block)) ? "a block in parentheses cannot be a factor"
-                                       : "a product with a block has two factors",
-           is_bare_block(strip(block))
-               ? "leave the parentheses out"
-               : "put the scalar factors first (`x*y*block`), or store the inner product first");
-    return 0;
-  }
-  if (is(l, may_scalar) && is(r, may_scalar)) return may_scalar;
-  if (is(l, may_int) && is(r, may_int)) return may_int;
-  return mixing_error(e, binary, l, r);
-}
-
-Mask Checker::infer_tensor(const ast::Expr& e, const ast::Binary& binary, Mask l, Mask r) {
-  if (!is(l, may_block) || !is(r, may_block)) {
-    report(Code::E_TYPE, binary.op_span.file >= 0 ? binary.op_span : e.span,
-           fmt::format("`^` is the outer product of two blocks, not of {} and {}", type_words(*binary.left, l),
-                       type_words(*binary.right, r)),
-           is(l, may_scalar) && is(r, may_scalar) ? "the power is written `**`" : "");
-    return 0;
-  }
-  if (!is_bare_block(*binary.left) || !is_bare_block(*binary.right)) {
-    report(Code::E_BLOCK_EXPR, e.span, "an outer product has two blocks as operands, without parentheses",
-           "use a temp for the first operation");
-    return 0;
-  }
-  std::vector<Label> shared, free;
-  const BlockInfo &a = block_info(*binary.left), &b = block_info(*binary.right);
-  if (!contraction_labels(a, b, e.span, shared, free)) return 0;
-  if (!shared.empty()) {
-    report(Code::E_TENSOR, e.span,
-           fmt::format("the operands of `^` share `{}`: {} and {}", symbol(shared.front().index).text, list(a.labels),
-                       list(b.labels)),
-           "a product that sums shared indices is written `*`");
-    return 0;
-  }
-  return may_block;
-}
-
-void Checker::choose_int(const ast::Expr& e) { choose(e, (infer(e) & may_int) != 0 ? Type::int_ : Type::index); }
-
-void Checker::choose(const ast::Expr& e, Type type) {
-  program_.types[&e] = type;
+void Expressions::choose(const ast::Expr& e, Type type) {
+  context_.program().types[&e] = type;
   if (const auto* unary = std::get_if<ast::Unary>(&e.node)) {
     choose(*unary->operand, type);
   } else if (const auto* cast = std::get_if<ast::Cast>(&e.node)) {
@@ -331,7 +60,7 @@ void Checker::choose(const ast::Expr& e, Type type) {
   }
 }
 
-bool Checker::want_int(const ast::Expr& e, std::string_view what) {
+bool Expressions::want_int(const ast::Expr& e, std::string_view what) {
   const Mask mask = infer(e);
   if (mask == 0) return false;
   if (mask & (may_int | may_index)) {
@@ -344,11 +73,11 @@ bool Checker::want_int(const ast::Expr& e, std::string_view what) {
     hint = literal ? fmt::format("write {:.0f}", literal->value)
                    : "convert it with `(int)`, which rounds to the nearest int";
   }
-  report(Code::E_TYPE, e.span, fmt::format("{} an int, not {}", what, type_words(e, mask)), hint);
+  context_.report(Code::E_TYPE, e.span, fmt::format("{} an int, not {}", what, type_words(e, mask)), hint);
   return false;
 }
 
-bool Checker::want_scalar(const ast::Expr& e, std::string_view what) {
+bool Expressions::want_scalar(const ast::Expr& e, std::string_view what) {
   const Mask mask = infer(e);
   if (mask == 0) return false;
   if (is(mask, may_scalar)) {
@@ -359,22 +88,23 @@ bool Checker::want_scalar(const ast::Expr& e, std::string_view what) {
   return false;
 }
 
-void Checker::report_not_scalar(const ast::Expr& e, Mask mask, std::string_view what) {
+void Expressions::report_not_scalar(const ast::Expr& e, Mask mask, std::string_view what) {
   std::string hint;
   if (mask & (may_int | may_index)) {
     hint = real_form(e);
   } else if (is(mask, may_block)) {
     const auto* product = std::get_if<ast::Binary>(&strip(e).node);
     const bool elements = product && is_bare_block(*product->left) && is_bare_block(*product->right) &&
-                          block_info(*product->left).all_simple && block_info(*product->right).all_simple;
+                          references_.block_info(*product->left).all_simple &&
+                          references_.block_info(*product->right).all_simple;
     if (elements) hint = "a product of two elements is an outer product of blocks: store one factor in a scalar first";
     else if (product) hint = "only a product that sums all indices is one number";
     else hint = "a block is one number only when all its indices are simple";
   }
-  report(Code::E_TYPE, e.span, fmt::format("{} a scalar, not {}", what, type_words(e, mask)), hint);
+  context_.report(Code::E_TYPE, e.span, fmt::format("{} a scalar, not {}", what, type_words(e, mask)), hint);
 }
 
-void Checker::check_relation(const ast::Relation& relation) {
+void Expressions::check_relation(const ast::Relation& relation) {
   const Mask l = infer(*relation.left), r = infer(*relation.right);
   if (l == 0 || r == 0) return;
   const Mask number = may_int | may_index;
@@ -393,11 +123,47 @@ void Checker::check_relation(const ast::Relation& relation) {
   const auto* real = std::get_if<ast::RealLit>(&strip((l & number) ? *relation.right : *relation.left).node);
   const bool whole =
       real && real->value == std::floor(real->value) && !std::holds_alternative<ast::IntLit>(strip(integer).node);
-  report(Code::E_COMPARE, relation.span,
-         fmt::format("cannot compare {} with {}", type_words(*relation.left, l), type_words(*relation.right, r)),
-         mixed && whole ? fmt::format("write {:.0f}", real->value)
-         : mixed        ? real_form(integer)
-                        : "scalars are compared with scalars, ints and indices with ints and indices");
+  context_.report(
+      Code::E_COMPARE, relation.span,
+      fmt::format("cannot compare {} with {}", type_words(*relation.left, l), type_words(*relation.right, r)),
+      mixed && whole ? fmt::format("write {:.0f}", real->value)
+      : mixed        ? real_form(integer)
+                     : "scalars are compared with scalars, ints and indices with ints and indices");
+}
+
+SymbolId Expressions::check_region(const ast::Region& region) {
+  const SymbolId array = context_.resolve_array(region.array, "a region belongs to");
+  bool ok = array != no_symbol;
+  for (const ast::SegRange& range : region.ranges) {
+    if (!want_int(*range.lo, "a region's bound is")) ok = false;
+    if (!want_int(*range.hi, "a region's bound is")) ok = false;
+    const auto* lo = std::get_if<ast::IntLit>(&range.lo->node);
+    const auto* hi = std::get_if<ast::IntLit>(&range.hi->node);
+    if (lo && hi && lo->value > hi->value) {
+      context_.report(Code::E_RANGE_EMPTY, cover(range.lo->span, range.hi->span),
+                      fmt::format("the range {}:{} is empty", lo->value, hi->value), "the smaller bound comes first");
+      ok = false;
+    }
+  }
+  if (array == no_symbol) return no_symbol;
+  const Symbol& a = context_.symbol(array);
+  if (!a.contiguous || a.array_kind != ast::ArrayKind::local) {
+    Diagnostic& d =
+        context_.report(Code::E_NOT_CONTIGUOUS, region.array.span,
+                        fmt::format("ranges select parts of contiguous local arrays, `{}` is {}", a.text, describe(a)),
+                        "declare it `contiguous local`, or select its blocks by index names");
+    context_.note(d, array);
+    return no_symbol;
+  }
+  if (a.dims.size() != region.ranges.size()) {
+    Diagnostic& d = context_.report(
+        Code::E_RANK, region.array.span,
+        fmt::format("`{}` has {} dimension{}, {} range{} given", a.text, a.dims.size(), a.dims.size() == 1 ? "" : "s",
+                    region.ranges.size(), region.ranges.size() == 1 ? " is" : "s are"));
+    context_.note(d, array);
+    return no_symbol;
+  }
+  return ok ? array : no_symbol;
 }
 
 }  // namespace sial::sema
