@@ -128,7 +128,7 @@ def main():
         (folder / "two.batch").write_text("sub/job.toml --name one --print-format plain\nsub/job.toml --name two --print-format plain\n")
         expect("two jobs with one plugin", 0, "=== one\n" + EXPECTED_REPORT, shell(sialrun, "--batch", "two.batch"))
         (folder / "sub/absent.toml").write_text('plugins = ["absent.so"]\nprograms = ["../report.sialx"]\n')
-        expect("a job file's missing plugin", 1, "sub/absent.toml:1:11: there is no plugin `sub/absent.so`", shell(sialrun, "sub/absent.toml"))
+        expect("a job file's missing plugin", 2, "sub/absent.toml:1:11: there is no plugin `sub/absent.so`", shell(sialrun, "sub/absent.toml"))
         (folder / "sub/none.toml").write_text('plugins = ["job.toml"]\nprograms = ["../report.sialx"]\n')
         expect("a job file's faulty plugin", 2, "cannot load the plugin `sub/job.toml`", shell(sialrun, "sub/none.toml"))
 

@@ -161,7 +161,7 @@ def check_alone(runs, run):
     tools, text = runs.tools, runs.tools.report(run)
     expect("program mp3 (" in text and "* mp3" in text and "  rhf " in text, "the longest program, and the shares of all: " + text[:1500])
     expect("program rhf (" in tools.report(run, "--program", "rhf"), "--program")
-    tools.refused(1, "is no run of program `other`", run, "--program", "other")
+    tools.refused(2, "is no run of program `other`", run, "--program", "other")
 
     def without_sources(j):
         for p in j["programs"]:

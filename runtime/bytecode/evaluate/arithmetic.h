@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/base/check.h"
 #include "runtime/bytecode/evaluate/compare.h"
 #include "runtime/bytecode/evaluate/known.h"
 #include "runtime/bytecode/opcodes.h"
@@ -145,7 +146,7 @@ template <class In, class Registers>
     case Opcode::real_from_int:
       return apply(
           set_scalar, [](auto x) { return ArithmeticResult<double>{static_cast<double>(x)}; }, r.integer(in.b));
-    default: return {};
+    default: SIAL_CHECK(false, "no arithmetic for opcode {}", static_cast<int>(op));
   }
 }
 

@@ -85,6 +85,7 @@ TEST_CASE("arithmetic over numbers and over optional numbers agrees") {
 TEST_CASE("what follows from unknown values is unknown") {
   for (const Opcode op : register_opcodes()) {
     const OpcodeInfo& info = *opcode_info(op);
+    INFO(info.name);
     for (std::size_t k = 1; k < 3; ++k) {
       if (info.operands[k] != OperandKind::iin && info.operands[k] != OperandKind::sin) continue;
       Maybe maybe;
