@@ -151,7 +151,8 @@ struct Phases::Builder {
         out.begins_.emplace_back();
         out.proc_.push_back(proc[r]);
       }
-      const auto id = (out.phases_[r] = out.phases_[root]).at();
+      out.phases_.emplace_back(numbers[root]);
+      const auto id = static_cast<std::size_t>(numbers[root]);
       append(out.local_[id], touched[r]);
       if (begin[r] != nullptr) out.begins_[id].push_back(begin[r]);
     }
