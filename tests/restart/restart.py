@@ -440,7 +440,7 @@ class Restart(unittest.TestCase):
     def test_unwritable_folder(self):
         (self.dir / "file").write_text("not a folder")
         code, out, err = self.run_job(*THREE, *STEPS, "--checkpoint-every", "30", "--checkpoint-dir", "file")
-        self.assertEqual(code, 2)
+        self.assertEqual(code, 3)
         self.assertEqual(out, "")
         self.assertIn("file/index.json", err)
 
