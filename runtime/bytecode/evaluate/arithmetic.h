@@ -45,7 +45,7 @@ inline ArithmeticResult<std::int32_t> int_operation(Opcode op, std::int32_t x, s
       overflow = x == INT32_MIN && y == -1;
       if (!overflow) r.value = x / y;
       break;
-    default: break;
+    default: SIAL_CHECK(false, "no arithmetic on ints for opcode {}", static_cast<int>(op));
   }
   if (overflow) r.error = ArithmeticError::int_overflow;
   return r;
@@ -80,7 +80,7 @@ inline ArithmeticResult<double> real_operation(Opcode op, double x, double y = 0
     case Opcode::real_sqrt:
       if (x < 0.0) return {0, ArithmeticError::negative_root};
       return {std::sqrt(x)};
-    default: return {};
+    default: SIAL_CHECK(false, "no arithmetic on scalars for opcode {}", static_cast<int>(op));
   }
 }
 
