@@ -30,7 +30,7 @@ cmake --build --preset ci -- -j"$jobs" --quiet
 
 step "lint"
 bash tests/lint/lint.sh
-python3 tests/lint/targets.py build/release
+python3 tests/lint/linkage.py build/release
 python3 tests/lint/headers.py build/release
 bash tests/lint/tidy.sh build/release
 

@@ -13,11 +13,12 @@ import json
 import os
 import pathlib
 import re
-import shlex
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import sources
+from sources import ROOT
+
 AVX512 = ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma"]
 # For files that are compiled for one processor each.
 PROCESSOR = [(re.compile("avx512"), AVX512), (re.compile("avx2"), ["-mavx2", "-mfma"])]
@@ -29,9 +30,8 @@ def settings(build):
     """The compiler, and the options that the headers of all targets need together."""
     compiler = "c++"
     options: dict[tuple[str, ...], bool] = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        words = shlex.split(entry["command"])
-        words = words[1:] if words[0].endswith("ccache") else words
+    for entry in sources.entries(build):
+        words = sources.words(entry)
         compiler = words[0]
         for i, word in enumerate(words):
             if word == "-isystem":
@@ -53,12 +53,7 @@ def includes(header):
 
 
 def with_included(header):
-    seen, open_ = {header}, [header]
-    while open_:
-        new = {name for name in includes(open_.pop()) if name} - seen
-        seen |= new
-        open_ += new
-    return sorted(seen)
+    return sorted(sources.closure([header], lambda name: filter(None, includes(name))))
 
 
 def state(command, header):
@@ -99,11 +94,10 @@ def known_states():
 def main():
     build, headers = pathlib.Path(sys.argv[1]), sys.argv[2:]
     if not headers:
-        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "--", "*.h"], cwd=ROOT, capture_output=True, text=True)
-        if listed.returncode:
+        headers = sources.headers("*.h")
+        if headers is None:
             print("headers: skipped, this is no git checkout")
             return 0
-        headers = [h for h in listed.stdout.split() if (ROOT / h).exists()]
     command = settings(build)
     version = subprocess.run([command[0], "--version"], capture_output=True, text=True).stdout.splitlines()[:1]
     known = known_states()

@@ -7,15 +7,15 @@ Reading headers takes most of the time. What a unity build compiles together is 
 names in unnamed namespaces differ. Options are those of the build's compile_commands.json."""
 import collections
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
-import shlex
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import sources
+from sources import ROOT
+
 # Optimization and warnings are the compiler's business; g++ has options that clang does not know.
 LEFT_OUT = re.compile(r"-O\d|-W.*|-g\d?|-f(no-)?sanitize.*|-mprefer-vector-width.*")
 HALVES = (ROOT / "compiler", ROOT / "runtime")
@@ -25,19 +25,17 @@ def commands(build):
     """Folder, target, options and files of each run, in the build's order."""
     together: dict[tuple, list[pathlib.Path]] = collections.defaultdict(list)
     alone = []
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        words = shlex.split(entry["command"])
+    for entry in sources.entries(build):
+        words = sources.words(entry)
         target = re.match(r"(.*)/CMakeFiles/(.*)\.dir/", words[words.index("-o") + 1])
         if not target or not target[1].startswith(("compiler", "runtime")):
             continue
-        first = 2 if words[0].endswith("ccache") else 1
-        options = tuple(option for option in words[first : words.index("-o")] if not LEFT_OUT.fullmatch(option))
-        file = pathlib.Path(entry["file"])
-        if "/Unity/" in entry["file"]:
-            listed = [pathlib.Path(name) for name in re.findall(r'^#include "(.+\.cpp)"$', file.read_text(), re.M)]
-            together[target[1], target[2], options] += [name for name in listed if own(name, build)]
-        elif own(file, build):
-            alone.append((target[1], target[2], options, [file]))
+        options = tuple(option for option in words[1 : words.index("-o")] if not LEFT_OUT.fullmatch(option))
+        files = [file for file in sources.files(entry) if own(file, build)]
+        if sources.is_unity(entry):
+            together[target[1], target[2], options] += files
+        elif files:
+            alone.append((target[1], target[2], options, files))
     return [(*key, files) for key, files in together.items()] + alone
 
 

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """A target includes headers of the components that it links, and its headers those that it links publicly.
 
-    targets.py BUILD_FOLDER
+    linkage.py BUILD_FOLDER
 
 The whole source tree is one folder of headers: without this check a file could include what its target does not link. The files of
 targets come from the build's compile_commands.json, their links from CMake's graph. Prints one line per include that may not be."""
 import collections
-import json
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import sources
+from sources import ROOT
+
 INCLUDE = re.compile(r'^\s*#\s*include "((?:runtime|compiler)/[^"]+)"')
 # The tables of super instructions use no component, and modules refer to them.
 TABLES = re.compile(r"runtime/super/[a-z_]+\.def$")
@@ -34,23 +35,15 @@ def links(build):
 
 
 def reach(first, public):
-    seen, open_ = set(first), list(first)
-    while open_:
-        new = public[open_.pop()] - seen
-        seen |= new
-        open_ += new
-    return seen
+    return sources.closure(first, lambda target: public[target])
 
 
 def target_sources(build):
     """target -> the files of this repository that it compiles."""
     found = collections.defaultdict(set)
-    for entry in json.loads((build / "compile_commands.json").read_text()):
+    for entry in sources.entries(build):
         target = re.search(r" -o \S*CMakeFiles/(\S+?)\.dir/", entry["command"])
-        files = [entry["file"]]
-        if "/Unity/" in entry["file"]:
-            files = re.findall(r'^#include "(.+\.cpp)"$', pathlib.Path(entry["file"]).read_text(), re.M)
-        for file in map(pathlib.Path, files):
+        for file in sources.files(entry):
             if target and file.is_relative_to(ROOT) and not file.is_relative_to(build):
                 found[target[1]].add(str(file.relative_to(ROOT)))
     return found
@@ -58,11 +51,6 @@ def target_sources(build):
 
 def component(path):
     return "/".join(path.split("/")[:2]) if path.count("/") > 1 else path.split("/")[0]
-
-
-def headers():
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "--", "runtime/*.h", "compiler/*.h"], cwd=ROOT, capture_output=True, text=True)
-    return [name for name in listed.stdout.split() if (ROOT / name).exists()]
 
 
 def included(path):
@@ -75,9 +63,9 @@ def included(path):
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     every, public = links(build)
-    sources = target_sources(build)
+    compiled = target_sources(build)
     owners = collections.defaultdict(set)  # the targets of a component
-    for target, files in sources.items():
+    for target, files in compiled.items():
         for file in files:
             if not file.startswith("tests/"):
                 owners[component(file)].add(target)
@@ -88,16 +76,16 @@ def main():
             if component(name) != component(path) and not owners[component(name)] & allowed:
                 problems.add(f"{path}:{number}: includes {name}, but {what}")
 
-    for target, files in sources.items():
+    for target, files in compiled.items():
         allowed = reach(every[target], public) | {target}
         for file in files:
             check(file, allowed, f"the target {target} does not link its component")
     linked = set().union(*every.values())
-    for header in headers():
+    for header in sources.headers("runtime/*.h", "compiler/*.h") or []:
         own = owners[component(header)]
         seen = (reach({target} if target in linked else every[target], public) for target in own)  # a program's headers are its own
         check(header, own.union(*seen), f"no target of {component(header)} links its component publicly")
-    print("\n".join(sorted(problems)) if problems else f"targets: {len(sources)} link what they include")
+    print("\n".join(sorted(problems)) if problems else f"targets: {len(compiled)} link what they include")
     return 1 if problems else 0
 
 
