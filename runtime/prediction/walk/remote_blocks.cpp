@@ -141,7 +141,7 @@ void WalkRemoteBlocks::put_block(ArrayId id, const Located& at, bool adds, bool 
   RemoteBlocks::Block& block = found->second;
   if (adds && context_.memory.setting.deterministic) {
     // Contributions wait for the barrier: one per executing rank.
-    const int contributions = share_.in_pardo && share_.divided ? 1 : context_.memory.setting.ranks;
+    const int contributions = share_.divided ? 1 : context_.memory.setting.ranks;
     for (int r = 0; r < contributions; ++r) take_until_barrier(id, block);
     return;
   }
