@@ -1,0 +1,63 @@
+#pragma once
+// A place below the heap of a node that keeps the bytes of blocks: files on a disk, or the memory of other nodes.
+// A Tier moves bytes between memory of the node and offsets of its space, asynchronously. It knows nothing of blocks:
+// who uses which part of the space is decided once for all ranks of the node, elsewhere. Every rank has a Tier object
+// of its own over the same space.
+// Threads: all functions are called by any thread of the process. Errors: a transfer that fails says so by its errno;
+// reserve() throws EnvironmentError.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace sial {
+
+/// What is served first: somebody waits for it, somebody will ask for it, memory will be needed.
+enum class TierPriority : std::uint8_t { demand = 0, prefetch = 1, write = 2 };
+
+/// One transfer. Owned by whoever starts it; it and its memory stay in place until completed() was called.
+class TierTransfer {
+ public:
+  virtual ~TierTransfer() = default;
+  /// Called once, on any thread, when the transfer has ended; `error` is 0 or an errno. Must not wait, nor start another
+  /// transfer. The tier does not touch the transfer afterwards.
+  virtual void completed(int error) noexcept = 0;
+
+  std::uint64_t at = 0;         // offset in the space of the tier, a multiple of its alignment
+  std::byte* memory = nullptr;  // of the node, 64-byte aligned
+  std::size_t bytes = 0;        // a multiple of 8
+};
+
+/// Measured while it is used; 0: not known yet.
+struct TierSpeed {
+  double latency = 0;                              // seconds, of a small read
+  double read_bandwidth = 0, write_bandwidth = 0;  // bytes per second
+};
+
+class Tier {
+ public:
+  /// Waits for the transfers under way.
+  virtual ~Tier() = default;
+
+  /// For messages and reports: "/scratch (ext4)".
+  virtual std::string name() const = 0;
+  /// "disk", "nodes", ...
+  virtual std::string kind() const = 0;
+  /// Bytes of its space: for all ranks of the node together.
+  virtual std::uint64_t capacity() const = 0;
+  /// Of offsets; a part of the space begins at a multiple of it and takes a multiple of it.
+  virtual std::uint64_t alignment() const = 0;
+  /// Makes the first `bytes` of the space usable; may reserve more, never beyond the capacity. Throws EnvironmentError
+  /// when the file system is full, or gone.
+  virtual void reserve(std::uint64_t bytes) = 0;
+  /// Starts a transfer, or queues it behind those under way.
+  virtual void write(TierTransfer& transfer) = 0;
+  virtual void read(TierTransfer& transfer, TierPriority priority) = 0;
+  /// A queued read has become a demand. No effect when it has begun.
+  virtual void raise(TierTransfer& /*transfer*/) {}
+  /// Lets transfers go on where no other thread does. Never waits.
+  virtual void progress() {}
+  virtual TierSpeed speed() const = 0;
+};
+
+}  // namespace sial
