@@ -53,6 +53,7 @@ struct HeapHooks {
   /// No arena has room: gives back what can be had again, about so many bytes; false when there was nothing. May be
   /// empty.
   std::function<bool(std::uint64_t bytes)> reclaim = {};
+  bool spills = false;  // blocks may go elsewhere where memory is short (`--spill`); for the message when there is none
 };
 
 class NodeHeap {

@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/tier/request.h"
+
 namespace sial {
 
 struct StoreOptions {
   std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes, block data of this rank's share of the node heap
+  SpillRequest spill;                                  // where blocks go that do not fit into it; empty: nowhere
   std::size_t copy_budget = 0;  // bytes of fetched copies a rank keeps for use until the barrier; 0: half of its memory
   std::uint64_t copies_kept = 64;  // those it got or read last are kept in any case
   bool copy = false;               // --store=copy: gets and puts always copy (the oracle)

@@ -34,7 +34,7 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
     : transport_(transport),
       options_(complete(options)),
       config_(configuration(transport, options)),
-      storage_(transport, options.memory_per_rank, [this](std::uint64_t bytes) { return reclaim(bytes); }),
+      storage_(transport, options, [this](std::uint64_t bytes) { return reclaim(bytes); }),
       buffers_(storage_.heap(), config_.arena),
       node_(transport, storage_.heap(), storage_.directory(), config_,
             [this](const BlockKey& k) { return names_.block(k); }),
