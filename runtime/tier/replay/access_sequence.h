@@ -41,6 +41,8 @@ class AccessSequence {
   /// A block is known by one number from its first write until the end, also after it died.
   std::uint32_t add_block(std::uint32_t array, std::int64_t bytes);
 
+  /// From here on memory may have another size: a program begins.
+  void begin_part() { parts_.push_back(accesses_.size()); }
   /// All ranks were at a barrier: nothing is in use.
   void begin_phase();
   /// A rank begins an iteration, or a statement outside of loops.
@@ -55,6 +57,8 @@ class AccessSequence {
   const std::vector<std::string>& arrays() const { return arrays_; }
   /// Numbers of the accesses with which phases begin; increasing.
   const std::vector<std::size_t>& phases() const { return phases_; }
+  /// The same for parts.
+  const std::vector<std::size_t>& parts() const { return parts_; }
   std::size_t ranks() const { return ranks_; }
 
  private:
@@ -70,7 +74,7 @@ class AccessSequence {
   std::vector<BlockAccess> accesses_;
   std::vector<Block> blocks_;
   std::vector<std::string> arrays_;
-  std::vector<std::size_t> phases_;
+  std::vector<std::size_t> phases_, parts_;
   std::vector<Done> done_;  // per block
   std::uint32_t group_ = 0;
   std::uint16_t rank_ = 0;

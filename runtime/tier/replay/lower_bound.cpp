@@ -49,33 +49,38 @@ class Spans {
   std::int64_t kept_bytes_ = 0, lost_ = 0;
 };
 
-std::int64_t least_read(const AccessSequence& sequence, std::int64_t capacity) {
+std::int64_t least_read(const AccessSequence& sequence, const Capacity& capacity) {
   const auto accesses = sequence.accesses();
-  const std::vector<std::uint32_t> next = next_uses(sequence);
+  const std::vector<std::uint32_t> next = following_accesses(sequence);
   std::vector<char> exists(sequence.blocks().size(), 0);
   Spans spans(sequence.blocks().size());
+  PartCursor part(sequence);
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     const BlockAccess& a = accesses[i];
     const std::int64_t bytes = sequence.blocks()[a.block].bytes;
     spans.end(a.block);
     exists[a.block] = a.kind != AccessKind::dies && (exists[a.block] || changes(a.kind));
     if (!exists[a.block]) continue;
-    spans.limit(capacity - bytes);
-    if (next[i] != never_used) spans.begin(a.block, next[i], bytes);
+    part.advance(i);
+    spans.limit(capacity.in(part.part()) - bytes);
+    if (wants_content(accesses, next[i])) spans.begin(a.block, next[i], bytes);
   }
   return spans.lost();
 }
 
-std::int64_t least_written(const AccessSequence& sequence, std::int64_t capacity) {
+std::int64_t least_written(const AccessSequence& sequence, const Capacity& capacity) {
   const auto accesses = sequence.accesses();
   const std::vector<std::uint32_t> last = last_uses(sequence);
   Spans spans(sequence.blocks().size());
+  PartCursor part(sequence);
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     const BlockAccess& a = accesses[i];
     if (a.kind != AccessKind::read || spans.ends(a.block, i)) spans.end(a.block);
+    part.advance(i);
+    spans.limit(capacity.in(part.part()));
     if (!changes(a.kind)) continue;
     const std::int64_t bytes = sequence.blocks()[a.block].bytes;
-    spans.limit(capacity - bytes);
+    spans.limit(capacity.in(part.part()) - bytes);
     if (last[i] != never_used) spans.begin(a.block, last[i], bytes);
   }
   return spans.lost();
@@ -83,7 +88,7 @@ std::int64_t least_written(const AccessSequence& sequence, std::int64_t capacity
 
 }  // namespace
 
-TrafficBound lower_bound(const AccessSequence& sequence, std::int64_t capacity) {
+TrafficBound lower_bound(const AccessSequence& sequence, const Capacity& capacity) {
   return {least_read(sequence, capacity), least_written(sequence, capacity)};
 }
 

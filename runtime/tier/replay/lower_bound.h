@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "runtime/tier/replay/access_sequence.h"
+#include "runtime/tier/replay/capacity.h"
 
 namespace sial {
 
@@ -16,6 +17,6 @@ struct TrafficBound {
   std::int64_t bytes() const { return bytes_read + bytes_written; }
 };
 
-TrafficBound lower_bound(const AccessSequence& sequence, std::int64_t capacity);
+TrafficBound lower_bound(const AccessSequence& sequence, const Capacity& capacity);
 
 }  // namespace sial

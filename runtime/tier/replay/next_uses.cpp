@@ -1,16 +1,15 @@
 #include "runtime/tier/replay/next_uses.h"
 
+#include <utility>
+
 namespace sial {
 
-std::vector<std::uint32_t> next_uses(const AccessSequence& sequence) {
+std::vector<std::uint32_t> following_accesses(const AccessSequence& sequence) {
   const auto accesses = sequence.accesses();
-  std::vector<std::uint32_t> next(accesses.size(), never_used), upcoming(sequence.blocks().size(), never_used);
-  for (std::size_t i = accesses.size(); i-- > 0;) {
-    std::uint32_t& use = upcoming[accesses[i].block];
-    next[i] = use;
-    use = wants_content(accesses[i].kind) ? static_cast<std::uint32_t>(i) : never_used;
-  }
-  return next;
+  std::vector<std::uint32_t> following(accesses.size(), never_used), upcoming(sequence.blocks().size(), never_used);
+  for (std::size_t i = accesses.size(); i-- > 0;)
+    following[i] = std::exchange(upcoming[accesses[i].block], static_cast<std::uint32_t>(i));
+  return following;
 }
 
 std::vector<std::uint32_t> last_uses(const AccessSequence& sequence) {

@@ -1,6 +1,7 @@
 #include "runtime/tier/replay/replay.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "runtime/tier/replay/eviction_heap.h"
@@ -16,9 +17,11 @@ class Replay {
         accesses_(sequence.accesses()),
         next_(next),
         setting_(setting),
+        part_(sequence),
         blocks_(sequence.blocks().size()),
         ranks_(sequence.ranks()) {
     result_.by_array.resize(sequence.arrays().size());
+    result_.max_in_use.resize(std::max<std::size_t>(1, sequence.parts().size()));
   }
 
   ReplayResult run() {
@@ -28,6 +31,7 @@ class Replay {
         ++phase;
         for (Rank& rank : ranks_) end_group(rank);
       }
+      if (part_.advance(now_)) make_room(0);
       if (has_window()) reveal();
       step(accesses_[now_]);
     }
@@ -42,28 +46,46 @@ class Replay {
     bool exists = false, resident = false;
     bool below = false;  // what it holds lies in the tier
   };
+  enum class Cost : std::uint8_t { nothing, once, twice };
   struct Rank {
     std::uint32_t group = 0;
     std::vector<std::uint32_t> uses;
   };
 
   std::int64_t bytes(std::uint32_t block) const { return sequence_.blocks()[block].bytes; }
-  bool offline() const { return setting_.rule == SpillRule::offline; }
-  bool has_window() const { return setting_.window >= 0 && setting_.rule == SpillRule::planned; }
-  /// It has to be written before it may leave.
-  bool to_write(const State& s) const { return !s.below && !(offline() && s.next == never_used); }
+  bool has_window() const { return setting_.window >= 0; }
+  bool in_sight(std::uint32_t access) const {
+    return access != never_used && (!has_window() || access <= now_ + std::uint64_t(setting_.window));
+  }
+  bool wanted(const State& s) const { return wants_content(accesses_, s.next); }
+
+  /// Before it may leave.
+  bool to_write(const State& s) const { return !s.below && (setting_.rule != SpillRule::offline || wanted(s)); }
+
+  /// Transfers that its leaving causes, as far as the rule minds.
+  Cost cost(const State& s) const {
+    switch (setting_.rule) {
+      case SpillRule::farthest:
+      case SpillRule::least_recently_used: return Cost::once;
+      case SpillRule::weighted:
+      case SpillRule::offline: break;
+    }
+    const bool returns = wanted(s) || (s.next != never_used && !in_sight(s.next));
+    return static_cast<Cost>((to_write(s) ? 1 : 0) + (returns ? 1 : 0));
+  }
 
   std::uint64_t key(const State& s) const {
     const std::uint64_t age = never_used - s.last;
     if (setting_.rule == SpillRule::least_recently_used) return age;
-    const bool in_sight = s.next != never_used && (!has_window() || s.next <= now_ + std::uint64_t(setting_.window));
-    return std::uint64_t{in_sight ? s.next : never_used} << 32 | age;
+    const bool by_content = setting_.rule == SpillRule::farthest;
+    const bool known = in_sight(s.next) && (!by_content || wanted(s));
+    return std::uint64_t{known ? s.next : never_used} << 32 | age;
   }
 
   void may_leave(std::uint32_t block) {
     State& s = blocks_[block];
     s.key = key(s);
-    EvictionHeap& heap = to_write(s) ? changed_ : clean_;
+    EvictionHeap& heap = leaving_[static_cast<std::size_t>(cost(s))];
     heap.push({s.key, block});
     // Earlier entries of blocks that were used since: most of the heap, when they are many.
     if (heap.size() > 4 * residents_ + 1024) heap.clean([this](const EvictionHeap::Entry& e) { return holds(e); });
@@ -96,9 +118,8 @@ class Replay {
     ranks_[a.rank].uses.push_back(a.block);
     if (blocks_[a.block].users++ > 0) return;
     in_use_ += bytes(a.block);
-    if (in_use_ <= result_.max_in_use) return;
-    result_.max_in_use = in_use_;
-    result_.max_in_use_place = a.place;
+    BlocksInUse& most = result_.max_in_use[part_.part()];
+    if (in_use_ > most.bytes) most = {in_use_, a.place};
   }
 
   void step(const BlockAccess& a) {
@@ -152,7 +173,7 @@ class Replay {
   }
 
   void make_room(std::int64_t wanted) {
-    while (resident_ + wanted > setting_.capacity) {
+    while (resident_ + wanted > setting_.capacity.in(part_.part())) {
       const std::optional<std::uint32_t> block = choose();
       if (!block) return;
       State& s = blocks_[*block];
@@ -169,29 +190,32 @@ class Replay {
     for (TierTraffic* traffic : {&result_.total, &result_.by_array[sequence_.blocks()[block].array]}) {
       traffic->bytes_written += bytes(block);
       ++traffic->writes;
+      if (!wanted(blocks_[block])) traffic->bytes_in_vain += bytes(block);
     }
   }
 
   std::optional<std::uint32_t> choose() {
-    const auto valid = [this](const EvictionHeap::Entry& e) { return holds(e); };
-    const auto clean = clean_.first(valid), changed = changed_.first(valid);
-    if (!clean && !changed) return {};
-    if (!clean) return changed->block;
-    if (!changed) return clean->block;
-    if (!offline()) return (clean->key > changed->key ? clean : changed)->block;
-    const std::uint32_t clean_next = blocks_[clean->block].next, changed_next = blocks_[changed->block].next;
-    if (clean_next == never_used) return clean->block;
-    const auto distance = [this](std::uint32_t next) { return static_cast<double>(next) - static_cast<double>(now_); };
-    return distance(changed_next) > setting_.written_weight * distance(clean_next) ? changed->block : clean->block;
+    const auto first = [this](Cost cost) {
+      return leaving_[static_cast<std::size_t>(cost)].first([this](const EvictionHeap::Entry& e) { return holds(e); });
+    };
+    if (const auto free = first(Cost::nothing)) return free->block;
+    const auto once = first(Cost::once), twice = first(Cost::twice);
+    if (!once && !twice) return {};
+    if (!once || !twice) return (once ? once : twice)->block;
+    const auto distance = [this](std::uint64_t key) {
+      return static_cast<double>(key >> 32) - static_cast<double>(now_);
+    };
+    return (distance(twice->key) > setting_.twice * distance(once->key) ? twice : once)->block;
   }
 
   const AccessSequence& sequence_;
   const std::span<const BlockAccess> accesses_;
   const std::vector<std::uint32_t>& next_;
   const ReplaySetting& setting_;
+  PartCursor part_;
   std::vector<State> blocks_;
   std::vector<Rank> ranks_;
-  EvictionHeap clean_, changed_;  // blocks that may leave: at once, or written first
+  std::array<EvictionHeap, 3> leaving_;  // blocks that may leave, by cost
   std::size_t now_ = 0, residents_ = 0;
   std::int64_t resident_ = 0, below_ = 0, in_use_ = 0;
   ReplayResult result_;
@@ -200,14 +224,14 @@ class Replay {
 }  // namespace
 
 ReplayResult replay(const AccessSequence& sequence, const ReplaySetting& setting) {
-  return Replay(sequence, next_uses(sequence), setting).run();
+  return Replay(sequence, following_accesses(sequence), setting).run();
 }
 
-ReplayResult offline_optimum(const AccessSequence& sequence, std::int64_t capacity) {
-  const std::vector<std::uint32_t> next = next_uses(sequence);
+ReplayResult offline_optimum(const AccessSequence& sequence, const Capacity& capacity) {
+  const std::vector<std::uint32_t> next = following_accesses(sequence);
   std::optional<ReplayResult> best;
   for (const double weight : {1.0, 2.0, 8.0}) {
-    const ReplaySetting setting{.capacity = capacity, .rule = SpillRule::offline, .written_weight = weight};
+    const ReplaySetting setting{.capacity = capacity, .rule = SpillRule::offline, .twice = weight};
     ReplayResult result = Replay(sequence, next, setting).run();
     if (!best || result.total.bytes() < best->total.bytes()) best = std::move(result);
   }

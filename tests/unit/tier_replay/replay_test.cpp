@@ -40,7 +40,7 @@ TEST_CASE("what fits does not move") {
   CHECK(r.total.bytes() == 0);
   CHECK(r.max_resident == 80);
   CHECK(r.max_below == 0);
-  CHECK(r.max_in_use == 10);
+  CHECK(r.max_in_use[0].bytes == 10);
 }
 
 TEST_CASE("repeated sweeps with room for half of the blocks") {
@@ -119,8 +119,8 @@ TEST_CASE("what a group accesses stays until the rank's next group") {
   s.begin_group(1);
   s.access(3, AccessKind::read, 9);
   const ReplayResult r = planned(s, 115);
-  CHECK(r.max_in_use == 130);
-  CHECK(r.max_in_use_place == 9);
+  CHECK(r.max_in_use[0].bytes == 130);
+  CHECK(r.max_in_use[0].place == 9);
   CHECK(r.max_resident == 130);
   CHECK(r.by_array.size() == 2);
   CHECK(r.by_array[0].bytes_read + r.by_array[1].bytes_read == r.total.bytes_read);
@@ -141,8 +141,30 @@ TEST_CASE("a barrier ends what is in use") {
   s.begin_phase();
   s.begin_group(1);
   s.access(1, AccessKind::write, 2);
-  CHECK(planned(s, 10).max_in_use == 10);
+  CHECK(planned(s, 10).max_in_use[0].bytes == 10);
   CHECK(planned(s, 10).max_resident == 10);
+}
+
+TEST_CASE("parts of a sequence have memory of their own") {
+  Blocks b(4);
+  b.sequence.begin_part();
+  b.sweep(4, AccessKind::write);
+  b.sequence.begin_phase();
+  b.sequence.begin_part();
+  b.sweep(4, AccessKind::read);
+  b.sequence.begin_phase();
+  b.sequence.begin_part();
+  b.sweep(4, AccessKind::read);
+  CHECK(replay(b.sequence, {.capacity = 40}).total.bytes() == 0);
+  // Three leave when the second part begins, the first one for the second; then each makes room for the next.
+  const Capacity little_in_between(std::vector<std::int64_t>{40, 10, 40});
+  const ReplayResult r = replay(b.sequence, {.capacity = little_in_between});
+  CHECK(r.total.writes == 4);
+  CHECK(r.total.reads == 6);
+  CHECK(r.max_in_use.size() == 3);
+  const TrafficBound bound = lower_bound(b.sequence, little_in_between);
+  CHECK(bound.bytes_written == 30);
+  CHECK(bound.bytes_read == 60);
 }
 
 TEST_CASE("within a group only what changes something is kept") {
