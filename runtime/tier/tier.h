@@ -19,8 +19,8 @@ enum class TierPriority : std::uint8_t { demand = 0, prefetch = 1, write = 2 };
 class TierTransfer {
  public:
   virtual ~TierTransfer() = default;
-  /// Called once, on any thread, when the transfer has ended; `error` is 0 or an errno. Must not wait, nor start another
-  /// transfer. The tier does not touch the transfer afterwards.
+  /// Called once, on any thread, when the transfer has ended; `error` is 0 or an errno. Must not wait, nor start
+  /// another transfer. The tier does not touch the transfer afterwards.
   virtual void completed(int error) noexcept = 0;
 
   std::uint64_t at = 0;         // offset in the space of the tier, a multiple of its alignment

@@ -1,0 +1,41 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "runtime/tier/disk_tier.h"
+#include "suite.h"
+
+using namespace sial;
+
+namespace {
+
+constexpr std::uint64_t cap = std::uint64_t{80} << 20;
+
+suite::Subject disk(EngineKind engine, bool direct) {
+  suite::Subject subject;
+  subject.make = [=]() -> std::unique_ptr<Tier> {
+    SpillFileOptions options;
+    options.cap = cap;
+    options.direct = direct;
+    return std::make_unique<DiskTier>(SpillFile::create(std::filesystem::temp_directory_path().string(), options),
+                                      engine);
+  };
+  subject.pause = [] { std::this_thread::yield(); };
+  return subject;
+}
+
+}  // namespace
+
+TEST_CASE("a disk through threads conforms") {
+  for (const bool direct : {true, false}) suite::run_all(disk(EngineKind::threads, direct), 1);
+}
+
+TEST_CASE("a disk through io_uring conforms") {
+  if (!has_uring()) {
+    WARN("skipped: this system has no io_uring, or does not let us use it");
+    return;
+  }
+  for (const bool direct : {true, false}) suite::run_all(disk(EngineKind::uring, direct), 2);
+}
+
+TEST_CASE("a disk whose engine is chosen conforms") { suite::run_all(disk(EngineKind::automatic, true), 3); }
