@@ -152,6 +152,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     try {
       const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
       options.store.memory_per_rank = job.memory_per_rank;
+      options.store.spill = job.spill;
       code = run_in_process(arguments, options, compile, [&](Session& session) { return session.run(job); });
     } catch (const SialError& error) {
       std::cerr << error_text(error, 0, 1) << std::endl;
@@ -294,6 +295,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
     try {
       job = make_job_to_run(arguments.job, workers_of(arguments), plugins);
       options.store.memory_per_rank = job->memory_per_rank;
+      options.store.spill = job->spill;
     } catch (const SialError& error) {
       job.reset();
       problem = error_text(error, 0, 1);

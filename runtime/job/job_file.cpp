@@ -22,6 +22,7 @@
 #include "runtime/job/names.h"
 #include "runtime/job/options.h"
 #include "runtime/job/segments.h"
+#include "runtime/job/spill.h"
 
 namespace sial {
 namespace {
@@ -70,6 +71,7 @@ class JobReader {
                {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "output",
                 "restore", "run"});
     settings(root, "");
+    if (const toml::node* n = root.get("memory"); n && n->is_table()) memory(*n->as_table());
     programs(root);
     if (const toml::node* n = root.get("include"))
       for (const std::string& dir : strings(*n, "include")) job_.include_dirs.push_back(resolve(dir));
@@ -368,16 +370,70 @@ class JobReader {
   void settings(const toml::table& t, std::string_view section) {
     for (const std::string_view key : option_keys(section)) {
       const toml::node* n = t.get(key);
-      if (!n) continue;
-      const Option& option = *option_of_key(section, key);
-      // A word may be written as a number: 30 for "30".
-      const bool may_be_number = option.type.kind == OptionType::Kind::word;
-      if (may_be_number && !n->is_number() && !n->is_string())
-        fail(*n, fmt::format("`{}` must be a number or a string", key));
-      std::string text = may_be_number && n->is_number() ? number_text(*n) : string(*n, key);
-      if (option.id == OptionId::output_dir) text = resolve(text);
-      at(*n, [&] { set_option(job_, option.id, text); });
+      const bool is_section = n && n->is_table() && !option_keys(key).empty();
+      if (n && !is_section) setting(*n, key, *option_of_key(section, key));
     }
+  }
+
+  void setting(const toml::node& n, std::string_view key, const Option& option) {
+    std::string text = option.type.kind == OptionType::Kind::word ? word(n, key) : string(n, key);
+    if (option.id == OptionId::output_dir) text = resolve(text);
+    at(n, [&] { set_option(job_, option.id, text); });
+  }
+
+  /// May be written as a number: 30 for "30".
+  std::string word(const toml::node& n, std::string_view key) const {
+    if (!n.is_number() && !n.is_string()) fail(n, fmt::format("`{}` must be a number or a string", key));
+    return n.is_number() ? number_text(n) : string(n, key);
+  }
+
+  void memory(const toml::table& t) {
+    check_keys(t, "memory", {"limit", "spill"});
+    if (const toml::node* n = t.get("limit")) setting(*n, "limit", option(OptionId::memory));
+    if (const toml::node* n = t.get("spill")) spill(*n);
+  }
+
+  /// The text of `--spill`, or a list of parts of it and of tables.
+  void spill(const toml::node& n) {
+    const bool is_off = n.is_string() && string(n, "spill") == option(OptionId::spill).preset;
+    if (const toml::array* list = n.as_array())
+      for (const toml::node& entry : *list) spill_to(entry);
+    else if (!is_off) spill_to(n);
+    job_.settings[OptionId::spill] = spill_text(job_.spill);
+  }
+
+  void spill_to(const toml::node& n) {
+    if (!n.is_string() && !n.is_table())
+      fail(n, "`spill` must be a directory, or a list of directories and tables",
+           "spill = [\"/scratch\", {kind = \"disk\", dir = \"/data\", size = \"200GB\"}]");
+    at(n, [&] {
+      SpillRequest tiers;
+      if (n.is_table()) tiers.push_back(tier(*n.as_table()));
+      else tiers = parse_spill(string(n, "spill"));
+      if (tiers.empty()) fail(n, "`off` goes with no other place for blocks");
+      for (TierRequest& t : tiers) {
+        if (t.kind == TierKind::disk) t.directory = resolve(t.directory);
+        add_tier(job_.spill, std::move(t));
+      }
+    });
+  }
+
+  TierRequest tier(const toml::table& t) const {
+    check_keys(t, "memory.spill", {"kind", "dir", "size"});
+    const std::string kind = t.get("kind") ? string(*t.get("kind"), "kind") : "disk";
+    if (kind != "disk" && kind != "nodes")
+      fail(*t.get("kind"), fmt::format("there is no place for blocks of kind `{}`", kind),
+           suggestion(kind, {"disk", "nodes"}));
+    TierRequest tier;
+    tier.kind = kind == "disk" ? TierKind::disk : TierKind::nodes;
+    const toml::node* dir = t.get("dir");
+    if (kind == "nodes" && dir) fail(*dir, "`dir` goes with kind = \"disk\"", "memory of other nodes has no directory");
+    if (kind == "disk" && !dir)
+      fail(t, "a place for blocks of kind `disk` lacks `dir`", "dir = \"/scratch\" names its directory");
+    if (dir) tier.directory = string(*dir, "dir");
+    if (dir && tier.directory.empty()) fail(*dir, "`dir` is empty", "dir = \"/scratch\" names a directory");
+    if (const toml::node* size = t.get("size")) at(*size, [&] { tier.bytes = parse_tier_size(word(*size, "size")); });
+    return tier;
   }
 
   static std::string number_text(const toml::node& n) {
@@ -485,7 +541,7 @@ void apply_segments(Job& job, std::string_view text) {
   derive_job_data(job);
 }
 
-std::size_t parse_memory(std::string_view text) {
+std::optional<std::size_t> read_memory(std::string_view text) {
   std::string_view rest = text;
   const std::optional<double> amount = take_real(rest);
   rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
@@ -503,9 +559,15 @@ std::size_t parse_memory(std::string_view text) {
                          {"tib", 0x1p40}})
     if (unit == name) factor = f;
   const double bytes = amount.value_or(0) * factor;
-  if (factor == 0.0 || !(bytes >= 1.0) || bytes > 0x1p60)
-    throw InputError(fmt::format("`{}` is not an amount of memory", text), "for example 512 MB or 4 GiB, per rank");
+  if (factor == 0.0 || !(bytes >= 1.0) || bytes > 0x1p60) return std::nullopt;
   return static_cast<std::size_t>(bytes);
+}
+
+std::size_t parse_memory(std::string_view text) {
+  const std::optional<std::size_t> bytes = read_memory(text);
+  if (!bytes)
+    throw InputError(fmt::format("`{}` is not an amount of memory", text), "for example 512 MB or 4 GiB, per rank");
+  return *bytes;
 }
 
 }  // namespace sial

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "runtime/job/fragment_request.h"
 #include "runtime/job/job_data.h"
 #include "runtime/job/options.h"
+#include "runtime/tier/request.h"
 
 namespace sial {
 
@@ -34,6 +36,7 @@ struct Job {
   std::vector<std::string> include_dirs;  // where imports are searched, besides the importing file's folder
   JobData data;
   std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes of block data
+  SpillRequest spill;                                  // where blocks go that do not fit into it
   int ranks = 1;                                       // that the job is going to run on, for automatic segments
   std::string output_dir = ".";
   std::string results_path = "results.h5";    // relative to output_dir; "none" writes no file
@@ -70,7 +73,9 @@ void apply_segments(Job& job, std::string_view text);
 /// "auto" (-1), "off" (0) or a number of blocks. Throws SialError.
 int parse_look_ahead(std::string_view text);
 
-/// "512 MB", "2GiB", "1500000000": a number of bytes. Throws SialError.
+/// "512 MB", "2GiB", "1500000000": a number of bytes above 0. Empty: it is none.
+std::optional<std::size_t> read_memory(std::string_view text);
+/// The same, of a rank. Throws SialError.
 std::size_t parse_memory(std::string_view text);
 
 }  // namespace sial

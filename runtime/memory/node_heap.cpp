@@ -339,7 +339,7 @@ Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
        ++look) {
     const bool last = none();
     if (Chunk* c = try_allocate(own, doubles, nullptr, shared)) return c;
-    if (hooks_.reclaim_while_waiting && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8)) continue;
+    if (hooks_.spills && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8)) continue;
     if (last) break;
     hooks_.pause();
   }
@@ -362,7 +362,8 @@ Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::fun
           arenas_, arenas_ == 1 ? "" : "s", bytes_text(static_cast<std::int64_t>(budget())),
           bytes_text(static_cast<std::int64_t>(bytes_per_arena_)), bytes_text(used),
           gaps ? fmt::format(", but no {} has so much in one piece", arenas_ == 1 ? "part of the rest" : "rank") : "",
-          reason.empty() ? "" : "; " + reason));
+          reason.empty() ? "" : "; " + reason),
+      hooks_.spills);
 }
 
 /// By the arena's rank itself, of a chunk of its own that nobody else holds. False, with nothing done: it is not like

@@ -54,8 +54,9 @@ struct HeapHooks {
   /// No arena has room: gives back what can be had again, about so many bytes; false when there was nothing. May be
   /// empty.
   std::function<bool(std::uint64_t bytes)> reclaim = {};
-  /// What others give back while this rank waits may have to be reclaimed by itself.
-  bool reclaim_while_waiting = false;
+  /// Blocks may go elsewhere where memory is short (`--spill`): what others give back while this rank waits has then to
+  /// be reclaimed by itself.
+  bool spills = false;
 };
 
 class NodeHeap {

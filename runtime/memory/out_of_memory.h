@@ -9,17 +9,20 @@
 namespace sial {
 
 /// A block does not fit. `wanted` says what it was for, `used` how many bytes the heap's users have, `situation` who
-/// may use and uses how much; whoever knows more (the interpreter: which array, what holds the memory) throws it anew.
+/// may use and uses how much, `spills` whether blocks may go elsewhere already (`--spill`); whoever knows more (the
+/// interpreter: which array, what holds the memory) throws it anew.
 class OutOfMemory : public EnvironmentError {
  public:
-  OutOfMemory(std::string wanted, std::int64_t used, std::string situation, std::string where = {});
+  OutOfMemory(std::string wanted, std::int64_t used, std::string situation, bool spills, std::string where = {});
   const std::string& wanted() const { return wanted_; }
   const std::string& situation() const { return situation_; }
   std::int64_t used() const { return used_; }
+  bool spills() const { return spills_; }
 
  private:
   std::string wanted_, situation_;
   std::int64_t used_ = 0;
+  bool spills_ = false;
 };
 
 }  // namespace sial

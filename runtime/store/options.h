@@ -10,19 +10,22 @@
 #include "runtime/tier/tier.h"
 #include "runtime/transport/transport.h"
 
+#include "runtime/tier/request.h"
+
 namespace sial {
 
 using TierList = std::vector<std::shared_ptr<Tier>>;
 
 struct StoreOptions {
   std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes, block data of this rank's share of the node heap
+  SpillRequest spill;                                  // where blocks go that do not fit into it; empty: nowhere
   std::size_t copy_budget = 0;  // bytes of fetched copies a rank keeps for use until the barrier; 0: half of its memory
   std::uint64_t copies_kept = 64;  // those it got or read last are kept in any case
   bool copy = false;               // --store=copy: gets and puts always copy (the oracle)
   bool check = false;              // --check: phase rule enforced at run time, NaN/Inf put into arrays reported
   bool deterministic = false;      // accumulates applied in (rank, sequence) order at the barrier
-  /// Where blocks go that do not fit into memory, the first ones first. Collective over the ranks of a node, which get
-  /// tiers over the same space. Null, or none: they stay.
+  /// Other tiers than those of `spill`, for tests: collective over the ranks of a node, which get tiers over the same
+  /// space.
   std::function<TierList(Transport&)> make_tiers;
 };
 

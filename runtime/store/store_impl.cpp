@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/store/spill/make_tiers.h"
+
 namespace sial {
 
 namespace {
@@ -27,7 +29,7 @@ NodeBlocks::Config configuration(const Transport& transport, const StoreOptions&
 }  // namespace
 
 std::unique_ptr<SpillArea> StoreImpl::make_area(Transport& transport, const StoreOptions& options) {
-  auto tiers = options.make_tiers ? options.make_tiers(transport) : TierList{};
+  TierList tiers = options.make_tiers ? options.make_tiers(transport) : make_tiers(transport, options.spill);
   return tiers.empty() ? nullptr : std::make_unique<SpillArea>(transport, std::move(tiers));
 }
 
@@ -46,7 +48,7 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
     : transport_(transport),
       options_(complete(options)),
       config_(configuration(transport, options)),
-      storage_(transport, options.memory_per_rank, [this](std::uint64_t bytes) { return reclaim(bytes); }),
+      storage_(transport, options, [this](std::uint64_t bytes) { return reclaim(bytes); }),
       area_(make_area(transport, options_)),
       spilled_(make_spilled(true)),
       spilled_for_others_(transport.node_count() == 1 ? nullptr : make_spilled(false)),

@@ -27,11 +27,11 @@ endsial little
 """
 
 # A value of each key of job files, and whether it is a string there.
-KEY_VALUES = {"memory": "1GB", "run.look_ahead": "3", "run.integrals": "libint", "run.keep_integrals": "off", "output.print_format": "plain",
+KEY_VALUES = {"memory": "1GB", "memory.spill": "/tmp:1GB", "run.look_ahead": "3", "run.integrals": "libint", "run.keep_integrals": "off", "output.print_format": "plain",
               "output.dir": "out", "output.results": "none", "output.run_json": "stats.json", "run.checkpoint_every": "30m", "run.checkpoint_dir": "saved",
               "run.time_limit": "2h"}
 # Values that are not the default, of options that run.json records where they are given.
-RECORDED = {"look_ahead": "3", "integrals": "libint", "keep_integrals": "off", "optimisation": "1", "store": "copy", "schedule": "static", "kernels": "reference",
+RECORDED = {"spill": "/tmp:1GB", "look_ahead": "3", "integrals": "libint", "keep_integrals": "off", "optimisation": "1", "store": "copy", "schedule": "static", "kernels": "reference",
             "jit": "off", "threads": "2", "simulate": "ranks=2,seed=1", "device_memory": "1GB", "device_from": "7", "device_copies": "staged", "device_graphs": "on",
             "device_puts": "wait", "self_check": "3", "ranks_per_node": "1", "simulate_network": "latency=1us,bandwidth=1GB/s"}
 
@@ -150,6 +150,32 @@ class Options(unittest.TestCase):
         self.assertEqual({name: options.get(name) for name in settings}, {**settings, "look_ahead": "5"})
         self.tool("sialrun", self.job('[run]\nlook_ahead = "auto"\n'), "--results", "none", "--run-json", "stats.json")
         self.assertNotIn("look_ahead", json.loads((self.dir / "stats.json").read_text())["options"])
+
+    def spill_of(self, job, *args):
+        """What run.json records of the places for blocks that do not fit into memory."""
+        self.tool("sialrun", self.job(job), *args, "--results", "none", "--run-json", "stats.json")
+        return json.loads((self.dir / "stats.json").read_text())["options"].get("spill")
+
+    def test_memory_and_places_for_blocks(self):
+        other = pathlib.Path(tempfile.mkdtemp(prefix="sialx-spill-"))
+        self.addCleanup(shutil.rmtree, other, ignore_errors=True)
+        (self.dir / "scratch").mkdir(exist_ok=True)
+        self.assertEqual(self.spill_of(f'[memory]\nlimit = "1GB"\nspill = "{other}:3GB"\n'), f"{other}:3000000000")
+        self.assertEqual(json.loads((self.dir / "stats.json").read_text())["options"]["memory"], "1000000000")
+        self.assertEqual(self.spill_of('[memory]\nspill = "scratch"\n'), "scratch", "relative to the folder of the job file")
+        self.assertEqual(self.spill_of(f'[memory]\nspill = ["scratch", {{kind = "disk", dir = "{other}", size = "200MB"}}]\n'), f"scratch,{other}:200000000")
+        self.assertEqual(self.spill_of('[memory]\nspill = "scratch"\n', "--spill", f"{other}:5MB"), f"{other}:5MB")
+        self.assertIsNone(self.spill_of('[memory]\nspill = "scratch"\n', "--spill", "off"))
+        self.assertIsNone(self.spill_of('[memory]\nspill = "off"\n'))
+
+    def test_wrong_places_for_blocks_are_named(self):
+        for value, text in (("/tmp:much", "`much` is not a size"), ("/tmp:0", "`0` is not a size"), ("/tmp:5", "`5` without a unit"), ("/tmp,/tmp/.", "named twice"),
+                            ("nodes,nodes:1GB", "named twice"), (",/tmp", "names no directory"), ("/tmp,off", "`off` goes with no other"), ("/a:b:1GB", "`b:1GB` is not a size")):
+            wrong = self.tool("sialrun", "little.sialx", "--spill", value, code=2)
+            self.assertIn(text, wrong.stderr)
+            self.assertIn("hint:", wrong.stderr)
+        both = self.tool("sialrun", self.job('memory = "1GB"\n[memory]\nlimit = "2GB"\n'), "--describe", code=2)
+        self.assertRegex(both.stderr, r"job\.toml:3:\d+: .*`?memory`?")
 
     def test_names_of_files_are_strings(self):
         for key in ("dir", "results", "run_json"):

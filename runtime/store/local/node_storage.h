@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "runtime/store/local/directory.h"
+#include "runtime/store/options.h"
 #include "runtime/transport/transport.h"
 
 namespace sial {
@@ -13,7 +14,7 @@ namespace sial {
 class NodeStorage {
  public:
   /// `reclaim`: asked, on whatever thread needs it, for memory that this rank can do without.
-  NodeStorage(Transport& transport, std::size_t memory_per_rank, std::function<bool(std::uint64_t)> reclaim);
+  NodeStorage(Transport& transport, const StoreOptions& options, std::function<bool(std::uint64_t)> reclaim);
 
   NodeHeap& heap() { return *heap_; }
   const std::shared_ptr<NodeHeap>& shared_heap() { return heap_; }

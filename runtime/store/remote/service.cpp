@@ -58,7 +58,7 @@ StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_p
 /// The message is about another rank's statement: this one's own has nothing to do with it.
 OutOfMemory StoreService::of_sender(const OutOfMemory& error, const RequestHeader& request) {
   return {error.wanted(), error.used(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank),
-          names_.place(request.access.place)};
+          error.spills(), names_.place(request.access.place)};
 }
 
 Chunk* StoreService::allocate(const RequestHeader& request) {

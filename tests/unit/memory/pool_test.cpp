@@ -7,6 +7,7 @@
 #include "runtime/base/error.h"
 #include "runtime/memory/arena_pool.h"
 #include "runtime/memory/host_pool.h"
+#include "runtime/memory/out_of_memory.h"
 
 using namespace sial;
 
@@ -58,4 +59,12 @@ TEST_CASE("every pool: distinct aligned buffers, statistics, reuse, a budget") {
   double* last = pool.allocate(64);
   CHECK(last != nullptr);
   pool.deallocate(last, 64);
+}
+
+TEST_CASE("a full heap advises what the job does not do already") {
+  const OutOfMemory without("block a[1]", 100, "all in use", false), with("block a[1]", 100, "all in use", true);
+  CHECK(without.hint().find("`--spill DIR`") != std::string::npos);
+  CHECK(with.hint().find("--spill") == std::string::npos);
+  CHECK(with.hint().find("--memory") != std::string::npos);
+  CHECK(std::string(with.what()) == without.what());
 }

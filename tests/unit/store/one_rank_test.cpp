@@ -358,7 +358,7 @@ TEST_CASE("out of memory names the block and the remedy") {
     FAIL("no error");
   } catch (const EnvironmentError& e) {
     CHECK_THAT(e.what(), Catch::Contains("block g[") && Catch::Contains("8.39 MB"));
-    CHECK_THAT(e.hint(), Catch::Contains("--memory"));
+    CHECK_THAT(e.hint(), Catch::Contains("--memory") && Catch::Contains("--spill DIR"));
   }
 }
 
