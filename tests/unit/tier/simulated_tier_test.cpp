@@ -81,9 +81,9 @@ TEST_CASE("demands overtake prefetches that have not begun") {
 }
 
 TEST_CASE("ranks share a simulated space, and each ends its own transfers") {
+  Transfer written(0, 800), read(0, 800), left(4096, 800);  // the last ends with its tier
   Simulation s;
   auto other = std::make_unique<SimulatedTier>(s.space, [&] { return s.time; });
-  Transfer written(0, 800), read(0, 800), left(4096, 800);
   written.fill(9);
   s.tier.write(written);
   s.time = 5;
