@@ -10,8 +10,8 @@ namespace sial {
 
 class BounceBuffers {
  public:
-  static constexpr std::size_t small_bytes = 64 << 10, large_bytes = 1 << 20;
-  static constexpr int small_count = 56, large_count = 8;
+  static constexpr std::size_t small_bytes = 64 << 10, large_bytes = 512 << 10;
+  static constexpr int small_count = 48, large_count = 16;
 
   BounceBuffers();
   /// For `bytes` of at most large_bytes; null when all are in use.

@@ -20,7 +20,7 @@ class FileEngine {
 };
 
 /// Operations under way at most, for which the queue is made.
-constexpr int uring_operations = 64, thread_operations = 5;
+constexpr int uring_operations = 64, thread_operations = 8;
 
 /// A few threads that read and write.
 std::unique_ptr<FileEngine> make_thread_engine(PieceQueue& queue, int file, int threads = thread_operations);

@@ -9,16 +9,14 @@ using namespace sial;
 
 namespace {
 
-constexpr std::uint64_t cap = std::uint64_t{80} << 20;
-
-suite::Subject disk(EngineKind engine, bool direct) {
+suite::Subject disk(EngineKind engine, bool direct,
+                    const std::string& folder = std::filesystem::temp_directory_path().string()) {
   suite::Subject subject;
   subject.make = [=]() -> std::unique_ptr<Tier> {
     SpillFileOptions options;
-    options.cap = cap;
+    options.cap = suite::space_bytes;
     options.direct = direct;
-    return std::make_unique<DiskTier>(SpillFile::create(std::filesystem::temp_directory_path().string(), options),
-                                      engine);
+    return std::make_unique<DiskTier>(SpillFile::create(folder, options), engine);
   };
   subject.pause = [] { std::this_thread::yield(); };
   return subject;
@@ -39,3 +37,7 @@ TEST_CASE("a disk through io_uring conforms") {
 }
 
 TEST_CASE("a disk whose engine is chosen conforms") { suite::run_all(disk(EngineKind::automatic, true), 3); }
+
+TEST_CASE("a file system in memory conforms") {
+  if (std::filesystem::is_directory("/dev/shm")) suite::run_all(disk(EngineKind::automatic, true, "/dev/shm"), 4);
+}

@@ -35,9 +35,12 @@ class TestTransfer final : public TierTransfer {
   std::atomic<int> calls_ = 0, error_ = -1;
 };
 
+/// Of the space that the rules need.
+constexpr std::uint64_t space_bytes = std::uint64_t{80} << 20;
+
 /// How tiers of one kind are made, and what a rank does while it waits.
 struct Subject {
-  std::function<std::unique_ptr<Tier>()> make;  // with a space of at least 64 MiB
+  std::function<std::unique_ptr<Tier>()> make;  // with a space of space_bytes
   std::function<void()> pause = [] {};
   bool many_threads = true;
 };

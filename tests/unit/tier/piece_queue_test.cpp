@@ -6,28 +6,15 @@
 #include <memory>
 #include <vector>
 
+#include "test_transfer.h"
+
 using namespace sial;
+using test::mib;
+using test::Transfer;
 
 namespace {
 
-struct Transfer final : TierTransfer {
-  Transfer(std::uint64_t offset, std::size_t size, std::size_t shift = 0) : all(size + 8192 + shift) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(all.data());
-    at = offset;
-    bytes = size;
-    memory = all.data() + (4096 - begin % 4096) + shift;
-  }
-  void completed(int error) noexcept override {
-    ++calls;
-    result = error;
-  }
-  std::vector<std::byte> all;
-  int calls = 0, result = -1;
-};
-
 constexpr FileRules strict{4096, 512};
-constexpr std::size_t mib = 1 << 20;
-
 void move_all(PieceQueue& queue) {
   while (std::optional<Piece> piece = queue.begin()) queue.end(*piece);
 }
