@@ -19,8 +19,8 @@ enum class TierPriority : std::uint8_t { demand = 0, prefetch = 1, write = 2 };
 class TierTransfer {
  public:
   virtual ~TierTransfer() = default;
-  /// Called once, on any thread, when the transfer has ended; `error` is 0 or an errno. Must not wait, nor start another
-  /// transfer. The tier does not touch the transfer afterwards.
+  /// Called once, on any thread, when the transfer has ended; `error` is 0 or an errno. Must not wait, nor start
+  /// another transfer. The tier does not touch the transfer afterwards.
   virtual void completed(int error) noexcept = 0;
 
   std::uint64_t at = 0;         // offset in the space of the tier, a multiple of its alignment
@@ -50,7 +50,8 @@ class Tier {
   /// Makes the first `bytes` of the space usable; may reserve more, never beyond the capacity. Throws EnvironmentError
   /// when the file system is full, or gone.
   virtual void reserve(std::uint64_t bytes) = 0;
-  /// Starts a transfer, or queues it behind those under way.
+  /// Starts a transfer, or queues it behind those under way. Transfers of one part of the space have no order: whoever
+  /// starts the second waits for the first. What was never written cannot be read.
   virtual void write(TierTransfer& transfer) = 0;
   virtual void read(TierTransfer& transfer, TierPriority priority) = 0;
   /// A queued read has become a demand. No effect when it has begun.

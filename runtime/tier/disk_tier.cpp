@@ -1,0 +1,55 @@
+#include "runtime/tier/disk_tier.h"
+
+#include <utility>
+
+#include "runtime/base/error.h"
+
+namespace sial {
+
+DiskTier::DiskTier(std::unique_ptr<SpillFile> file, EngineKind engine) : file_(std::move(file)) { start(engine); }
+
+DiskTier::~DiskTier() {
+  queue_->close();
+  engine_.reset();
+}
+
+void DiskTier::make_queue(int operations) {
+  queue_ = std::make_unique<PieceQueue>(FileRules{file_->alignment(), file_->memory_alignment()}, operations);
+}
+
+/// Through the page cache each operation is a copy, which several threads do faster than one.
+void DiskTier::start(EngineKind engine) {
+  if (engine == EngineKind::uring || (engine == EngineKind::automatic && file_->direct())) {
+    make_queue(uring_operations);
+    engine_ = make_uring_engine(*queue_, file_->descriptor());
+    if (engine_) return;
+    if (engine == EngineKind::uring)
+      throw EnvironmentError("this system has no io_uring, or does not let us use it",
+                             "leave the choice to the program");
+  }
+  make_queue(thread_operations);
+  engine_ = make_thread_engine(*queue_, file_->descriptor());
+}
+
+void DiskTier::write(TierTransfer& transfer) {
+  queue_->add(transfer, true, TierPriority::write);
+  engine_->wake();
+}
+
+void DiskTier::read(TierTransfer& transfer, TierPriority priority) {
+  queue_->add(transfer, false, priority);
+  engine_->wake();
+}
+
+void DiskTier::raise(TierTransfer& transfer) {
+  queue_->raise(transfer);
+  engine_->wake();
+}
+
+bool has_uring() {
+  PieceQueue queue({}, uring_operations);
+  queue.close();
+  return make_uring_engine(queue, -1) != nullptr;
+}
+
+}  // namespace sial

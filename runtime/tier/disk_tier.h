@@ -1,0 +1,51 @@
+#pragma once
+// A tier in a file. Transfers are cut into pieces (piece_queue.h), which an engine carries out: io_uring where the
+// kernel lets us, a few threads otherwise.
+
+#include <memory>
+#include <string>
+
+#include "runtime/tier/file_engine.h"
+#include "runtime/tier/piece_queue.h"
+#include "runtime/tier/spill_file.h"
+#include "runtime/tier/tier.h"
+
+namespace sial {
+
+enum class EngineKind : std::uint8_t { automatic, uring, threads };
+
+class DiskTier final : public Tier {
+ public:
+  /// Of the engines asked for: throws EnvironmentError when there is no io_uring.
+  explicit DiskTier(std::unique_ptr<SpillFile> file, EngineKind engine = EngineKind::automatic);
+  ~DiskTier() override;
+  DiskTier(const DiskTier&) = delete;
+  DiskTier& operator=(const DiskTier&) = delete;
+
+  std::string name() const override { return file_->place(); }
+  std::string kind() const override { return "disk"; }
+  std::uint64_t capacity() const override { return file_->capacity(); }
+  std::uint64_t alignment() const override { return file_->alignment(); }
+  void reserve(std::uint64_t bytes) override { file_->reserve(bytes); }
+  void write(TierTransfer& transfer) override;
+  void read(TierTransfer& transfer, TierPriority priority) override;
+  void raise(TierTransfer& transfer) override;
+  TierSpeed speed() const override { return queue_->speed(); }
+
+  /// "io_uring" or "threads".
+  std::string engine() const { return engine_->kind(); }
+  const SpillFile& file() const { return *file_; }
+
+ private:
+  void start(EngineKind engine);
+  void make_queue(int operations);
+
+  std::unique_ptr<SpillFile> file_;
+  std::unique_ptr<PieceQueue> queue_;
+  std::unique_ptr<FileEngine> engine_;
+};
+
+/// Whether this machine has io_uring, for programs that were built with it.
+bool has_uring();
+
+}  // namespace sial

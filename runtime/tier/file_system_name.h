@@ -1,0 +1,11 @@
+#pragma once
+// What the file system of an open file or folder is called, for messages.
+
+#include <string>
+
+namespace sial {
+
+/// "ext4", "tmpfs", ...; the number that the system gives it when it is none of the usual ones.
+std::string file_system_name(int descriptor);
+
+}  // namespace sial

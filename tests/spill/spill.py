@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Jobs whose blocks do not fit into their memory, with `--spill`: the results are those of jobs with enough memory.
+
+    spill.py --bin DIR [unittest arguments]
+"""
+import os
+import re
+import subprocess
+
+import h5py
+
+from in_scratch import ENV, NO_FILES, PROGRAMS, ROOT, SMALL, SMALL_BYTES, InScratch, blocks, main, mpirun
+
+# In one process, as MPI processes, on pretend nodes, with servers.
+WORLDS = [(0, ()), (0, ("--simulate", "ranks=3,seed=5")), (0, ("--simulate", "ranks=4,seed=2,ranks-per-node=2")), (2, ()), (3, ("--ranks-per-node", "1")), (3, ("--servers", "1"))]
+
+
+def values(out):
+    """What a program printed, by name."""
+    return {name: float(number) for name, number in re.findall(r"(\w+) = (\S+)", out)}
+
+
+def sum_of_touch(count, extent, times):
+    """What touch.sialx must find: all squares of first + 0, first + 1, ... in every block, `times` times."""
+    n = extent * extent
+    numbers = (n * v * v + v * n * (n - 1) + (n - 1) * n * (2 * n - 1) // 6 for v in (p + 100 * q for p in range(1, count + 1) for q in range(1, count + 1)))
+    return times * sum(numbers)
+
+
+class Spill(InScratch):
+    def assert_touched(self, out, count, extent, times):
+        found = values(out)
+        self.assertEqual((found["all_seen"], found["all_wrong"]), (times * count * count, 0))
+        wanted = sum_of_touch(count, extent, times)
+        self.assertLess(abs(found["all_sum"] - wanted), 1e-11 * wanted)
+
+    # ---- more blocks than memory
+    def test_blocks_of_half_a_gigabyte_in_70_megabytes(self):
+        args = [*blocks(9, 900), "--set", "times=3", "--memory", "70MB", "--results", "none"]
+        _, err = self.job("touch.sialx", *args, code=3)
+        for text in ("touch.sialx:", "out of memory for ", "--spill DIR"):
+            self.assertIn(text, err)
+        for ranks in (0, 2):
+            with self.subTest(ranks=ranks):
+                out, _ = self.job("touch.sialx", *args, "--spill", "scratch", "--run-json", "run.json", ranks=ranks)
+                self.assert_touched(out, 9, 900, 3)
+                total, array, memory = self.total(), 81 * 900 * 900 * 8, 70_000_000 * max(1, ranks)
+                self.assertLessEqual(total["memory_high_water"], memory)
+                self.assertGreaterEqual(total["tier_bytes_written"], array - memory)
+                self.assertGreaterEqual(total["tier_bytes_read"], 3 * (array - memory))
+                self.assertGreater(total["tier_reads"], 0)
+                self.assertGreaterEqual(total["tier_bytes_high_water"], array - memory)
+                self.assert_nothing_left()
+
+    def test_memory_of_the_process_stays_near_the_limit(self):
+        command = self.command("sialrun", PROGRAMS / "touch.sialx", *blocks(9, 900), "--set", "times=1", "--memory", "70MB", "--spill", "scratch", *NO_FILES)
+        p = subprocess.Popen(command, cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(p.returncode, 0)
+        self.assertLess(usage.ru_maxrss * 1024, 70e6 + 100e6)
+
+    def test_array_of_eight_memories_moves_once(self):
+        """Written once and read once, in order: no block goes to the disk or comes from it twice."""
+        array = 16 * 16 * 500 * 500 * 8
+        out, _ = self.job("touch.sialx", *blocks(16, 500), "--set", "times=1", "--memory", f"{array // 8}B", "--spill", "scratch", *NO_FILES, "--run-json", "run.json")
+        self.assert_touched(out, 16, 500, 1)
+        total = self.total()
+        for name in ("tier_bytes_written", "tier_bytes_read"):
+            self.assertGreaterEqual(total[name], array - array // 8, name)
+            self.assertLessEqual(total[name], 1.02 * array, name)
+        self.assertEqual(total["tier_prefetches_useless"], 0)
+        self.assert_nothing_left()
+
+    def test_every_layout_of_ranks(self):
+        wanted, _ = self.job("grow.sialx", *SMALL, "--set", "steps=3", *NO_FILES)
+        for ranks, more in WORLDS:
+            with self.subTest(ranks=ranks, more=more):
+                args = [*SMALL, "--set", "steps=3", "--memory", "3MB", "--spill", "scratch", *more]
+                out, _ = self.job("grow.sialx", *args, *NO_FILES, "--run-json", "run.json", ranks=ranks)
+                self.assertEqual(out, wanted)
+                self.assertGreater(self.total()["tier_writes"], 0)
+                self.assert_nothing_left()
+
+    def test_enough_memory_moves_nothing(self):
+        wanted, _ = self.job("grow.sialx", *SMALL, "--set", "steps=2", *NO_FILES)
+        out, _ = self.job("grow.sialx", *SMALL, "--set", "steps=2", "--spill", "scratch", *NO_FILES, "--run-json", "run.json")
+        self.assertEqual(out, wanted)
+        total = self.total()
+        self.assertEqual([total[name] for name in ("tier_reads", "tier_writes", "tier_bytes_high_water")], [0, 0, 0])
+
+    # ---- where blocks go
+    def test_several_directories_together(self):
+        """Neither is large enough alone."""
+        (self.dir / "other").mkdir()
+        args = [*SMALL, "--set", "times=2", "--memory", "3MB", *NO_FILES]
+        out, _ = self.job("touch.sialx", *args, "--spill", "scratch:12MB,other:12MB")
+        self.assert_touched(out, 8, 200, 2)
+        self.job("touch.sialx", *args, "--spill", "scratch:12MB", code=3)
+        self.assert_nothing_left()
+        self.assertEqual(self.names("other"), [])
+
+    def test_job_file(self):
+        """A directory is relative to the folder of the job file."""
+        (self.dir / "jobs").mkdir()
+        (self.dir / "jobs/place").mkdir()
+        numbers = ", ".join(["200"] * 8)
+        self.write("jobs/job.toml", f'''programs = ["{PROGRAMS}/touch.sialx"]
+            [memory]
+            limit = "3MB"
+            spill = [{{kind = "disk", dir = "place", size = "40MB"}}]
+            [values]
+            norb = 8
+            times = 1
+            [segments]
+            ao = [{numbers}]
+            ''')
+        out = self.must("sialrun", "jobs/job.toml", "--results", "none", "--run-json", "run.json")
+        self.assert_touched(out, 8, 200, 1)
+        self.assertGreaterEqual(self.total()["tier_bytes_written"], SMALL_BYTES - 3_000_000)
+        self.assertEqual(self.names("jobs/place"), [])
+        self.refused("sialrun", "jobs/job.toml", "--spill", "off", *NO_FILES, code=3, says=("out of memory for ", "--spill DIR"))
+
+    def test_two_jobs_in_one_directory(self):
+        wanted, _ = self.job("grow.sialx", *SMALL, "--set", "steps=8", *NO_FILES)
+        command = self.command("sialrun", PROGRAMS / "grow.sialx", *SMALL, "--set", "steps=8", "--memory", "3MB", "--spill", "scratch", *NO_FILES)
+        jobs = [subprocess.Popen(command, cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        for p in jobs:
+            out, err = p.communicate(timeout=100)
+            self.assertEqual((p.returncode, out), (0, wanted), err)
+        self.assert_nothing_left()
+
+    # ---- with the rest of a run
+    def test_restart_with_other_memory_and_directory(self):
+        (self.dir / "other").mkdir()
+        steps = [*SMALL, "--set", "steps=6", *NO_FILES]
+        wanted, _ = self.job("grow.sialx", *steps)
+        for ranks, more in ((0, ()), (2, ("--ranks-per-node", "1"))):
+            with self.subTest(ranks=ranks):
+                stop = ("--checkpoint-every", "0", "--stop-after", "5")
+                first, err = self.job("grow.sialx", *steps, *more, *stop, "--memory", "3MB", "--spill", "scratch", ranks=ranks, code=4)
+                self.assertIn("--restart", err)
+                rest, _ = self.job("grow.sialx", *steps, *more, "--restart", "--memory", "5MB", "--spill", "other", ranks=ranks)
+                self.assertEqual(first + rest, wanted)
+                self.assert_nothing_left()
+                self.assertEqual(self.names("other"), [])
+
+    def test_ccsd_in_half_of_its_memory(self):
+        job = ROOT / "examples/09_ccsd/job.toml"
+        # The same algorithm for all: without it the memory decides whether integrals are kept.
+        same = ["--set", "keep_quartets=1", "--output-dir", "."]
+        names = ("scf_energy", "ccsd_energy")
+        self.must("sialrun", job, *same)
+        wanted = self.scalars(names)
+        for ranks in (0, 2):
+            with self.subTest(ranks=ranks):
+                plan = self.must("sialrun", "--dry-run", job, *same, *(("--ranks", ranks) if ranks else ()))
+                number, unit = re.search(r"^fits: ([\d.]+) (\w+) of ", plan, re.M).groups()
+                half = f"{float(number) / 2:.3f}{unit}"
+                self.must("sialrun", job, *same, "--memory", half, "--spill", "scratch", launcher=mpirun(ranks))
+                for name, found, good in zip(names, self.scalars(names), wanted, strict=True):
+                    self.assertLess(abs(found - good), 1e-9, name)
+                self.assertGreater(self.total()["tier_writes"], 0)
+                self.assert_nothing_left()
+
+    def scalars(self, names):
+        with h5py.File(self.dir / "results.h5") as f:
+            return [float(f[f"scalars/{name}"][()]) for name in names]
+
+
+if __name__ == "__main__":
+    main(__doc__)
