@@ -74,6 +74,15 @@ SpilledBlocks::~SpilledBlocks() {
   }
 }
 
+void SpilledBlocks::wait_a_little() {
+  progress();
+  // Where the clock is simulated nothing but this makes it go on when all ranks wait.
+  for (const auto& t : area_.tiers())
+    if (const auto next = t->next_completion()) transport_.charge_compute(std::max(0.0, *next - transport_.now()));
+  progress();
+  transport_.pause();
+}
+
 void SpilledBlocks::progress() const {
   for (const auto& t : area_.tiers()) t->progress();
 }
@@ -186,10 +195,7 @@ void SpilledBlocks::settle() {
 void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
   const bool timed = config_.on_rank_thread;
   const double start = timed ? transport_.now() : 0;
-  while (NodeHeap::is_arriving(c) && !fault_enabled(Fault::spill_arrival)) {
-    progress();
-    transport_.pause();
-  }
+  while (NodeHeap::is_arriving(c) && !fault_enabled(Fault::spill_arrival)) { wait_a_little(); }
   if (timed) counts_.wait_seconds += transport_.now() - start;
   if (const int error = NodeHeap::arrival_error(c))
     throw EnvironmentError(
@@ -299,8 +305,7 @@ bool SpilledBlocks::make_room(std::uint64_t bytes) {
   settle();
   std::uint64_t ended = area_.writes_ended(), freed = relieve(bytes, true);
   while (freed == 0 && area_.is_writing()) {  // by any rank of the node
-    progress();
-    transport_.pause();
+    wait_a_little();
     const std::uint64_t now = area_.writes_ended();
     if (now == std::exchange(ended, now)) continue;
     settle();
@@ -312,6 +317,14 @@ bool SpilledBlocks::make_room(std::uint64_t bytes) {
   }
   if (config_.on_rank_thread) counts_.wait_seconds += transport_.now() - start;
   return freed > 0;
+}
+
+void SpilledBlocks::spill_all() {
+  short_ = true;
+  settle();
+  progress();
+  victims_.clear();
+  relieve(2 * heap_.budget(), true);
 }
 
 void SpilledBlocks::tend() {
