@@ -339,6 +339,7 @@ Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
        ++look) {
     const bool last = none();
     if (Chunk* c = try_allocate(own, doubles, nullptr, shared)) return c;
+    if (hooks_.spills && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8)) continue;
     if (last) break;
     hooks_.pause();
   }

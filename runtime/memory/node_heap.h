@@ -34,7 +34,8 @@ struct alignas(64) Chunk {
   std::int32_t rank;
   std::uint64_t sequence;
   double scalar;
-  std::atomic<std::uint64_t> content;  // number of what it holds, see NodeHeap::changed(); 0 while it is free
+  std::atomic<std::uint64_t>
+      content;  // number of what it holds, see NodeHeap::changed(); 0 while it is free or arriving
 
   double* data() { return reinterpret_cast<double*>(this + 1); }
   const double* data() const { return reinterpret_cast<const double*>(this + 1); }
@@ -53,7 +54,9 @@ struct HeapHooks {
   /// No arena has room: gives back what can be had again, about so many bytes; false when there was nothing. May be
   /// empty.
   std::function<bool(std::uint64_t bytes)> reclaim = {};
-  bool spills = false;  // blocks may go elsewhere where memory is short (`--spill`); for the message when there is none
+  /// Blocks may go elsewhere where memory is short (`--spill`): what others give back while this rank waits has then to
+  /// be reclaimed by itself.
+  bool spills = false;
 };
 
 class NodeHeap {
@@ -107,6 +110,21 @@ class NodeHeap {
     if (!fault_enabled(Fault::device_content))
       set_content(c, arena(c->arena).changes.fetch_add(1, std::memory_order_relaxed) + 1, 1);
   }
+  /// What a chunk holds is still to be read from a tier: it has no number until then. Before anybody else sees it.
+  static void begin_arrival(Chunk* c) { c->content.store(0, std::memory_order_relaxed); }
+  static bool is_arriving(const Chunk* c) { return c->content.load(std::memory_order_acquire) == 0; }
+  /// By whoever has filled it; any thread.
+  void end_arrival(Chunk* c) {
+    set_content(c, arena(c->arena).changes.fetch_add(1, std::memory_order_relaxed) + 1, 1, std::memory_order_release);
+  }
+  /// It could not be read: `error` is an errno, which arrival_error() gives to whoever waits for it; else 0.
+  static void fail_arrival(Chunk* c, int error) {
+    c->sequence = static_cast<std::uint64_t>(error);
+    c->content.store(failed_content, std::memory_order_release);
+  }
+  static int arrival_error(const Chunk* c) {
+    return c->content.load(std::memory_order_acquire) == failed_content ? static_cast<int>(c->sequence) : 0;
+  }
   /// True when the caller's reference is the only one: nobody else can read the chunk.
   bool sole_reference(const Chunk* c) const { return c->references.load(std::memory_order_acquire) == 1; }
   /// Drops one reference; the last one frees. `arena`: the arena of the calling rank, -1 on a helper thread. Never
@@ -124,6 +142,10 @@ class NodeHeap {
   /// Part of the memory taken from the arena so far that is in free lists, 0..1.
   double fragmentation(int arena) const;
   std::int64_t bytes_in_use() const;  // all arenas
+  /// Bytes that are neither in use, nor kept, nor bookkeeping: of all arenas, in pieces of any size.
+  std::int64_t bytes_free() const {
+    return static_cast<std::int64_t>(budget()) - bytes_in_use() - bytes_not_counted() - bytes_kept();
+  }
   /// Of chunks that not_counted() has marked.
   std::int64_t bytes_not_counted() const;
   /// Largest amounts in use since the last call: of a rank's own, and of what is shared on the node (0 unless `first`).
@@ -199,9 +221,11 @@ class NodeHeap {
   Chunk* take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason);
   void count(const Chunk* c, std::int64_t bytes);
   /// `n`: of those of its arena that are given to chunks that are `changed` (1), or taken (0).
-  static void set_content(Chunk* c, std::uint64_t n, std::uint64_t changed) {
-    c->content.store(n << 17 | changed << 16 | std::uint64_t{c->arena}, std::memory_order_relaxed);
+  static void set_content(Chunk* c, std::uint64_t n, std::uint64_t changed,
+                          std::memory_order order = std::memory_order_relaxed) {
+    c->content.store(n << 17 | changed << 16 | std::uint64_t{c->arena}, order);
   }
+  static constexpr std::uint64_t failed_content = ~std::uint64_t{0};
   Chunk* wait_for_spare(int own, std::int64_t doubles, bool shared);
   void pop(Arena& a, int k) {
     a.first[k] = chunk(a.first[k])->next;

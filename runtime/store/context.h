@@ -103,6 +103,7 @@ struct StoreContext {
   StoreStats stats;            // every part counts what it does
   AccessLog log;
   Trace* trace = nullptr;
+  SpilledBlocks* spilled = nullptr;  // null: all blocks stay in memory
 };
 
 }  // namespace sial

@@ -27,6 +27,9 @@ class BlockFetch {
   virtual const double* at_hand(ArrayId array, const BlockIndex& block, std::int64_t size) = 0;
   /// The get whose block read() gives; of a private copy, or of none: an instruction less than 0.
   virtual Place got_at(ArrayId array, const BlockIndex& block) const = 0;
+  /// No pointer that the last statement was given is used any more: with tiers its blocks may leave memory, and what is
+  /// under way to and from the tiers is looked at.
+  virtual void end_statement() {}
   /// The private copy that this rank made of a block in this phase; null: none.
   virtual const double* own_copy(ArrayId array, const BlockIndex& block) const = 0;
   /// This rank's private writable copy (never put, dropped at the barrier). `keep`: starts with the fetched value,

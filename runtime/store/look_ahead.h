@@ -6,6 +6,9 @@
 // rank puts to the block, and at the barrier. What foreseen() gives the caller holds until it gives it back to the
 // store's buffers. Threads: the rank's interpreter thread only. Errors: none.
 
+#include <limits>
+#include <span>
+
 #include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/memory/incoming.h"
@@ -16,7 +19,7 @@ namespace sial {
 enum class Prefetch {
   started,  // asked for
   held,     // this rank has it, or has asked for it already, or a put of its own makes it no use
-  here,     // lies on this node: nothing to gain
+  here,     // lies in this node's memory: nothing to gain
   full,     // no memory to spare, or enough under way: try again later
   too_big,  // there will never be room for it
 };
@@ -35,6 +38,14 @@ class BlockLookAhead {
     bool coming = false;
   };
   virtual Foreseen foreseen(ArrayId array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
+  /// How many gets ahead it is of use to know what a loop will get: 0 where no block has to leave memory.
+  virtual std::size_t horizon() const { return 0; }
+  /// Bytes of the gets to come that may be offered for prefetching: of more, some would have to leave before their use.
+  virtual std::int64_t bytes_ahead() const { return std::numeric_limits<std::int64_t>::max(); }
+  /// This rank's next get of the block is so many gets away; 0: none is foreseen. Says which block leaves memory last.
+  virtual void set_next_get(ArrayId /*array*/, const BlockIndex& /*block*/, std::uint64_t /*gets_away*/) {}
+  /// The loop that runs gets blocks of these arrays, as far as is known.
+  virtual void set_loop_arrays(std::span<const ArrayId> /*arrays*/) {}
   /// Whether a full iteration of the present loop has shown what it needs itself; until then prefetches take little.
   virtual void set_live_set_known(bool known) = 0;
   /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0:

@@ -41,6 +41,8 @@ class StoreMonitor {
   virtual ~StoreMonitor() = default;
 
   virtual StoreStats stats() const = 0;
+  /// Blocks may leave memory for tiers.
+  virtual bool has_tiers() const { return false; }
   virtual std::vector<AccessStats> access_stats() const = 0;
   /// One entry per barrier and end of program; the shared part on the first rank of each node only.
   virtual const std::vector<PhasePeak>& phase_peaks() const = 0;

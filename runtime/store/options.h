@@ -3,10 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/tier/tier.h"
+#include "runtime/transport/transport.h"
 
 #include "runtime/tier/request.h"
 
 namespace sial {
+
+using TierList = std::vector<std::shared_ptr<Tier>>;
 
 struct StoreOptions {
   std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes, block data of this rank's share of the node heap
@@ -16,6 +24,9 @@ struct StoreOptions {
   bool copy = false;               // --store=copy: gets and puts always copy (the oracle)
   bool check = false;              // --check: phase rule enforced at run time, NaN/Inf put into arrays reported
   bool deterministic = false;      // accumulates applied in (rank, sequence) order at the barrier
+  /// Other tiers than those of `spill`, for tests: collective over the ranks of a node, which get tiers over the same
+  /// space.
+  std::function<TierList(Transport&)> make_tiers;
 };
 
 }  // namespace sial

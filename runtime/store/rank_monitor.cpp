@@ -8,10 +8,33 @@
 
 namespace sial {
 
+namespace {
+
+void add(const TierCounts& counts, StoreStats& s) {
+  s.tier_reads += counts.reads;
+  s.tier_bytes_read += counts.bytes_read;
+  s.tier_writes += counts.writes;
+  s.tier_bytes_written += counts.bytes_written;
+  s.tier_demand_reads += counts.demand_reads;
+  s.tier_prefetches += counts.prefetches;
+  s.tier_prefetches_useful += counts.prefetches_useful;
+  s.tier_prefetches_late += counts.prefetches_late;
+  s.tier_prefetches_useless += counts.prefetches_useless;
+  s.tier_dropped_clean += counts.dropped_clean;
+  s.tier_wait_seconds += counts.wait_seconds;
+  s.tier_bookkeeping_seconds += counts.bookkeeping_seconds;
+}
+
+}  // namespace
+
 StoreStats RankMonitor::stats() const {
   StoreStats s = context_.stats;
   s.bytes_copied += context_.node.counters().bytes_copied;
   s.lock_seconds += context_.node.counters().lock_seconds;
+  for (const SpilledBlocks* spilled : {static_cast<const SpilledBlocks*>(context_.spilled), spilled_for_others_})
+    if (spilled) add(spilled->counts(), s);
+  if (context_.spilled)
+    s.tier_bytes_high_water = static_cast<std::int64_t>(context_.spilled->area().bytes_high_water());
   if (service_) {
     s.requests_served = service_->served();
     s.handler_seconds = service_->busy_seconds();

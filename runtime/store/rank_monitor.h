@@ -10,10 +10,16 @@ class RankMonitor final : public StoreMonitor {
  public:
   /// `service` may be null: there are no other nodes.
   RankMonitor(StoreContext& context, const HeldCopies& copies, const RankSnapshots& snapshots, const RankPhases& phases,
-              const StoreService* service)
-      : context_(context), copies_(copies), snapshots_(snapshots), phases_(phases), service_(service) {}
+              const StoreService* service, const SpilledBlocks* spilled_for_others)
+      : context_(context),
+        copies_(copies),
+        snapshots_(snapshots),
+        phases_(phases),
+        service_(service),
+        spilled_for_others_(spilled_for_others) {}
 
   StoreStats stats() const override;
+  bool has_tiers() const override { return context_.spilled != nullptr; }
   std::vector<AccessStats> access_stats() const override { return context_.log.all(); }
   const std::vector<PhasePeak>& phase_peaks() const override { return phases_.peaks(); }
   std::int64_t server_peak() override;
@@ -26,6 +32,7 @@ class RankMonitor final : public StoreMonitor {
   const RankSnapshots& snapshots_;
   const RankPhases& phases_;
   const StoreService* service_;
+  const SpilledBlocks* spilled_for_others_;
 };
 
 }  // namespace sial

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/store/spill/make_tiers.h"
+
 namespace sial {
 
 namespace {
@@ -26,6 +28,18 @@ NodeBlocks::Config configuration(const Transport& transport, const StoreOptions&
 
 }  // namespace
 
+std::unique_ptr<SpillArea> StoreImpl::make_area(Transport& transport, const StoreOptions& options) {
+  TierList tiers = options.make_tiers ? options.make_tiers(transport) : make_tiers(transport, options.spill);
+  return tiers.empty() ? nullptr : std::make_unique<SpillArea>(transport, std::move(tiers));
+}
+
+std::unique_ptr<SpilledBlocks> StoreImpl::make_spilled(bool on_rank_thread) {
+  if (!area_) return nullptr;
+  return std::make_unique<SpilledBlocks>(transport_, storage_.heap(), storage_.directory(), *area_,
+                                         SpilledBlocks::Config{config_.arena, on_rank_thread},
+                                         [this](const BlockKey& k) { return names_.block(k); });
+}
+
 std::unique_ptr<BlockStore> make_block_store(Transport& transport, WorkQueue* queue, const StoreOptions& options) {
   return std::make_unique<StoreImpl>(transport, queue, options);
 }
@@ -35,12 +49,17 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
       options_(complete(options)),
       config_(configuration(transport, options)),
       storage_(transport, options, [this](std::uint64_t bytes) { return reclaim(bytes); }),
+      area_(make_area(transport, options_)),
+      spilled_(make_spilled(true)),
+      spilled_for_others_(transport.node_count() == 1 ? nullptr : make_spilled(false)),
       buffers_(storage_.heap(), config_.arena),
-      node_(transport, storage_.heap(), storage_.directory(), config_,
-            [this](const BlockKey& k) { return names_.block(k); }),
-      service_(transport.node_count() == 1 ? nullptr
-                                           : std::make_unique<StoreService>(transport, queue, storage_.shared_heap(),
-                                                                            storage_.directory(), config_, names_)),
+      node_(
+          transport, storage_.heap(), storage_.directory(), config_,
+          [this](const BlockKey& k) { return names_.block(k); }, spilled_.get()),
+      service_(transport.node_count() == 1
+                   ? nullptr
+                   : std::make_unique<StoreService>(transport, queue, storage_.shared_heap(), storage_.directory(),
+                                                    config_, names_, spilled_for_others_.get())),
       context_(transport, options_, storage_.heap(), node_, names_, config_.arena),
       copies_(context_),
       requests_(context_, copies_),
@@ -53,29 +72,30 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
       array_requests_(context_, storage_.directory(), puts_, config_.is_home),
       deletions_(context_, copies_, fetched_, prefetches_, puts_, sums_, array_requests_),
       retention_(context_, copies_, fetched_, prefetches_, puts_, sums_),
-      relief_(copies_, fetched_, prefetches_, sums_),
+      relief_(context_, copies_, fetched_, prefetches_, sums_),
       snapshots_(context_, puts_, array_requests_, deletions_),
       phases_(context_, retention_, array_requests_, deletions_, snapshots_),
-      monitor_(context_, copies_, snapshots_, phases_, service_.get()) {
-  if (service_) {
-    transport.set_service(service_.get());
-    transport.set_while_waiting([this] { copies_.give(); });
-  }
+      monitor_(context_, copies_, snapshots_, phases_, service_.get(), spilled_for_others_.get()) {
+  context_.spilled = spilled_.get();
+  if (service_) transport.set_service(service_.get());
+  if (service_ || spilled_) transport.set_while_waiting([this] { copies_.give(); });
   set_parts({&fetched_, &prefetches_, &writer_, &phases_, &snapshots_, &kept_, &monitor_, &buffers_});
 }
 
 StoreImpl::~StoreImpl() {
-  if (!service_) return;
-  transport_.set_while_waiting(nullptr);
-  copies_.stop_lending();  // whose helper may be waiting for it
-  transport_.set_service(nullptr);
+  if (service_ || spilled_) {
+    transport_.set_while_waiting(nullptr);
+    copies_.stop_lending();  // whose helper may be waiting for it
+  }
+  if (service_) transport_.set_service(nullptr);
 }
 
 // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.
 bool StoreImpl::reclaim(std::uint64_t bytes) {
   const bool helper = std::this_thread::get_id() != rank_thread_;
   return (!helper && relief_.reclaim(bytes)) ||
-         drop_kept(storage_.directory(), storage_.heap(), helper ? -1 : config_.arena);
+         drop_kept(storage_.directory(), storage_.heap(), helper ? -1 : config_.arena) ||
+         (helper ? spilled_for_others_ && spilled_for_others_->make_room(bytes) : relief_.spill(bytes));
 }
 
 }  // namespace sial

@@ -37,6 +37,8 @@ class StoreImpl final : public BlockStore {
  private:
   /// For the heap, which has no memory left.
   bool reclaim(std::uint64_t bytes);
+  static std::unique_ptr<SpillArea> make_area(Transport& transport, const StoreOptions& options);
+  std::unique_ptr<SpilledBlocks> make_spilled(bool on_rank_thread);
 
   Transport& transport_;
   const std::thread::id rank_thread_ = std::this_thread::get_id();
@@ -45,6 +47,8 @@ class StoreImpl final : public BlockStore {
 
   // The node: its memory, and the blocks whose home it is.
   NodeStorage storage_;
+  std::unique_ptr<SpillArea> area_;                              // with tiers
+  std::unique_ptr<SpilledBlocks> spilled_, spilled_for_others_;  // ... for this rank's thread, and the helper's
   ArenaPool buffers_;
   ArrayNames names_;
   NodeBlocks node_;

@@ -29,7 +29,8 @@ void LoopHooks::begin_look_ahead(DevicePrefetch* to_device) {
   if (!to_device && cache_prefetch_pays())
     cache_prefetch_ = std::make_unique<CachePrefetcher>(env.store.look_ahead(), env.store.buffers(), env.kernels);
   const bool several_nodes = env.transport.node_count() > 1;
-  if (!several_nodes && !to_device && !cache_prefetch_) return;
+  const bool has_tiers = env.store.monitor().has_tiers();
+  if (!several_nodes && !has_tiers && !to_device && !cache_prefetch_) return;
   const auto elements = [&bound](ArrayId array, const BlockIndex& block) {
     std::int64_t n = 1;
     for (int d = 0; d < block.rank; ++d) n *= bound.arrays[array.at()].dim[d].extent_of(block.segment[d]);
@@ -39,7 +40,7 @@ void LoopHooks::begin_look_ahead(DevicePrefetch* to_device) {
       LookAhead::Program{context_.module, registers_.ints(), registers_.scalars(), registers_.index_values(),
                          index_ranges(bound), [this](ArrayId array) -> const double* { return statics_.find(array); },
                          elements, [this] { return pardo_.position(); }, [this] { return pardo_.reserve(); },
-                         [this] { return context_.now(); }, context_.sequence, several_nodes, to_device,
+                         [this] { return context_.now(); }, context_.sequence, several_nodes || has_tiers, to_device,
                          cache_prefetch_.get()},
       env.store.look_ahead(), env.store.monitor(), context_.options.look_ahead);
 }

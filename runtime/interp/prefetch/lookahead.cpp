@@ -12,8 +12,10 @@ constexpr int first_depth = 8, max_depth = 128;
 constexpr std::int64_t steps_per_call = 2000;  // of the slice
 constexpr std::size_t max_coming = 512;        // gets foreseen; many of them need no prefetch
 constexpr std::size_t max_searched = 64;
-constexpr int max_on_their_way = 2;              // that are looked at before those behind them
-constexpr std::int64_t gets_between_looks = 16;  // at how it goes
+constexpr std::int64_t far_steps_per_call = 20000;  // of the slice, for what the store wants to know besides
+constexpr std::size_t min_offered = 4;              // gets ahead, whatever their blocks take
+constexpr int max_on_their_way = 2;                 // that are looked at before those behind them
+constexpr std::int64_t gets_between_looks = 16;     // at how it goes
 
 }  // namespace
 
@@ -23,6 +25,7 @@ LookAhead::LookAhead(Program program, BlockLookAhead& store, const StoreMonitor&
       monitor_(monitor),
       automatic_(depth.blocks == LookAheadDepth::automatic),
       max_coming_(max_coming),
+      next_gets_(store),
       depth_(automatic_ ? first_depth : depth.blocks),
       slice_of_loop_(p_.module.loops.size(), -1),
       slices_(p_.module.slices.size()) {
@@ -42,14 +45,24 @@ void LookAhead::start(std::int32_t loop) {
   if (cursor_.slice() != &*bound) cursor_ = SliceCursor(*bound);
   iterations_ = 0;
   store_.set_live_set_known(false);
+  tell_arrays(*bound);
   begin_here();
+}
+
+/// Which arrays the loop gets blocks of.
+void LookAhead::tell_arrays(const BoundSlice& slice) {
+  std::vector<ArrayId> arrays;
+  for (const SliceFetch& f : slice.fetches()) arrays.push_back(f.array);
+  store_.set_loop_arrays(arrays);
 }
 
 /// From the iteration that the program is in.
 void LookAhead::begin_here() {
   coming_.clear();
+  next_gets_.clear();
   turns_.clear();
-  asked_ = next_ = 0;
+  asked_ = next_ = told_ = 0;
+  offered_bytes_ = 0;
   drained_ = false;
   cursor_.load(p_.ints, p_.scalars, p_.index_values);
   if (!parallel()) {
@@ -102,9 +115,21 @@ void LookAhead::leave(std::int32_t loop) {
 }
 
 void LookAhead::forget_before(std::int64_t turn) {
-  while (!coming_.empty() && coming_.front().turn < turn) {
-    asked_ -= coming_.front().asked ? 1 : 0;
-    next_ -= next_ > 0 ? 1 : 0;
+  while (!coming_.empty() && coming_.front().turn < turn) drop_first(1);
+}
+
+void LookAhead::drop_first(std::size_t n) {
+  for (; n > 0; --n) {
+    const Coming& first = coming_.front();
+    asked_ -= first.asked ? 1 : 0;
+    if (next_ > 0) {
+      --next_;
+      offered_bytes_ -= first.elements * 8;
+    }
+    if (first.told) {
+      next_gets_.pass(first.request.array, first.request.block);
+      --told_;
+    }
     coming_.pop_front();
   }
 }
@@ -121,9 +146,7 @@ void LookAhead::get(std::int32_t pc, ArrayId array, const BlockIndex& block) {
   for (std::size_t i = 0; foreseen && i < max_searched; ++i) {
     if (i == coming_.size() && ((i > 0 && coming_.back().turn > turn) || !produce(steps))) break;
     if (coming_[i].request != made) continue;
-    for (std::size_t k = 0; k <= i; ++k) asked_ -= coming_[k].asked ? 1 : 0;
-    coming_.erase(coming_.begin(), coming_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    next_ = next_ > i ? next_ - i - 1 : 0;
+    drop_first(i + 1);
     if (++gets_ % gets_between_looks == 0) adapt();
     break;
   }
@@ -206,13 +229,29 @@ bool LookAhead::ask(Coming& coming) {
 
 void LookAhead::advance() {
   std::int64_t steps = steps_per_call;
+  const std::int64_t max_bytes = store_.bytes_ahead();
   while (asked_ < static_cast<std::size_t>(depth_)) {
     if (next_ == coming_.size() && (coming_.size() >= max_coming_ || !produce(steps))) break;
+    if (next_ >= min_offered && offered_bytes_ > max_bytes) break;
     if (!ask(coming_[next_])) break;
+    offered_bytes_ += coming_[next_].elements * 8;
     ++next_;
   }
+  foresee_far();
   if (p_.to_device) bring();
   if (p_.to_cache) bring_near();
+}
+
+/// What the store wants to know of gets that it is not asked for yet.
+void LookAhead::foresee_far() {
+  const std::size_t horizon = store_.horizon();
+  if (horizon == 0) return;
+  std::int64_t steps = far_steps_per_call;
+  while (coming_.size() < horizon && produce(steps)) {}
+  for (; told_ < coming_.size(); ++told_) {
+    coming_[told_].told = true;
+    next_gets_.foresee(coming_[told_].request.array, coming_[told_].request.block);
+  }
 }
 
 /// Into the cache, the nearest first, for as much as it holds beside what is computed.
@@ -249,11 +288,13 @@ void LookAhead::bring() {
 void LookAhead::adapt() {
   const StoreStats now = monitor_.stats();
   const double time = p_.now();
-  const std::int64_t late = now.prefetches_late - late_, useless = now.prefetches_useless - useless_;
+  const std::int64_t all_late = now.prefetches_late + now.tier_prefetches_late;
+  const std::int64_t all_useless = now.prefetches_useless + now.tier_prefetches_useless;
+  const std::int64_t late = all_late - late_, useless = all_useless - useless_;
   const double busy = (time - since_) - (now.fetch_wait_seconds - waited_);
   const bool first = since_ == 0;
-  late_ = now.prefetches_late;
-  useless_ = now.prefetches_useless;
+  late_ = all_late;
+  useless_ = all_useless;
   since_ = time;
   waited_ = now.fetch_wait_seconds;
   if (!automatic_ || first || block_bytes_ == 0) return;

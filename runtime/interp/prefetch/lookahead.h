@@ -24,6 +24,7 @@
 #include "runtime/bytecode/slice.h"
 #include "runtime/interp/prefetch/cache_prefetch.h"
 #include "runtime/interp/prefetch/device_prefetch.h"
+#include "runtime/interp/prefetch/next_gets.h"
 #include "runtime/store/look_ahead.h"
 #include "runtime/store/monitor.h"
 #include "runtime/transport/work_queue.h"
@@ -60,7 +61,7 @@ class LookAhead {
     std::function<std::optional<IterationRange>()> reserve;  // the range that the pardo's next draw will return
     std::function<double()> now;
     std::int32_t sequence;                // of the program in the job, for statistics
-    bool remote = true;                   // blocks lie on other nodes, too
+    bool remote = true;                   // blocks lie on other nodes, too, or in tiers
     DevicePrefetch* to_device = nullptr;  // where blocks go to a device; null: they do not
     CachePrefetcher* to_cache = nullptr;  // where they go near; null: they do not
   };
@@ -83,6 +84,7 @@ class LookAhead {
     std::int64_t elements = 0;
     std::int64_t turn = 0;  // iteration of the slice's loop
     bool asked = false;     // a prefetch is on its way, or there
+    bool told = false;      // the store knows of it, for what leaves memory
     bool settled = false;   // all is done for it on the device, or with the cache
   };
   struct Turn {
@@ -97,6 +99,9 @@ class LookAhead {
   bool enter_next();
   bool next_tuple(std::int64_t& tuple);
   bool ask(Coming& coming);
+  void drop_first(std::size_t n);
+  void tell_arrays(const BoundSlice& slice);
+  void foresee_far();
   void bring();
   void bring_near();
   void advance();
@@ -109,16 +114,19 @@ class LookAhead {
   const StoreMonitor& monitor_;
   bool automatic_;
   std::size_t max_coming_;
+  NextGets next_gets_;  // of all that is coming
   int depth_;
   std::vector<std::int32_t> slice_of_loop_;
   std::vector<std::optional<BoundSlice>> slices_;
 
   std::int32_t loop_ = -1;  // whose slice runs ahead; -1: none
   SliceCursor cursor_;
-  std::int64_t iterations_ = 0;  // of that loop, begun by the program
-  std::deque<Coming> coming_;    // gets that are foreseen and not made yet, in order
-  std::size_t asked_ = 0;        // of them, prefetched
-  std::size_t next_ = 0;         // the first of them that has not been offered to the store
+  std::int64_t iterations_ = 0;     // of that loop, begun by the program
+  std::deque<Coming> coming_;       // gets that are foreseen and not made yet, in order
+  std::size_t asked_ = 0;           // of them, prefetched
+  std::size_t next_ = 0;            // the first of them that has not been offered to the store
+  std::size_t told_ = 0;            // of them, from the front, in next_gets_
+  std::int64_t offered_bytes_ = 0;  // of those before next_
   // Serial loops: a turn is the value of the loop's index. Pardos: turns are counted, and each belongs to a tuple.
   std::deque<Turn> turns_;                       // entered ahead and not begun by the program
   std::int64_t turn_ = 0, present_turn_ = 0;     // the last one entered, and the program's

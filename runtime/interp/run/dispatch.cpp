@@ -73,8 +73,9 @@ class InstructionTimer {
 };
 
 /// Between statements what waits for others goes on.
-inline void progress_communication(MachineParts& parts, bool several_nodes) {
+inline void progress_communication(MachineParts& parts, bool several_nodes, bool has_tiers) {
   if (several_nodes) parts.context.env.transport.progress();
+  if (has_tiers) parts.context.env.store.fetch().end_statement();
   if (parts.puts.waiting()) parts.puts.go_on();
 }
 
@@ -86,6 +87,7 @@ template <bool profile, bool check>
 void loop(MachineParts& parts) {
   const Instruction* code = parts.context.module.code.data();
   const bool several_nodes = parts.context.env.transport.node_count() > 1;
+  const bool has_tiers = parts.context.env.store.monitor().has_tiers();
   std::conditional_t<profile, InstructionTimer, NoTimer> timer(parts);
   Position& position = parts.position;
   Handlers& handlers = parts.handlers;
@@ -105,7 +107,7 @@ void loop(MachineParts& parts) {
     }                                                                                                                  \
     if constexpr (profile && !has(Opcode::name, op::light)) timer.before_heavy();                                      \
     handlers.op_class.op_##name(in, here);                                                                             \
-    if constexpr (!has(Opcode::name, op::light)) progress_communication(parts, several_nodes);                         \
+    if constexpr (!has(Opcode::name, op::light)) progress_communication(parts, several_nodes, has_tiers);              \
     if constexpr (profile) {                                                                                           \
       if constexpr (has(Opcode::name, op::light)) timer.after_light(here.pc);                                          \
       else timer.after_heavy(in, here.pc, Opcode::name == Opcode::fused);                                              \

@@ -219,7 +219,9 @@ bool BlockWriter::retain_put(HeldBlock& h, Chunk* payload) {
 // with leases and snapshots. A private copy is not shared: the rank may write it again.
 bool BlockWriter::put_held(ArrayId id, const BlockIndex& block, std::int64_t size, ArrayId from,
                            const BlockIndex& from_block, Place place) {
-  if (context_.options.check || context_.options.copy || !context_.homes.is_here(context_.home(id, block)))
+  // A value that two blocks share could not leave memory.
+  if (context_.options.check || context_.options.copy || context_.spilled ||
+      !context_.homes.is_here(context_.home(id, block)))
     return false;
   const HeldBlock* source = copies_.find(from, from_block);
   if (!source || !source->fetched || source->own || !source->value || source->fetch || source->copied ||

@@ -33,8 +33,7 @@ Directory::Directory(std::byte* base, std::size_t at, std::size_t chains, NodeHe
 std::atomic<std::uint64_t>& Directory::chain(const BlockKey& key) const {
   std::uint64_t h = mix_hash(block_hash(key.block), key.array);
   h = mix_hash(h, key.generation);
-  auto* chains = reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + at_ + sizeof(Header));
-  return chains[h & (chains_ - 1)];
+  return chain_at(h & (chains_ - 1));
 }
 
 std::uint64_t Directory::lock_chain(std::atomic<std::uint64_t>& head) {

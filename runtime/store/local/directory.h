@@ -34,11 +34,15 @@ struct alignas(64) Entry {
   // Guarded by `lock`:
   SpinLock lock;
   std::uint32_t listed_dirty;   // 1 while in the directory's list of entries with pending contributions
+  std::uint32_t read_ahead;     // 1: the value was read from a tier before it was asked for, and not used yet
   std::uint64_t value;          // the block's chunk; 0: absent
   std::uint64_t version;        // how often the value has been changed
   std::uint64_t contributions;  // deterministic mode: chunks to be added in (rank, sequence) order
   std::uint64_t dirty_next;
+  std::uint64_t below;  // the value's copy in a tier (spill/tier_copy.h); 0: none
   PhaseRecord phase;
+  // Hints for what leaves memory, in uses of blocks on the node (spill/spill_area.h); anybody writes them:
+  std::atomic<std::uint64_t> last_use, next_use;
   // Shelves only:
   std::uint64_t shelf_first;  // guarded by `lock`
   std::atomic<std::uint32_t> ranks_advanced, nodes_advanced;
@@ -63,6 +67,25 @@ class Directory {
   Entry* find_shelf(std::uint64_t array, std::uint32_t generation) { return find({array, generation, shelf_index}); }
   /// Calls `f` for each entry of the shelf. Nobody may create entries on it meanwhile.
   void for_each(Entry* shelf, const std::function<void(Entry&)>& f);
+  /// Calls `f` for the entries of all arrays; for one, where it exists: with its chain locked, so that nobody removes
+  /// it. `f` takes no lock that it would have to wait for.
+  template <class F>
+  void for_each_entry(F&& f) {
+    for (std::size_t i = 0; i < chains_; ++i) {
+      std::atomic<std::uint64_t>& head = chain_at(i);
+      if (head.load(std::memory_order_relaxed) == 0) continue;
+      const ChainGuard guard(*this, head);
+      for (std::uint64_t at = guard.first(); at != 0; at = entry(at)->fused_next)
+        if (entry(at)->block.rank != shelf_index.rank) f(*entry(at));
+    }
+  }
+  template <class F>
+  void with_entry(const BlockKey& key, F&& f) {
+    std::atomic<std::uint64_t>& head = chain(key);
+    if (head.load(std::memory_order_relaxed) == 0) return;
+    const ChainGuard guard(*this, head);
+    if (Entry* e = walk(guard.first(), key)) f(*e);
+  }
   /// Removes the shelf and its entries after calling `before` for each entry. Nobody may use any of them any more.
   void remove_shelf(Entry* shelf, const std::function<void(Entry&)>& before);
 
@@ -85,7 +108,24 @@ class Directory {
   std::uint64_t offset(const Entry* e) const {
     return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(e) - base_);
   }
+  std::atomic<std::uint64_t>& chain_at(std::size_t i) const {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + at_ + sizeof(Header))[i];
+  }
   std::uint64_t lock_chain(std::atomic<std::uint64_t>& head);
+  /// Holds a chain's lock for a scope.
+  class ChainGuard {
+   public:
+    ChainGuard(Directory& directory, std::atomic<std::uint64_t>& head)
+        : head_(head), first_(directory.lock_chain(head)) {}
+    ~ChainGuard() { head_.store(first_, std::memory_order_release); }
+    ChainGuard(const ChainGuard&) = delete;
+    ChainGuard& operator=(const ChainGuard&) = delete;
+    std::uint64_t first() const { return first_; }
+
+   private:
+    std::atomic<std::uint64_t>& head_;
+    const std::uint64_t first_;
+  };
   Entry* walk(std::uint64_t first, const BlockKey& key) const;
   void add_slab();
   Entry* new_entry(const BlockKey& key);

@@ -41,6 +41,7 @@ void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, 
   ++context_.stats.gets;
   HeldBlock& h = copies_.find_or_create(id, block);
   copies_.note_get(h);
+  if (context_.spilled) context_.spilled->area().note_use();
   prefetches_.note_own_blocks();
   if ((h.fetched || h.own) && (!h.stale || fault_enabled(Fault::store_get_after_own_put))) {
     if (h.evicted && !h.own) fetch_again(h, size);
@@ -68,7 +69,7 @@ void FetchedBlocks::start(HeldBlock& h, std::int64_t size, Place place) {
   h.get_place = place;
   const NodeId node = context_.home(h.array, h.block);
   if (context_.homes.is_here(node)) {
-    h.outcome = context_.node.lease(context_.arrays.key(h.array, h.block), size, context_.access(place), h.value);
+    lease(h, size, place);
     if (!h.value) {
       if (h.outcome.status == BlockStatus::phase_conflict)
         report(context_, h.outcome, RequestKind::get, h.array, h.block, size, place);
@@ -93,6 +94,39 @@ void FetchedBlocks::start(HeldBlock& h, std::int64_t size, Place place) {
   }
   take_copy(h, size);
   requests_.request(h, node, size, context_.access(place), Priority::demand, place.pc);
+}
+
+// With tiers a rank's leases keep to a quarter of its memory, where what it works on allows for that: what is leased
+// cannot leave.
+void FetchedBlocks::lease(HeldBlock& h, std::int64_t size, Place place) {
+  Access access = context_.access(place);
+  if (!context_.spilled) {
+    h.outcome = context_.node.lease(context_.arrays.key(h.array, h.block), size, access, h.value);
+    return;
+  }
+  const std::uint64_t bytes = static_cast<std::uint64_t>(size) * 8;
+  copies_.give_up_leases(copies_.live_span(),
+                         [&] { return copies_.leased_bytes() + bytes <= context_.options.memory_per_rank / 4; });
+  access.waits = !context_.options.copy;
+  h.outcome = context_.node.lease(context_.arrays.key(h.array, h.block), size, access, h.value);
+  if (h.value && !context_.options.copy) copies_.add_lease(h);
+}
+
+void FetchedBlocks::end_statement() {
+  if (!context_.spilled) return;
+  copies_.end_statement();
+  context_.spilled->tend();
+}
+
+void FetchedBlocks::wait_for_tier(const HeldBlock& h, AccessStats& row) {
+  const double start = context_.transport.now();
+  context_.spilled->wait_for(h.value, context_.arrays.key(h.array, h.block));
+  const double waited = context_.transport.now() - start;
+  if (context_.trace) context_.trace->add(TraceKind::fetch_wait, row.place, start, start + waited);
+  ++context_.stats.blocked_accesses;
+  ++row.blocked;
+  context_.stats.fetch_wait_seconds += waited;
+  row.wait_seconds += waited;
 }
 
 // The phase rule promises that nobody has written it since. A put by this rank makes the copy stale before it is sent.
@@ -189,6 +223,7 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
     ++(blocked ? stats.prefetches_late : stats.prefetches_useful);
   }
   copies_.note_read(*h);
+  if (context_.spilled && !h->own && h->value && NodeHeap::is_arriving(h->value)) wait_for_tier(*h, row);
   const Chunk* c = h->own ? h->own : h->value;
   if (!c) report(context_, h->outcome, RequestKind::get, id, block, size, h->get_place);
   if (c->doubles != size)
@@ -219,6 +254,7 @@ const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::i
     finish(*h);
   }
   const Chunk* c = h->own ? h->own : h->value;
+  if (context_.spilled && c && NodeHeap::is_arriving(c)) return nullptr;
   return c && c->doubles == size ? c->data() : nullptr;
 }
 

@@ -20,6 +20,7 @@ class FetchedBlocks final : public BlockFetch {
   bool held(ArrayId array, const BlockIndex& block) const override;
   const double* at_hand(ArrayId array, const BlockIndex& block, std::int64_t size) override;
   Place got_at(ArrayId array, const BlockIndex& block) const override;
+  void end_statement() override;
   const double* own_copy(ArrayId array, const BlockIndex& block) const override;
   double* private_copy(ArrayId array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
 
@@ -36,6 +37,8 @@ class FetchedBlocks final : public BlockFetch {
   void start(HeldBlock& h, std::int64_t size, Place place);
   void wait_for(HeldBlock& h);
   void take_copy(HeldBlock& h, std::int64_t size);
+  void lease(HeldBlock& h, std::int64_t size, Place place);
+  void wait_for_tier(const HeldBlock& h, AccessStats& row);
 
   StoreContext& context_;
   HeldCopies& copies_;

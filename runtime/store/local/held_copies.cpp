@@ -16,10 +16,39 @@ void HeldCopies::count_unused(HeldBlock& h) {
   h.prefetched = false;
 }
 
+void HeldCopies::add_lease(HeldBlock& h) {
+  h.leased = true;
+  leased_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
+  if (!h.lease_listed) leases_.push_back(&h);
+  h.lease_listed = true;
+  if (!lends_) context_.heap.lend(context_.arena, lends_ = true);
+}
+
+bool HeldCopies::give_up_leases(std::uint64_t keep, const std::function<bool()>& enough) {
+  bool any = false;
+  for (std::size_t left = leases_.size(); left > 0 && !enough(); --left) {
+    HeldBlock& h = *leases_.front();
+    leases_.pop_front();
+    const bool goes = h.value && h.leased;
+    if (goes && (h.stale || h.touched > statement_ || h.touched + keep > clock_)) {
+      leases_.push_back(&h);  // a stale one shows the value from before this rank's put
+      continue;
+    }
+    h.lease_listed = false;
+    if (!goes) continue;
+    h.evicted = true;
+    drop_value(h);
+    any = true;
+  }
+  return any;
+}
+
 void HeldCopies::drop_value(HeldBlock& h) {
   if (!h.value) return;
   h.elsewhere = false;
   if (h.prefetched) count_unused(h);
+  if (h.leased) leased_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
+  h.leased = false;
   if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
   context_.drop(h.value);
   h.value = nullptr;
@@ -54,6 +83,7 @@ void HeldCopies::give() {
   if (!lends_ || !context_.heap.wanted()) return;
   for (HeldBlock* h : copies_)
     if (h->value && h->copied && may_go(*h, operands_in_use)) evict(*h);
+  give_up_leases(0, [] { return false; });
   stop_lending();
 }
 
@@ -91,11 +121,13 @@ void HeldCopies::give_up_kept() {
 void HeldCopies::clear() {
   held_.clear();
   copies_.clear();
+  leases_.clear();
   stop_lending();
 }
 
 void HeldCopies::leave_kept() {
   copies_.clear();
+  leases_.clear();
   held_.keep_only([](HeldBlock& h) { return h.kept; });
   for (HeldBlock& h : held_.all()) copies_.push_back(&h);
   holds_kept_ = !copies_.empty();

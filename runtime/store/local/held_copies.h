@@ -39,6 +39,16 @@ class HeldCopies {
   /// The longest time in this phase from a get to the last read: so many copies are in use at once.
   std::uint64_t live_span() const { return live_span_; }
 
+  /// A statement has ended: nobody holds a pointer to a block any more.
+  void end_statement() { statement_ = clock_; }
+
+  // --- leases: with tiers they are given up like copies, since nobody's block can leave the node's memory before
+  void add_lease(HeldBlock& h);
+  std::uint64_t leased_bytes() const { return leased_bytes_; }
+  /// Gives leases up, those listed for longest first, until `enough`; never one that this statement has used, nor one
+  /// of the `keep` uses before it. True when any was.
+  bool give_up_leases(std::uint64_t keep, const std::function<bool()>& enough);
+
   // --- how much
   std::uint64_t bytes() const { return copied_bytes_; }
   std::uint64_t largest() const { return largest_; }
@@ -86,10 +96,11 @@ class HeldCopies {
   StoreContext& context_;
   const bool several_nodes_;  // whose puts arrive whatever this rank does
   HeldTable held_;
-  std::deque<HeldBlock*> copies_;
+  std::deque<HeldBlock*> copies_, leases_;
   std::uint64_t clock_ = 0, copied_bytes_ = 0, largest_ = 0, live_span_ = 0;
-  bool holds_kept_ = false;  // perhaps
-  bool lends_ = false;       // there may be copies to give back: as NodeHeap::lend() has it
+  std::uint64_t leased_bytes_ = 0, statement_ = 0;  // the second: the clock when the present statement began
+  bool holds_kept_ = false;                         // perhaps
+  bool lends_ = false;                              // there may be copies to give back: as NodeHeap::lend() has it
 };
 
 }  // namespace sial

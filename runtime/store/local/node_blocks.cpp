@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -54,8 +55,14 @@ class NodeBlocks::BlockLock {
   SpinLock& lock_;
 };
 
-NodeBlocks::NodeBlocks(Transport& transport, NodeHeap& heap, Directory& directory, const Config& config, Namer namer)
-    : transport_(transport), heap_(heap), directory_(directory), config_(config), namer_(std::move(namer)) {}
+NodeBlocks::NodeBlocks(Transport& transport, NodeHeap& heap, Directory& directory, const Config& config, Namer namer,
+                       SpilledBlocks* spilled)
+    : transport_(transport),
+      heap_(heap),
+      directory_(directory),
+      config_(config),
+      namer_(std::move(namer)),
+      spilled_(spilled) {}
 
 Chunk* NodeBlocks::allocate(const BlockKey& key, std::int64_t doubles) {
   return heap_.allocate(config_.arena, doubles, [this, &key] { return "block " + namer_(key); }, true);
@@ -63,6 +70,7 @@ Chunk* NodeBlocks::allocate(const BlockKey& key, std::int64_t doubles) {
 
 void NodeBlocks::replace(Entry& e, Chunk* with) {
   Chunk* old = value(e);
+  value_changes(e);
   ++e.version;
   e.value = with ? heap_.offset(with) : 0;
   if (old) heap_.drop_reference(old, config_.arena);
@@ -96,6 +104,11 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
     const bool unsettled = access.ahead && e->contributions != 0;
     if (!access.ahead) settle_contributions(*e, key);
     if (!unsettled) chunk = value(*e);
+    if (spilled_) {
+      if (!chunk && !unsettled && spilled_->is_below(*e)) chunk = spilled_->bring_back(*e, key, TierPriority::demand);
+      e->last_use.store(spilled_->area().now(), std::memory_order_relaxed);
+      if (chunk && !access.ahead && std::exchange(e->read_ahead, 0)) spilled_->count_used(NodeHeap::is_arriving(chunk));
+    }
     if (chunk) heap_.add_reference(chunk);
     outcome.version = e->version;
   }
@@ -105,7 +118,50 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
     heap_.drop_reference(chunk, config_.arena);
     chunk = nullptr;
   }
+  if (chunk && !access.waits && NodeHeap::is_arriving(chunk)) {
+    try {
+      spilled_->wait_for(chunk, key);
+    } catch (...) {
+      heap_.drop_reference(std::exchange(chunk, nullptr), config_.arena);
+      throw;
+    }
+  }
   return outcome;
+}
+
+/// The value, read back if need be; null: there is none. With the entry's lock held, for as long as that takes.
+Chunk* NodeBlocks::whole_value(Entry& e, const BlockKey& key) {
+  Chunk* c = value(e);
+  if (!spilled_) return c;
+  if (!c && spilled_->is_below(e)) c = spilled_->bring_back(e, key, TierPriority::demand);
+  if (c && NodeHeap::is_arriving(c)) spilled_->wait_for(c, key);
+  return c;
+}
+
+NodeBlocks::Ahead NodeBlocks::bring_ahead(const BlockKey& key) {
+  Entry* e = directory_.find(key);
+  if (!e || !e->lock.try_lock()) return Ahead::here;
+  const BlockLock lock(*e, AlreadyLocked{});
+  if (!spilled_->is_below(*e)) return Ahead::here;
+  return spilled_->try_bring_back(*e, key) ? Ahead::started : Ahead::full;
+}
+
+void NodeBlocks::set_next_use(const BlockKey& key, std::uint64_t uses_away) {
+  Entry* e = directory_.find(key);
+  if (e) e->next_use.store(uses_away == 0 ? 0 : spilled_->area().now() + uses_away, std::memory_order_relaxed);
+}
+
+bool NodeBlocks::share_value(const BlockKey& a, const BlockKey& b) {
+  Entry *mine = directory_.find(a), *theirs = directory_.find(b);
+  if (!mine || !theirs) return false;
+  std::uint64_t value = 0, below = 0;
+  {
+    const BlockLock lock(*this, *mine);
+    value = mine->contributions == 0 ? mine->value : 0;
+    below = mine->contributions == 0 ? mine->below : 0;
+  }
+  const BlockLock lock(*this, *theirs);
+  return (value != 0 && value == theirs->value) || (below != 0 && below == theirs->below);
 }
 
 Chunk* NodeBlocks::present(const BlockKey& key, bool& locked) {
@@ -115,6 +171,10 @@ Chunk* NodeBlocks::present(const BlockKey& key, bool& locked) {
   if (locked) return nullptr;
   const BlockLock lock(*e, AlreadyLocked{});
   Chunk* c = e->contributions == 0 ? value(*e) : nullptr;
+  if (c && NodeHeap::is_arriving(c)) {
+    locked = true;
+    return nullptr;
+  }
   if (c) heap_.add_reference(c);
   return c;
 }
@@ -131,6 +191,7 @@ Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* da
   if (old && old->doubles == size && heap_.sole_reference(old)) {
     copy_doubles(old->data(), data, size);
     heap_.changed(old);
+    value_changes(e);
     ++e.version;
     note_stored(old);
   } else {
@@ -168,7 +229,7 @@ Outcome NodeBlocks::put_alias(const BlockKey& key, Chunk* value, const Access& a
 }
 
 Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bool create, Outcome& outcome) {
-  Chunk* old = value(e);
+  Chunk* old = whole_value(e, key);
   if (!old && !create) {
     outcome.status = BlockStatus::absent;
     return nullptr;
@@ -178,6 +239,7 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
     return nullptr;
   }
   ++e.version;
+  value_changes(e);
   if (old && (heap_.sole_reference(old) || fault_enabled(Fault::store_add_in_leased_block))) {
     heap_.changed(old);
     return old;
@@ -227,7 +289,7 @@ Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_
       add_contribution(e, arrived, access);
       return outcome;
     }
-    if (!value(e)) {
+    if (!whole_value(e, key)) {
       Chunk* fresh = allocate(key, size);
       transport_.yield_point();
       const bool same = add_to_zeros(fresh->data(), data, size);
@@ -253,6 +315,7 @@ Outcome NodeBlocks::fill(const BlockKey& key, std::int64_t size, double number, 
     target = allocate(key, size);
     replace(e, target);
   }
+  value_changes(e);
   ++e.version;
   heap_.changed(target);
   std::fill_n(target->data(), size, number);
@@ -345,16 +408,23 @@ void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::ui
   if (!from) return;
   directory_.for_each(from, [&](Entry& e) {
     Chunk* c = nullptr;
+    std::uint64_t below = 0;
     {
       const BlockLock lock(*this, e);
       c = value(e);
-      if (!c) return;
-      if (move) e.value = 0;
-      else heap_.add_reference(c);
+      if (!c && e.below == 0) return;
+      if (move) {
+        e.value = 0;
+        below = std::exchange(e.below, 0);
+      } else {
+        if (c) heap_.add_reference(c);
+        below = spilled_ ? spilled_->share_below(e) : 0;
+      }
     }
     Entry& to = *directory_.find_or_create({to_array, to_generation, e.block});
     const BlockLock lock(*this, to);
     replace(to, c);
+    to.below = below;
   });
 }
 
@@ -369,6 +439,7 @@ std::vector<ListedBlock> NodeBlocks::list(std::uint64_t array, std::uint32_t gen
     directory_.for_each(shelf, [&](Entry& e) {
       const BlockLock lock(*this, e);
       if (const Chunk* c = value(e)) blocks.push_back({e.block, c->doubles});
+      else if (e.below != 0) blocks.push_back({e.block, spilled_->size_below(e)});
     });
   std::sort(blocks.begin(), blocks.end(), [](const ListedBlock& a, const ListedBlock& b) { return a.block < b.block; });
   return blocks;

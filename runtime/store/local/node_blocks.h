@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/store/local/directory.h"
+#include "runtime/store/spill/spilled_blocks.h"
 #include "runtime/transport/transport.h"
 
 namespace sial {
@@ -29,6 +30,7 @@ struct Access {
   std::int64_t phase = 0;
   std::uint64_t sequence = 0;
   bool checked = false;  // the phase rule applies
+  bool waits = false;    // lease: the caller waits for a value that has still to be read from a tier
   bool ahead = false;    // a prefetch: leaves no trace, and finds no block to which contributions are still to be added
 };
 
@@ -53,13 +55,22 @@ class NodeBlocks {
     bool on_rank_thread = true;  // else a helper: may not ask the transport for the time
   };
   using Namer = std::function<std::string(const BlockKey&)>;
-  NodeBlocks(Transport& transport, NodeHeap& heap, Directory& directory, const Config& config, Namer namer);
+  /// `spilled`: where values are that are not in the heap; null: all are there.
+  NodeBlocks(Transport& transport, NodeHeap& heap, Directory& directory, const Config& config, Namer namer,
+             SpilledBlocks* spilled = nullptr);
 
   /// Sets `chunk` to the present value with a reference for the caller; null when absent.
   Outcome lease(const BlockKey& key, std::int64_t size, const Access& access, Chunk*& chunk);
   /// The present value with a reference for the caller, if all that was put is in it; else null. `locked`: somebody is
-  /// at it just now.
+  /// at it just now, or it is being read from a tier.
   Chunk* present(const BlockKey& key, bool& locked);
+  /// Begins to read it from a tier, out of memory that is free, before it is leased.
+  enum class Ahead { started, here, full };
+  Ahead bring_ahead(const BlockKey& key);
+  /// When a rank of the node will lease it next: after so many uses of blocks from now; 0: not known any more.
+  void set_next_use(const BlockKey& key, std::uint64_t uses_away);
+  /// Whether two names stand for one value, as restoring shares them.
+  bool share_value(const BlockKey& a, const BlockKey& b);
   Outcome put(const BlockKey& key, std::int64_t size, const double* data, const Access& access);
   /// The same without a copy; takes the caller's reference to `value`.
   Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access);
@@ -103,6 +114,10 @@ class NodeBlocks {
   }
   class BlockLock;
   Chunk* value(const Entry& e) const { return e.value == 0 ? nullptr : heap_.chunk(e.value); }
+  Chunk* whole_value(Entry& e, const BlockKey& key);
+  void value_changes(Entry& e) {
+    if (spilled_ && !fault_enabled(Fault::spill_changed)) spilled_->forget_below(e);
+  }
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
   void replace(Entry& e, Chunk* with);
   void release_all(Entry& e);
@@ -120,6 +135,7 @@ class NodeBlocks {
   Directory& directory_;
   Config config_;
   Namer namer_;
+  SpilledBlocks* spilled_;
   NodeCounters counters_;
   const Chunk* stored_ = nullptr;
   std::uint64_t stored_content_ = 0;

@@ -16,11 +16,13 @@ NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options,
                          std::function<bool(std::uint64_t)> reclaim) {
   const int arenas = transport.node_size();
   const std::size_t share = pages(std::max<std::size_t>(options.memory_per_rank, page));
-  const std::size_t chains = directory_chains(share * static_cast<std::size_t>(arenas));
+  const bool spills = !options.spill.empty() || options.make_tiers;
+  // Of the blocks that a tier keeps there may be many times more than the heap holds.
+  const std::size_t chains = directory_chains(share * static_cast<std::size_t>(arenas) * (spills ? 8 : 1));
   const std::size_t heap_at = pages(Directory::bytes_needed(chains));  // behind the directory
   memory_ = transport.map_node_memory(heap_at + NodeHeap::bytes_needed(arenas, share), "block memory");
   const HeapHooks hooks{[memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); },
-                        [&transport] { transport.pause(); }, std::move(reclaim), !options.spill.empty()};
+                        [&transport] { transport.pause(); }, std::move(reclaim), spills};
   heap_ = std::make_shared<NodeHeap>(memory_->base(), heap_at, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), 0, chains, *heap_, transport.node_rank(), hooks);
 }

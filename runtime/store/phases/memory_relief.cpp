@@ -21,4 +21,16 @@ bool MemoryRelief::reclaim(std::uint64_t bytes) {
   return prefetches_.wait_and_drop();
 }
 
+bool MemoryRelief::spill(std::uint64_t bytes) {
+  if (!context_.spilled) return false;
+  if (context_.spilled->make_room(bytes)) return true;
+  for (const std::uint64_t keep : {copies_.live_span(), std::uint64_t{0}}) {
+    const std::uint64_t before = copies_.leased_bytes();
+    copies_.give_up_leases(keep, [&] { return before - copies_.leased_bytes() >= bytes; });
+    if (copies_.leased_bytes() < before && context_.spilled->make_room(bytes)) return true;
+  }
+  copies_.stop_lending();
+  return false;
+}
+
 }  // namespace sial

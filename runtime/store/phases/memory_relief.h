@@ -8,13 +8,17 @@ namespace sial {
 
 class MemoryRelief {
  public:
-  MemoryRelief(HeldCopies& copies, FetchedBlocks& fetched, PrefetchPool& prefetches, HeldSums& sums)
-      : copies_(copies), fetched_(fetched), prefetches_(prefetches), sums_(sums) {}
+  MemoryRelief(StoreContext& context, HeldCopies& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
+               HeldSums& sums)
+      : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), sums_(sums) {}
 
   /// False: there is nothing left to give.
   bool reclaim(std::uint64_t bytes);
+  /// With tiers, when nothing else is left: blocks go there, first those that this rank does not hold.
+  bool spill(std::uint64_t bytes);
 
  private:
+  StoreContext& context_;
   HeldCopies& copies_;
   FetchedBlocks& fetched_;
   PrefetchPool& prefetches_;

@@ -174,13 +174,7 @@ bool ArrayRequests::are_same(const BlockKey& a, std::uint64_t placement_a, const
                              std::uint64_t placement_b) const {
   if (context_.homes.is_here(context_.homes.home(placement_b, b.block))) {
     // Restoring shares the values; whoever changes one gets another.
-    Chunk *mine = nullptr, *theirs = nullptr;
-    context_.node.lease(a, -1, context_.unchecked(), mine);
-    context_.node.lease(b, -1, context_.unchecked(), theirs);
-    const bool same = mine && mine == theirs;
-    for (Chunk* c : {mine, theirs})
-      if (c) context_.drop(c);
-    return same;
+    return context_.node.share_value(a, b);
   }
   const auto data = copy_of_block(a, placement_a), theirs = copy_of_block(b, placement_b);
   const auto bits_agree = [](double x, double y) {

@@ -23,7 +23,7 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
   /// Copies that the look-ahead has met are wanted soon: they are kept as if they were read so many uses from now.
   constexpr std::uint64_t soon = 256;
   const NodeId node = context_.home(id, block);
-  if (context_.homes.is_here(node)) return Prefetch::here;
+  if (context_.homes.is_here(node)) return context_.spilled ? read_ahead(id, block) : Prefetch::here;
   HeldBlock* h = copies_.find(id, block);
   if (h) {
     if (h->own || h->stale || h->ahead || h->puts_under_way > 0) return Prefetch::held;
@@ -59,6 +59,48 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
   unseen.ahead = true;
   requests_.request(*h, node, size, unseen, Priority::prefetch, get.pc);
   return Prefetch::started;
+}
+
+Prefetch PrefetchPool::read_ahead(ArrayId id, const BlockIndex& block) {
+  const HeldBlock* h = copies_.find(id, block);
+  if (h && (h->value || h->own || h->stale)) return Prefetch::held;
+  switch (context_.node.bring_ahead(context_.arrays.key(id, block))) {
+    case NodeBlocks::Ahead::started: return Prefetch::started;
+    case NodeBlocks::Ahead::full: return Prefetch::full;
+    case NodeBlocks::Ahead::here: break;
+  }
+  return Prefetch::here;
+}
+
+double PrefetchPool::fetch_seconds(std::int64_t bytes) const {
+  const double remote = requests_.seconds(bytes);
+  if (!context_.spilled) return remote;
+  const TierSpeed speed = context_.spilled->area().tiers().front()->speed();
+  const double moves = speed.read_bandwidth > 0 ? static_cast<double>(bytes) / speed.read_bandwidth : 0;
+  return std::max(remote, speed.latency + moves);
+}
+
+std::size_t PrefetchPool::horizon() const {
+  return context_.spilled && context_.spilled->has_been_short() ? gets_foreseen : 0;
+}
+
+std::int64_t PrefetchPool::bytes_ahead() const {
+  return horizon() == 0 ? BlockLookAhead::bytes_ahead()
+                        : static_cast<std::int64_t>(context_.options.memory_per_rank / part_ahead);
+}
+
+// The clock of the node goes on with the gets of all its ranks.
+void PrefetchPool::set_next_get(ArrayId id, const BlockIndex& block, std::uint64_t gets_away) {
+  if (!context_.spilled || !context_.homes.is_here(context_.home(id, block))) return;
+  context_.node.set_next_use(context_.arrays.key(id, block),
+                             gets_away * static_cast<std::uint64_t>(context_.transport.node_size()));
+}
+
+void PrefetchPool::set_loop_arrays(std::span<const ArrayId> arrays) {
+  if (!context_.spilled) return;
+  std::vector<std::uint64_t> numbers;
+  for (const ArrayId id : arrays) numbers.push_back(context_.arrays.number(id));
+  context_.spilled->set_loop_arrays(std::move(numbers));
 }
 
 BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool briefly) {

@@ -28,7 +28,11 @@ class PrefetchPool final : public BlockLookAhead {
   Prefetch prefetch(ArrayId array, const BlockIndex& block, std::int64_t size, Place get) override;
   Foreseen foreseen(ArrayId array, const BlockIndex& block, std::int64_t size, bool briefly) override;
   void set_live_set_known(bool known) override { live_set_known_ = known; }
-  double fetch_seconds(std::int64_t bytes) const override { return requests_.seconds(bytes); }
+  double fetch_seconds(std::int64_t bytes) const override;
+  std::size_t horizon() const override;
+  std::int64_t bytes_ahead() const override;
+  void set_next_get(ArrayId array, const BlockIndex& block, std::uint64_t gets_away) override;
+  void set_loop_arrays(std::span<const ArrayId> arrays) override;
   void set_incoming(IncomingPlaces* places) noexcept override;
 
   /// Bytes of prefetched blocks that no get has adopted.
@@ -70,7 +74,13 @@ class PrefetchPool final : public BlockLookAhead {
 
   /// A block may take this part of the copies' budget when it is fetched ahead.
   static constexpr std::uint64_t largest_ahead = 4;
+  /// With tiers: blocks of the next gets that may be read ahead take this part of a rank's memory.
+  static constexpr std::uint64_t part_ahead = 4;
+  /// With tiers: what next uses are known for. Foreseeing one takes about a microsecond once.
+  static constexpr std::size_t gets_foreseen = 32768;
 
+  /// Of a block of this node that is in a tier.
+  Prefetch read_ahead(ArrayId array, const BlockIndex& block);
   Prefetch note_too_large(ArrayId array, std::int64_t size, Place get);
   bool has_room(std::uint64_t bytes);
   bool is_ahead(const Ahead& a) const { return a.block->ahead == a.number; }

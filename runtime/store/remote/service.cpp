@@ -46,13 +46,14 @@ NodeBlocks::Config on_helper(NodeBlocks::Config config) {
 }  // namespace
 
 StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory,
-                           NodeBlocks::Config config, ArrayNames& names)
+                           NodeBlocks::Config config, ArrayNames& names, SpilledBlocks* spilled)
     : heap_(std::move(heap)),
       arena_(config.arena),
       names_(names),
       queue_(queue),
-      blocks_(transport, *heap_, directory, on_helper(config),
-              [this](const BlockKey& key) { return names_.block(key); }) {}
+      blocks_(
+          transport, *heap_, directory, on_helper(config), [this](const BlockKey& key) { return names_.block(key); },
+          spilled) {}
 
 /// The message is about another rank's statement: this one's own has nothing to do with it.
 OutOfMemory StoreService::of_sender(const OutOfMemory& error, const RequestHeader& request) {

@@ -37,7 +37,7 @@ std::string block_name(const std::string& array, const BlockIndex& block);
 class StoreService final : public Service {
  public:
   StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory,
-               NodeBlocks::Config config, ArrayNames& names);
+               NodeBlocks::Config config, ArrayNames& names, SpilledBlocks* spilled);
   std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) override;
   Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) override;
   std::int64_t served() const { return served_.load(std::memory_order_relaxed); }

@@ -1,0 +1,329 @@
+#include "runtime/store/spill/spilled_blocks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "runtime/base/bytes.h"
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/base/fault_injection.h"
+#include "runtime/store/local/kept_blocks.h"
+
+namespace sial {
+
+namespace {
+
+/// Of the node's memory: kept free once it has been short, for what is read ahead and what statements make.
+constexpr std::uint64_t free_part = 8;
+/// Of the node's memory: at most so much is being written at a time.
+constexpr std::uint64_t writing_part = 8;
+/// Calls of tend() without a search for victims, after one that has found none.
+constexpr int rest_after_none = 64;
+/// How far away a use is of which nothing is known: farther than any that is foreseen.
+constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61, not_in_loop = std::uint64_t{1} << 62;
+
+}  // namespace
+
+/// Owned by the tier while it is under way, then listed as done.
+struct SpilledBlocks::Transfer final : TierTransfer {
+  SpilledBlocks* owner = nullptr;
+  Chunk* chunk = nullptr;
+  TierCopy* copy = nullptr;
+  BlockKey key;
+  Tier* tier = nullptr;
+  bool reads = false;
+  int error = 0;
+  Transfer* next = nullptr;
+
+  /// Tells everybody who waits, gives back what the transfer held, and leaves the rest to settle().
+  void completed(int result) noexcept override {
+    error = result;
+    NodeHeap& heap = owner->heap_;
+    if (reads) {
+      if (result == 0) heap.end_arrival(chunk);
+      else NodeHeap::fail_arrival(chunk, result);
+    } else {
+      copy->state.store(result == 0 ? TierCopyState::written : TierCopyState::failed, std::memory_order_release);
+    }
+    heap.drop_reference(chunk, -1);
+    if (!reads) owner->area_.end_write();
+    owner->area_.drop_user(*copy);
+    Transfer* first = owner->done_.load(std::memory_order_relaxed);
+    do next = first;
+    while (!owner->done_.compare_exchange_weak(first, this, std::memory_order_release, std::memory_order_relaxed));
+  }
+};
+
+SpilledBlocks::SpilledBlocks(Transport& transport, NodeHeap& heap, Directory& directory, SpillArea& area,
+                             const Config& config, Namer namer)
+    : transport_(transport),
+      heap_(heap),
+      directory_(directory),
+      area_(area),
+      config_(config),
+      namer_(std::move(namer)) {}
+
+SpilledBlocks::~SpilledBlocks() {
+  while (under_way_ > 0) {
+    progress();
+    for (const Transfer* t = done_.exchange(nullptr, std::memory_order_acquire); t; t = t->next) --under_way_;
+    std::this_thread::yield();
+  }
+}
+
+void SpilledBlocks::progress() const {
+  for (const auto& t : area_.tiers()) t->progress();
+}
+
+SpilledBlocks::Transfer& SpilledBlocks::new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy) {
+  if (idle_.empty()) idle_.push_back(&transfers_.emplace_back());
+  Transfer* t = idle_.back();
+  idle_.pop_back();
+  t->owner = this;
+  t->chunk = chunk;
+  t->copy = &copy;
+  t->tier = &area_.tier(copy);
+  t->key = key;
+  t->error = 0;
+  t->at = copy.at;
+  t->memory = reinterpret_cast<std::byte*>(chunk->data());
+  t->bytes = static_cast<std::size_t>(copy.doubles) * sizeof(double);
+  heap_.add_reference(chunk);
+  area_.add_user(copy);
+  ++under_way_;
+  return *t;
+}
+
+Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, TierPriority priority) {
+  TierCopy& copy = area_.copy(e.below);
+  SIAL_CHECK(copy.state.load(std::memory_order_acquire) == TierCopyState::written && chunk->doubles == copy.doubles,
+             "a copy of {} elements in state {}", copy.doubles, static_cast<int>(copy.state.load()));
+  NodeHeap::begin_arrival(chunk);
+  e.value = heap_.offset(chunk);
+  Transfer& t = new_transfer(key, chunk, copy);
+  t.reads = true;
+  ++counts_.reads;
+  counts_.bytes_read += copy.doubles * 8;
+  e.read_ahead = priority == TierPriority::prefetch ? 1 : 0;
+  ++(e.read_ahead ? counts_.prefetches : counts_.demand_reads);
+  t.tier->read(t, priority);
+  return chunk;
+}
+
+Chunk* SpilledBlocks::bring_back(Entry& e, const BlockKey& key, TierPriority priority) {
+  Chunk* chunk = heap_.allocate(config_.arena, size_below(e), [this, &key] { return "block " + namer_(key); }, true);
+  return begin_read(e, key, chunk, priority);
+}
+
+Chunk* SpilledBlocks::try_bring_back(Entry& e, const BlockKey& key) {
+  Chunk* chunk = heap_.try_allocate(config_.arena, size_below(e), nullptr, true);
+  return chunk ? begin_read(e, key, chunk, TierPriority::prefetch) : nullptr;
+}
+
+std::uint64_t SpilledBlocks::share_below(Entry& from) {
+  if (from.below == 0) from.below = area_.offset(area_.make(heap_.chunk(from.value)->doubles));
+  area_.add_user(area_.copy(from.below));
+  return from.below;
+}
+
+bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
+  Chunk* c = heap_.chunk(e.value);
+  if (e.below != 0 && area_.copy(e.below).state.load(std::memory_order_acquire) == TierCopyState::failed)
+    forget_below(e);
+  if (e.below == 0) e.below = area_.offset(area_.make(c->doubles));
+  TierCopy& copy = area_.copy(e.below);
+  TierCopyState expected = TierCopyState::empty;
+  if (!copy.state.compare_exchange_strong(expected, TierCopyState::writing, std::memory_order_acq_rel)) return false;
+  bool has_space = false;
+  try {
+    has_space = area_.find_space(copy);
+  } catch (...) {
+    copy.state.store(TierCopyState::empty, std::memory_order_release);
+    throw;
+  }
+  if (!has_space) {
+    copy.state.store(TierCopyState::empty, std::memory_order_release);
+    if (copy.users.load(std::memory_order_relaxed) == 1) forget_below(e);
+    note_full();
+    return false;
+  }
+  Transfer& t = new_transfer(key, c, copy);
+  t.reads = false;
+  area_.begin_write();
+  ++counts_.writes;
+  counts_.bytes_written += c->doubles * 8;
+  bytes_writing_ += NodeHeap::chunk_bytes(c->doubles);
+  t.tier->write(t);
+  return true;
+}
+
+void SpilledBlocks::note_full() {
+  problem_ = "no room is left in";
+  for (const auto& t : area_.tiers())
+    problem_ += fmt::format(" {} ({})", t->name(), bytes_text(static_cast<std::int64_t>(t->capacity())));
+}
+
+void SpilledBlocks::fail(const Transfer& t, const char* what) {
+  throw EnvironmentError(
+      fmt::format("block {} could not be {} {}: {}", namer_(t.key), what, t.tier->name(), std::strerror(t.error)),
+      "give `--spill` another directory, or more `--memory`; with `--checkpoint-every` the job can be continued from its last checkpoint");
+}
+
+void SpilledBlocks::settle() {
+  const Transfer* failed = nullptr;
+  for (Transfer* t = done_.exchange(nullptr, std::memory_order_acquire); t; t = t->next) {
+    --under_way_;
+    idle_.push_back(t);
+    if (!t->reads) bytes_writing_ -= NodeHeap::chunk_bytes(static_cast<std::int64_t>(t->bytes / sizeof(double)));
+    if (t->error != 0) failed = t;
+  }
+  if (failed) fail(*failed, failed->reads ? "read from" : "written to");
+}
+
+void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
+  const bool timed = config_.on_rank_thread;
+  const double start = timed ? transport_.now() : 0;
+  while (NodeHeap::is_arriving(c) && !fault_enabled(Fault::spill_arrival)) {
+    progress();
+    transport_.pause();
+  }
+  if (timed) counts_.wait_seconds += transport_.now() - start;
+  if (const int error = NodeHeap::arrival_error(c))
+    throw EnvironmentError(
+        fmt::format("block {} could not be read back: {}", namer_(key), std::strerror(error)),
+        "give `--spill` another directory, or more `--memory`; with `--checkpoint-every` the job can be continued from its last checkpoint");
+}
+
+// --- which block leaves
+
+std::uint64_t SpilledBlocks::distance(const Entry& e) const {
+  const std::uint64_t now = area_.now();
+  const std::uint64_t next = e.next_use.load(std::memory_order_relaxed);
+  if (next > now) return next - now;
+  const std::uint64_t last = e.last_use.load(std::memory_order_relaxed);
+  const std::uint64_t age = now > last ? now - last : 0;
+  // A loop that is longer than the window comes back last to what it used last; of arrays that it does not use, the
+  // longest unused goes first.
+  const bool in_loop = std::find(loop_arrays_.begin(), loop_arrays_.end(), e.array) != loop_arrays_.end();
+  return in_loop ? unforeseen - std::min(age, unforeseen / 2) : not_in_loop + age;
+}
+
+/// With the entry's lock held.
+bool SpilledBlocks::may_leave(Entry& e) const {
+  if (e.value == 0 || e.contributions != 0 || e.array == kept_array) return false;
+  const Chunk* c = heap_.chunk(e.value);
+  if (c->doubles == 0 || NodeHeap::is_arriving(c)) return false;
+  const std::uint32_t users = e.below == 0 ? 1 : area_.copy(e.below).users.load(std::memory_order_relaxed);
+  if (c->references.load(std::memory_order_acquire) > users) return false;
+  return !is_dead_ || !is_dead_({e.array, e.generation, e.block});
+}
+
+/// Looks at all blocks of the node, and lists those that would leave first: enough for a sixteenth of its memory.
+void SpilledBlocks::find_victims() {
+  victims_.clear();
+  directory_.for_each_entry([this](Entry& e) {
+    if (!e.lock.try_lock()) return;
+    if (may_leave(e)) {
+      const bool being_written =
+          e.below != 0 && area_.copy(e.below).state.load(std::memory_order_relaxed) == TierCopyState::writing;
+      if (!being_written)
+        victims_.push_back({{e.array, e.generation, e.block}, distance(e), heap_.chunk(e.value)->bytes});
+    }
+    e.lock.unlock();
+  });
+  const auto nearer = [](const Victim& a, const Victim& b) { return a.distance < b.distance; };
+  std::sort(victims_.begin(), victims_.end(), nearer);
+  std::uint64_t bytes = 0;
+  std::size_t first = victims_.size();
+  while (first > 0 && bytes < heap_.budget() / 16) bytes += victims_[--first].bytes;
+  victims_.erase(victims_.begin(), victims_.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+SpilledBlocks::Gone SpilledBlocks::send_away(const Victim& v, bool may_write, std::uint64_t& freed) {
+  Gone gone = Gone::no;
+  directory_.with_entry(v.key, [&](Entry& e) {
+    if (!e.lock.try_lock()) return;
+    struct Unlock {
+      SpinLock& lock;
+      ~Unlock() { lock.unlock(); }
+    } const unlock{e.lock};
+    if (!may_leave(e) || distance(e) < v.distance / 2) return;  // it is wanted by now
+    Chunk* c = heap_.chunk(e.value);
+    const TierCopyState state =
+        e.below == 0 ? TierCopyState::empty : area_.copy(e.below).state.load(std::memory_order_acquire);
+    if (state == TierCopyState::written || (e.below != 0 && fault_enabled(Fault::spill_unwritten))) {
+      if (heap_.sole_reference(c)) freed += c->bytes;
+      e.value = 0;
+      heap_.drop_reference(c, config_.arena);
+      if (std::exchange(e.read_ahead, 0)) ++counts_.prefetches_useless;
+      ++counts_.dropped_clean;
+      gone = Gone::dropped;
+    } else if (state == TierCopyState::writing) {
+      gone = Gone::no;
+    } else {
+      gone = !may_write ? Gone::dirty : begin_write(e, v.key) ? Gone::writing : Gone::no;
+    }
+  });
+  return gone;
+}
+
+std::uint64_t SpilledBlocks::relieve(std::uint64_t bytes, bool may_write) {
+  std::uint64_t freed = 0;
+  bool looked = false;
+  std::vector<Victim> later;  // being written
+  const std::uint64_t most_writing = std::max<std::uint64_t>(heap_.budget() / writing_part, 1);
+  while (freed + bytes_writing_ < bytes) {
+    if (victims_.empty()) {
+      if (looked) break;
+      looked = true;
+      find_victims();
+      continue;
+    }
+    const Victim v = victims_.back();
+    victims_.pop_back();
+    const bool writes = may_write && (bytes_writing_ == 0 || bytes_writing_ + v.bytes <= most_writing);
+    const Gone gone = send_away(v, writes, freed);
+    if (gone == Gone::writing || gone == Gone::dirty) later.push_back(v);
+  }
+  // They are the next to leave, as soon as they are written.
+  victims_.insert(victims_.end(), later.rbegin(), later.rend());
+  return freed;
+}
+
+bool SpilledBlocks::make_room(std::uint64_t bytes) {
+  const double start = config_.on_rank_thread ? transport_.now() : 0;
+  short_ = true;
+  settle();
+  std::uint64_t ended = area_.writes_ended(), freed = relieve(bytes, true);
+  while (freed == 0 && area_.is_writing()) {  // by any rank of the node
+    progress();
+    transport_.pause();
+    const std::uint64_t now = area_.writes_ended();
+    if (now == std::exchange(ended, now)) continue;
+    settle();
+    freed += relieve(bytes, true);
+  }
+  if (freed == 0) {  // what ended in between
+    settle();
+    freed = relieve(bytes, true);
+  }
+  if (config_.on_rank_thread) counts_.wait_seconds += transport_.now() - start;
+  return freed > 0;
+}
+
+void SpilledBlocks::tend() {
+  if (done_.load(std::memory_order_relaxed)) settle();
+  progress();
+  if (!short_) return;
+  const auto wanted = static_cast<std::int64_t>(heap_.budget() / free_part);
+  const std::int64_t free = heap_.bytes_free();
+  if (free >= wanted || (rest_ > 0 && --rest_ > 0)) return;
+  const auto start = std::chrono::steady_clock::now();
+  if (relieve(static_cast<std::uint64_t>(wanted - free), true) == 0 && bytes_writing_ == 0) rest_ = rest_after_none;
+  counts_.bookkeeping_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace sial

@@ -1,0 +1,145 @@
+#pragma once
+// Blocks of this node whose values go to tiers and come back, as one thread of a rank sees it: its transfers, and which
+// blocks leave when memory is short. A block's entry in the directory says where its value is:
+//   value, no copy below          in the heap only
+//   value, copy being written     on its way; the heap has it still
+//   value, copy written           in both: memory for it can be had at once
+//   no value, copy written        in a tier
+//   value that is arriving        being read; whoever uses it waits until the chunk says that it is there
+// Transfers complete on threads of the tiers, which tell everybody through chunk and copy; what remains to be counted
+// is taken in batches (settle()). The block that leaves is the one whose next use is farthest: see next_use.h.
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/store/local/directory.h"
+#include "runtime/store/spill/spill_area.h"
+#include "runtime/transport/transport.h"
+
+namespace sial {
+
+/// A number that one thread counts and others may look at.
+template <class T>
+class Count {
+ public:
+  operator T() const { return value_.load(std::memory_order_relaxed); }  // NOLINT: it is the number
+  void operator+=(T n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  void operator++() { *this += 1; }
+
+ private:
+  std::atomic<T> value_{0};
+};
+
+/// What a rank has moved to and from tiers. Keys and meanings: runtime/stats/counters.def.
+struct TierCounts {
+  Count<std::int64_t> reads, bytes_read, writes, bytes_written;
+  Count<std::int64_t> demand_reads;  // not asked for ahead
+  Count<std::int64_t> prefetches, prefetches_useful, prefetches_late, prefetches_useless;
+  Count<std::int64_t> dropped_clean;  // left the heap without being written again
+  Count<double> bookkeeping_seconds, wait_seconds;
+};
+
+class SpilledBlocks {
+ public:
+  struct Config {
+    int arena = 0;
+    bool on_rank_thread = true;
+  };
+  using Namer = std::function<std::string(const BlockKey&)>;
+  SpilledBlocks(Transport& transport, NodeHeap& heap, Directory& directory, SpillArea& area, const Config& config,
+                Namer namer);
+  /// Waits for its transfers.
+  ~SpilledBlocks();
+  SpilledBlocks(const SpilledBlocks&) = delete;
+  SpilledBlocks& operator=(const SpilledBlocks&) = delete;
+
+  // --- with the entry's lock held
+  /// Whether the block exists, but is not in the heap.
+  bool is_below(const Entry& e) const { return e.value == 0 && e.below != 0; }
+  std::int64_t size_below(const Entry& e) const { return area_.copy(e.below).doubles; }
+  /// Begins to read a value back: it is the entry's from now on, and arriving. May have to make room, which takes other
+  /// blocks only.
+  Chunk* bring_back(Entry& e, const BlockKey& key, TierPriority priority);
+  /// The same, out of memory that is free; null: there is none.
+  Chunk* try_bring_back(Entry& e, const BlockKey& key);
+  /// The value is changed, or another one: what is below is not the block's any more.
+  void forget_below(Entry& e) {
+    if (e.below == 0) return;
+    area_.drop_user(area_.copy(e.below));
+    e.below = 0;
+  }
+  /// Another entry is going to have the same value: they share what is below, which may be empty. Returns it for that
+  /// entry.
+  std::uint64_t share_below(Entry& from);
+
+  // --- without locks
+  /// Waits until a value is there. Throws EnvironmentError when it could not be read.
+  void wait_for(const Chunk* c, const BlockKey& key);
+  /// Takes what has completed; begins to write, and drops, where memory is getting short. Between statements.
+  void tend();
+  /// Memory is short: drops and writes what is not in use, until about so many bytes are free that were not. False when
+  /// nothing could go.
+  bool make_room(std::uint64_t bytes);
+  /// Why nothing more can go, for a message; empty: no reason is known.
+  const std::string& problem() const { return problem_; }
+
+  SpillArea& area() { return area_; }
+  const TierCounts& counts() const { return counts_; }
+  /// Whether a block can never be used again, though it was not deleted everywhere yet; empty: none is known.
+  void set_is_dead(std::function<bool(const BlockKey&)> is_dead) { is_dead_ = std::move(is_dead); }
+  /// The arrays of which the loop that runs gets blocks.
+  void set_loop_arrays(std::vector<std::uint64_t> arrays) { loop_arrays_ = std::move(arrays); }
+  /// Whether blocks had to leave, so far.
+  bool has_been_short() const { return short_; }
+  /// A block that was read ahead of its use has come to it: in time, or `late`; or it has left again unused.
+  void count_used(bool late) { ++(late ? counts_.prefetches_late : counts_.prefetches_useful); }
+
+ private:
+  struct Transfer;
+  struct Victim {
+    BlockKey key;
+    std::uint64_t distance = 0;
+    std::uint64_t bytes = 0;
+  };
+  enum class Gone { no, dropped, writing, dirty };
+
+  void progress() const;
+  Chunk* begin_read(Entry& e, const BlockKey& key, Chunk* chunk, TierPriority priority);
+  bool begin_write(Entry& e, const BlockKey& key);
+  Transfer& new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy);
+  void settle();
+  [[noreturn]] void fail(const Transfer& transfer, const char* what);
+  void note_full();
+  void find_victims();
+  std::uint64_t distance(const Entry& e) const;
+  bool may_leave(Entry& e) const;
+  Gone send_away(const Victim& victim, bool may_write, std::uint64_t& freed);
+  /// Lets victims go until so many bytes are free or on their way to be; returns the bytes that are free at once.
+  std::uint64_t relieve(std::uint64_t bytes, bool may_write);
+
+  Transport& transport_;
+  NodeHeap& heap_;
+  Directory& directory_;
+  SpillArea& area_;
+  const Config config_;
+  Namer namer_;
+  std::function<bool(const BlockKey&)> is_dead_;
+  std::vector<std::uint64_t> loop_arrays_;
+  TierCounts counts_;
+  std::string problem_;
+
+  std::atomic<Transfer*> done_{nullptr};  // completed, not settled
+  std::int64_t under_way_ = 0;            // transfers begun and not settled
+  std::uint64_t bytes_writing_ = 0;       // of the writes among them
+  std::deque<Transfer> transfers_;        // all
+  std::vector<Transfer*> idle_;           // of them
+  std::vector<Victim> victims_;           // the farthest last
+  bool short_ = false;                    // memory has been short: from now on some is kept free
+  int rest_ = 0;                          // calls of tend() until it looks for victims again, having found none
+};
+
+}  // namespace sial
