@@ -49,11 +49,13 @@ struct SpilledBlocks::Transfer final : TierTransfer {
       copy->state.store(result == 0 ? TierCopyState::written : TierCopyState::failed, std::memory_order_release);
     }
     heap.drop_reference(chunk, -1);
-    if (!reads) owner->area_.end_write();
-    owner->area_.drop_user(*copy);
+    SpillArea& area = owner->area_;
+    const bool wrote = !reads;
+    area.drop_user(*copy);
     Transfer* first = owner->done_.load(std::memory_order_relaxed);
     do next = first;
     while (!owner->done_.compare_exchange_weak(first, this, std::memory_order_release, std::memory_order_relaxed));
+    if (wrote) area.end_write();
   }
 };
 
