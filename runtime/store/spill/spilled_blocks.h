@@ -111,7 +111,7 @@ class SpilledBlocks {
   enum class Gone { no, dropped, writing, dirty };
 
   void progress() const;
-  void wait_a_little();
+  void wait_a_little() const;
   Chunk* begin_read(Entry& e, const BlockKey& key, Chunk* chunk, TierPriority priority);
   bool begin_write(Entry& e, const BlockKey& key);
   Transfer& new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy);
