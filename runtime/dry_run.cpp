@@ -7,6 +7,7 @@
 #include "runtime/bytecode/read.h"
 #include "runtime/prediction/earlier_results.h"
 #include "runtime/prediction/segment_choice.h"
+#include "runtime/prediction/spill/spill_model.h"
 
 namespace sial {
 
@@ -26,9 +27,15 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   for (const auto& lines : {job.segment_choices, choice.lines})
     for (const std::string& line : lines) err << line << std::endl;
   const MemoryModel plan = model_memory(programs, job.data, saved, setting);
-  const bool fits = plan.fits(setting.memory_per_rank);
+  bool fits = plan.fits(setting.memory_per_rank);
+  const bool asks_for_ranks = !fits && setting.spill.empty();
   std::ostringstream text;
-  print_plan(plan, setting, fits ? 0 : ranks_needed(programs, job.data, saved, setting, plan), text);
+  print_plan(plan, setting, asks_for_ranks ? ranks_needed(programs, job.data, saved, setting, plan) : 0, text);
+  if (!fits) {
+    const SpillModel spill = model_spill(programs, job.data, saved, setting, plan);
+    print_spill(spill, setting, text);
+    fits = !setting.spill.empty() && spill.fits(setting.memory_per_rank);
+  }
   if (const std::string predicted = predicted_text(choice.predicted); !predicted.empty()) text << predicted << '\n';
   out << printable(text.str());
   return fits ? exit_ok : exit_program_error;

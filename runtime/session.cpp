@@ -70,6 +70,7 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options) {
   setting.deterministic = options.store.deterministic;
   setting.static_schedule = options.machine.schedule == Schedule::static_;
   setting.keep_saved = job.results_path != "none";
+  setting.spill = job.spill;
   setting.kernels = options.kernels;
   setting.kernel_options = options.kernel_options;
   return setting;

@@ -10,7 +10,7 @@ namespace {
 /// What a stretch of code does, procedures included.
 struct Effects {
   std::vector<char> index, gets, puts;
-  bool all = false, phases = false;
+  bool all = false, phases = false, remote = false;  // remote: blocks of remote arrays are operands
   void merge(const Effects& other) {
     for (std::size_t i = 0; i < index.size(); ++i) index[i] |= other.index[i];
     for (std::size_t a = 0; a < gets.size(); ++a) {
@@ -19,6 +19,7 @@ struct Effects {
     }
     all |= other.all;
     phases |= other.phases;
+    remote |= other.remote;
   }
 };
 
@@ -41,6 +42,8 @@ class Reader {
     e.puts.assign(m_.arrays.size(), 0);
     return e;
   }
+
+  bool is_remote_block(std::int32_t ref) const { return is_remote(m_.arrays[m_.refs[ref].array.at()].kind); }
 
   void names(Effects& e, std::int32_t ref) const {
     for (const RefEntry& entry : m_.refs[ref].entries) {
@@ -70,6 +73,7 @@ class Reader {
         for (std::int32_t i = 0; i < in.c; ++i) {
           const ArgRow& arg = m_.args[in.b + i];
           const std::string& letters = m_.specials[in.a].signature;
+          if (arg.kind == ArgKind::block) e.remote |= is_remote_block(arg.id);
           if (arg.kind == ArgKind::block && static_cast<std::size_t>(i) < letters.size() && letters[i] != 'r')
             written(e, arg.id, letters[i] == 'w');
         }
@@ -84,6 +88,7 @@ class Reader {
     if (info.op_class == OpClass::put) {
       names(e, in.a);
       e.puts[m_.refs[in.a].array.at()] = 1;
+      e.remote = true;
       return;
     }
     // A phase ends, or all blocks of an array appear or vanish.
@@ -94,6 +99,7 @@ class Reader {
       // A program's own int may decide what later trips do.
       if (info.operands[k] == OperandKind::iout && operands[k] < static_cast<std::int32_t>(m_.ints.size()))
         e.all = true;
+      if (info.operands[k] == OperandKind::ref) e.remote |= is_remote_block(operands[k]);
       if (info.operands[k] == OperandKind::ref && operand_intent(in, k) != Intent::read)
         written(e, operands[k], operand_intent(in, k) == Intent::write || in.op == Opcode::block_insert);
     }
@@ -119,6 +125,18 @@ std::vector<LoopFacts> loop_facts(const Module& module, bool fetches) {
     for (std::size_t a = 0; a < e.gets.size() && !e.phases; ++a) f.reads_what_it_puts |= e.gets[a] && e.puts[a];
     if (f.reads_what_it_puts && !fetches) e = Reader(module, true).of(row.begin, row.end);
     for (const IndexId i : row.indices) f.matters.push_back(e.all || e.index[i.at()]);
+    facts.push_back(std::move(f));
+  }
+  return facts;
+}
+
+std::vector<LoopFacts> access_facts(const Module& module) {
+  Reader reader(module, true);
+  std::vector<LoopFacts> facts;
+  for (const LoopRow& row : module.loops) {
+    const Effects e = reader.of(row.begin, row.end);
+    LoopFacts f;
+    f.matters.assign(row.indices.size(), e.all || e.phases || e.remote);
     facts.push_back(std::move(f));
   }
   return facts;

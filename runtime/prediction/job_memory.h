@@ -31,10 +31,11 @@ struct SavedBlocks {
   int item = -1;  // row of the running program
 };
 
-/// The rank that is planned for. `alone`: it draws all iterations of dynamic pardos, else its share.
+/// The rank that is planned for. `alone`: it draws all iterations of dynamic pardos, else its share. `every_access`:
+/// all loops that access remote blocks are followed value by value, as far as the steps suffice.
 struct Viewpoint {
   int rank = 0;
-  bool alone = false;
+  bool alone = false, every_access = false;
 };
 
 struct JobMemory {
@@ -56,5 +57,11 @@ struct JobMemory {
   std::unique_ptr<Kernels> kernels;
   std::int64_t steps_left;
 };
+
+/// What an earlier job's results file holds is there from the start, all blocks of it.
+void load_saved(JobMemory& memory, const SavedArrays& saved);
+
+/// Whether `programs` restore the label: what is kept when there is no results file.
+bool restored_by(std::span<const std::shared_ptr<const Module>> programs, const std::string& label);
 
 }  // namespace sial

@@ -59,6 +59,8 @@ ProgramNeed Ledger::end_program(const std::string& name) {
   rows_.push_back({{"directory of blocks", "", true, 0, directory}, 0, 0});
   for (const Row& row : rows_)
     if (row.item.bytes > 0) need.items.push_back(row.item);
+  need.floor = floor_;
+  need.directory = directory;
   need.peak = peak_;
   need.least = least_;
   need.enough = enough_;

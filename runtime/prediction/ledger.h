@@ -61,8 +61,6 @@ class Ledger {
   void at(std::int32_t pc) { pc_ = pc; }
   std::int32_t peak_pc() const { return peak_pc_; }
   std::int64_t peak() const { return peak_; }
-  /// Part of what end_program() says is enough that more ranks do not lower.
-  std::int64_t floor() const { return floor_; }
   /// Changes whenever the amounts held change.
   std::uint64_t signature() const;
 

@@ -7,58 +7,11 @@
 #include <fmt/format.h>
 
 #include "runtime/base/bytes.h"
-#include "runtime/memory/node_heap.h"
 #include "runtime/prediction/walk/walk.h"
 
 namespace sial {
 
 namespace {
-
-/// Labels that `programs` restore: what is kept for them when there is no results file.
-bool restored_by(std::span<const std::shared_ptr<const Module>> programs, const std::string& label) {
-  for (const auto& module : programs)
-    for (const Instruction& in : module->code)
-      if (in.op == Opcode::restore_persistent && module->strings[in.c] == label) return true;
-  return false;
-}
-
-/// What an earlier job's results file holds is there from the start, all blocks of it.
-void load_saved(JobMemory& memory, const SavedArrays& saved) {
-  std::uint64_t placement = std::uint64_t{1} << 63;
-  for (const auto& [name, layout] : saved) {
-    SavedBlocks& label = memory.labels[name];
-    label.content.placement = placement++;
-    label.item = memory.ledger.item("\"" + name + "\"", "saved", true);
-    const int rank = static_cast<int>(layout.extents.size());
-    BlockIndex block;
-    block.rank = rank;
-    std::vector<std::size_t> at(layout.extents.size(), 0);
-    for (bool more =
-             std::all_of(layout.extents.begin(), layout.extents.end(), [](const auto& e) { return !e.empty(); });
-         more;) {
-      std::int64_t size = 1;
-      std::uint64_t key = 0, stride = 1;
-      for (int d = 0; d < rank; ++d) {
-        size *= layout.extents[d][at[d]];
-        block.segment[d] = layout.first_segment[d] + static_cast<std::int32_t>(at[d]);
-        key += at[d] * stride;
-        stride *= layout.extents[d].size();
-      }
-      RemoteBlocks::Block b;
-      b.bytes = static_cast<std::int64_t>(NodeHeap::chunk_bytes(size));
-      b.node = memory.ledger.home(label.content.placement, block);
-      memory.ledger.add_entries(b.node, 1);
-      memory.ledger.take_remote(label.item, b.node, b.bytes);
-      label.content.blocks.emplace(key, b);
-      int d = 0;
-      for (; d < rank; ++d) {
-        if (++at[d] < layout.extents[d].size()) break;
-        at[d] = 0;
-      }
-      more = d < rank;
-    }
-  }
-}
 
 /// What the job needs as one rank sees it.
 MemoryModel plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
@@ -69,8 +22,8 @@ MemoryModel plan_for(const Viewpoint& view, std::span<const std::shared_ptr<cons
   for (std::size_t i = 0; i < programs.size(); ++i) {
     memory.ledger.begin_program();
     plan.programs.push_back(Walk(*programs[i], setting.first_program + static_cast<std::int32_t>(i), memory).run());
-    plan.floor = std::max(plan.floor, memory.ledger.floor());
     const ProgramNeed& need = plan.programs.back();
+    plan.floor = std::max(plan.floor, need.floor);
     plan.peak = std::max(plan.peak, need.peak);
     plan.least = std::max(plan.least, need.least);
     plan.enough = std::max(plan.enough, need.enough);
@@ -130,6 +83,7 @@ void merge(MemoryModel& plan, const MemoryModel& other) {
     need.peak = std::max(need.peak, theirs.peak);
     need.least = std::max(need.least, theirs.least);
     need.enough = std::max(need.enough, theirs.enough);
+    need.floor = std::max(need.floor, theirs.floor);
     need.pairs = std::max(need.pairs, theirs.pairs);
     need.exact &= theirs.exact;
   }
@@ -141,7 +95,8 @@ void merge(MemoryModel& plan, const MemoryModel& other) {
   plan.steps += other.steps;
 }
 
-/// An argument of --memory that is no less: two digits, rounded up.
+}  // namespace
+
 std::string memory_option(std::int64_t bytes) {
   constexpr std::array units = {"", "kB", "MB", "GB", "TB"};
   std::int64_t unit = 1;
@@ -153,8 +108,6 @@ std::string memory_option(std::int64_t bytes) {
   const std::int64_t up = (bytes + step - 1) / step * step;
   return fmt::format("{}{}", static_cast<double>(up) / static_cast<double>(unit), units[name]);
 }
-
-}  // namespace
 
 MemoryModel model_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
                          const SavedArrays& saved, const PlanSetting& setting) {
@@ -240,6 +193,10 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_t
                     given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));
   if (plan.fits(setting.memory_per_rank)) {
     out << fmt::format("fits: {} of {} per rank\n", needed, given);
+    return;
+  }
+  if (!setting.spill.empty()) {
+    out << fmt::format("does not fit into memory alone: {} of {} per rank\n", needed, given);
     return;
   }
   out << fmt::format("does not fit: {} of {} per rank", needed, given);

@@ -19,6 +19,7 @@
 #include "runtime/job/job_data.h"
 #include "runtime/job/results.h"
 #include "runtime/kernels/block_op.h"
+#include "runtime/tier/request.h"
 
 namespace sial {
 
@@ -36,6 +37,7 @@ struct PlanSetting {
   bool explain_kernels = false;           // say what they would choose
   std::int32_t first_program = 0;         // number of the first program in its job; it decides where blocks lie
   std::int64_t most_steps = 100'000'000;  // beyond these, loops are taken by their largest iteration
+  SpillRequest spill;                     // where blocks go that do not fit
   int node_size() const { return ranks_per_node > 0 ? std::min(ranks_per_node, ranks) : ranks; }
   /// Servers not counted. The last one may have fewer ranks.
   int nodes() const { return (ranks + node_size() - 1) / node_size(); }
@@ -62,6 +64,8 @@ struct ProgramNeed {
   std::int64_t most = 0;    // the same for a rank that draws all iterations of the pardos, because the others are late
   std::int64_t least = 0;   // `peak` with fetched copies given up as early as possible
   std::int64_t enough = 0;  // `least` and what blocks of different sizes cannot use of it
+  std::int64_t floor = 0;   // part of `enough` that more ranks do not lower: what a rank has for itself
+  std::int64_t directory = 0;  // of the blocks on all nodes
   std::int64_t pairs =
       0;              // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
   std::string place;  // statement at which `least` is reached, "prog.sialx:12"
@@ -74,7 +78,7 @@ struct ProgramNeed {
 struct MemoryModel {
   std::vector<ProgramNeed> programs;
   std::int64_t peak = 0, most = 0, least = 0, enough = 0;  // of all programs
-  std::int64_t floor = 0;  // part of `enough` that more ranks do not lower: what every rank has for itself
+  std::int64_t floor = 0;                                  // of all programs
   bool exact = true;
   std::int64_t steps = 0;  // that planning took
   bool fits(std::size_t memory_per_rank) const { return enough <= static_cast<std::int64_t>(memory_per_rank); }
@@ -91,7 +95,11 @@ MemoryModel model_memory(std::span<const std::shared_ptr<const Module>> programs
 int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
                  PlanSetting setting, const MemoryModel& plan);
 
-/// The table of --dry-run, verdict included. `ranks_that_fit`: of ranks_needed, not looked at when the plan fits.
+/// An argument of --memory that is no less: two digits, rounded up.
+std::string memory_option(std::int64_t bytes);
+
+/// The table of --dry-run, verdict included. `ranks_that_fit`: of ranks_needed, not looked at when the plan fits, nor
+/// when blocks may go to disk.
 void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out);
 
 }  // namespace sial

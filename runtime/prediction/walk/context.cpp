@@ -10,13 +10,19 @@ namespace sial {
 
 std::int64_t heap_bytes(std::int64_t doubles) { return static_cast<std::int64_t>(NodeHeap::chunk_bytes(doubles)); }
 
+std::uint64_t array_placement(std::int32_t sequence, ArrayId array) {
+  return std::uint64_t{static_cast<std::uint32_t>(sequence)} << 32 | static_cast<std::uint32_t>(array.number());
+}
+
 WalkContext::WalkContext(const Module& m, std::int32_t number, JobMemory& job_memory)
     : module(m),
       sequence(number),
       memory(job_memory),
       ledger(job_memory.ledger),
       bound(bind_program(m, job_memory.job)),
-      facts(loop_facts(m, job_memory.setting.copy || job_memory.ledger.several_nodes())),
+      facts(job_memory.view.every_access
+                ? access_facts(m)
+                : loop_facts(m, job_memory.setting.copy || job_memory.ledger.several_nodes())),
       items_(m.arrays.size(), -1) {}
 
 void WalkContext::fail(std::int32_t pc, const std::string& message, const std::string& hint) const {

@@ -23,6 +23,9 @@ struct WalkedMemory {
 /// Bytes that the heap takes for so many elements.
 std::int64_t heap_bytes(std::int64_t doubles);
 
+/// Of an array of a program: what decides, with the segments, where its blocks lie.
+std::uint64_t array_placement(std::int32_t sequence, ArrayId array);
+
 class WalkContext {
  public:
   WalkContext(const Module& module, std::int32_t sequence, JobMemory& job_memory);

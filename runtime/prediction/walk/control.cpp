@@ -14,6 +14,9 @@ constexpr int settled_after = 3;
 constexpr std::int64_t cheap_steps = 2'000'000;
 constexpr std::int64_t cheap_tuples = 100'000;
 
+/// Where every access counts, a loop that data end takes about so many trips.
+constexpr int usual_trips = 12;
+
 }  // namespace
 
 WalkControl::WalkControl(WalkContext& context, const Registers& registers, WalkIndices& indices, WalkOwnBlocks& own,
@@ -45,6 +48,7 @@ struct WalkControl::Flow {
     if (w.uncertain_.empty()) return true;
     const Uncertain& u = w.uncertain_.back();
     if (op == Opcode::jump) return u.skipped_jump != w.at_;
+    if (op == Opcode::exit_loop) w.loops_.back().ended_by_data = true;
     return u.call_depth != w.calls_.size() || (op == Opcode::exit_loop && u.loop_depth != w.loops_.size());
   }
   std::int32_t position() const { return w.next_; }
@@ -136,6 +140,7 @@ bool WalkControl::begin_do(std::int32_t loop) {
 
 bool WalkControl::settled(Frame& frame) {
   const std::int64_t steps_left = context_.memory.steps_left;
+  if (context_.memory.view.every_access && frame.ended_by_data && ++frame.trips >= usual_trips) return true;
   if (!context_.facts[static_cast<std::size_t>(frame.loop)].phases) return steps_left <= 0;
   const std::uint64_t now = context_.ledger.signature();
   frame.equal_trips = now == frame.signature ? frame.equal_trips + 1 : 0;

@@ -24,6 +24,7 @@ class WalkControl {
   std::int32_t advance();
   std::int32_t at() const { return at_; }
   bool halted() const { return halted_; }
+  bool in_loop() const { return !loops_.empty(); }
   /// Data decide whether the present instruction is executed.
   bool uncertain() const { return !uncertain_.empty(); }
 
@@ -41,6 +42,8 @@ class WalkControl {
     int equal_trips = 0;  // of a loop with phases: trips in a row that left the same behind
     std::uint64_t signature = 0;
     std::int64_t steps_at_trip = 0;
+    int trips = 0;
+    bool ended_by_data = false;  // an exit was passed over
   };
   struct Uncertain {
     std::int32_t begin = 0, end = 0, skipped_jump = -1;

@@ -16,8 +16,7 @@ WalkRemoteBlocks::WalkRemoteBlocks(WalkContext& context, const IterationShare& s
       keep_copies_(context.module.arrays.size()),
       retain_puts_(context.module.arrays.size(), 0) {
   for (std::size_t a = 0; a < remote_.size(); ++a)
-    remote_[a].placement =
-        static_cast<std::uint64_t>(static_cast<std::uint32_t>(context.sequence)) << 32 | static_cast<std::uint32_t>(a);
+    remote_[a].placement = array_placement(context.sequence, ArrayId(a));
 }
 
 void WalkRemoteBlocks::begin_program() {

@@ -1,0 +1,38 @@
+#pragma once
+// The accesses to the remote blocks of one node that the programs of a job make, in their order, as far as they are
+// known before the run (access_walk.h). A value.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/ids.h"
+#include "runtime/prediction/memory_model.h"
+#include "runtime/tier/replay/access_sequence.h"
+
+namespace sial {
+
+struct JobAccesses {
+  AccessSequence sequence;
+  bool known = false;  // false: there are too many to follow
+  bool exact = false;  // a run makes these, whatever its data; several ranks in another order between two barriers
+  std::vector<std::int32_t> first_places;  // per program: the place in the sequence of its first instruction
+};
+
+/// Accesses and steps that are followed at most.
+struct AccessLimits {
+  std::size_t accesses = 20'000'000;
+  std::int64_t steps = 50'000'000;
+};
+
+/// Throws SialError for a program that does not fit the job.
+JobAccesses follow_accesses(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
+                            const SavedArrays& saved, PlanSetting setting, NodeId node,
+                            const AccessLimits& limits = {});
+
+/// "prog.sialx:12" of a place in the sequence.
+std::string place_text(std::span<const std::shared_ptr<const Module>> programs, const JobAccesses& accesses,
+                       std::int32_t place);
+
+}  // namespace sial

@@ -1,0 +1,137 @@
+#include "runtime/prediction/spill/spill_model.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "runtime/base/bytes.h"
+#include "runtime/prediction/spill/job_accesses.h"
+
+namespace sial {
+namespace {
+
+/// The first node that owns blocks, and its ranks: without any, it only serves.
+struct Owner {
+  NodeId node;
+  int ranks = 1;
+  bool works = true;
+};
+
+Owner owner_of(const PlanSetting& setting) {
+  if (setting.servers > 0) return {NodeId(setting.nodes()), 1, false};
+  return {NodeId(0), setting.node_size(), true};
+}
+
+/// Of freed blocks, gaps stay between those of other sizes: a sixteenth, as in the verdict on memory.
+std::int64_t with_gaps(std::int64_t bytes) { return bytes + bytes / 16; }
+std::int64_t without_gaps(std::int64_t bytes) { return std::max<std::int64_t>(bytes, 0) / 17 * 16; }
+
+/// Of the program, on the owner's node.
+std::int64_t fixed_of(const ProgramNeed& program, const PlanSetting& setting, const Owner& owner) {
+  const int nodes = setting.servers > 0 ? setting.servers : setting.nodes();
+  return program.directory / nodes + (owner.works ? program.floor * owner.ranks : 0);
+}
+
+std::int64_t disk_of(const SpillRequest& request) {
+  std::int64_t bytes = 0;
+  for (const TierRequest& tier : request) {
+    if (tier.bytes == 0) return 0;
+    bytes += static_cast<std::int64_t>(tier.bytes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
+                       const SavedArrays& saved, const PlanSetting& setting, const MemoryModel& plan) {
+  const Owner owner = owner_of(setting);
+  const JobAccesses followed = follow_accesses(programs, job, saved, setting, owner.node);
+  SpillModel spill;
+  spill.known = followed.known && !programs.empty();
+  // On one rank the order of accesses is the program's; several draw iterations as they come.
+  spill.exact = followed.exact && (setting.ranks == 1 || setting.static_schedule || setting.deterministic);
+  spill.disk = disk_of(setting.spill);
+  const std::int64_t memory = static_cast<std::int64_t>(setting.memory_per_rank) * owner.ranks;
+  for (const ProgramNeed& program : plan.programs) {
+    spill.fixed.push_back(fixed_of(program, setting, owner));
+    spill.capacity.push_back(without_gaps(memory - spill.fixed.back()));
+  }
+  if (!spill.known) return spill;
+  const Capacity capacity(spill.capacity);
+  spill.moved = replay(followed.sequence, {.capacity = capacity});
+  spill.optimum = offline_optimum(followed.sequence, capacity);
+  spill.bound = lower_bound(followed.sequence, capacity);
+  spill.arrays = followed.sequence.arrays();
+  for (std::size_t p = 0; p < programs.size(); ++p) {
+    const BlocksInUse& used = spill.moved.max_in_use[p];
+    const std::int64_t least = (spill.fixed[p] + with_gaps(used.bytes) + owner.ranks - 1) / owner.ranks;
+    if (least <= spill.least) continue;
+    spill.least = least;
+    spill.least_fixed = spill.fixed[p] / owner.ranks;
+    spill.place = place_text(programs, followed, used.place);
+  }
+  spill.seconds = static_cast<double>(spill.moved.total.bytes()) / usual_spill_rate;
+  return spill;
+}
+
+namespace {
+
+std::string on_each_node(const PlanSetting& setting) {
+  const int owners = setting.servers > 0 ? setting.servers : setting.nodes();
+  return owners == 1 ? "" : setting.servers > 0 ? " of each server" : " of each node";
+}
+
+std::string movement(const SpillModel& spill, const PlanSetting& setting) {
+  const TierTraffic& total = spill.moved.total;
+  return fmt::format("{} on disk{}, {} written, {} read", bytes_text(spill.moved.max_below), on_each_node(setting),
+                     bytes_text(total.bytes_written), bytes_text(total.bytes_read));
+}
+
+void print_arrays(const SpillModel& spill, const PlanSetting& setting, std::ostream& out) {
+  out << fmt::format("blocks that do not fit into memory{}\n  {:<34} {:>9} {:>10} {:>9} {:>10}\n",
+                     on_each_node(setting), "array", "writes", "written", "reads", "read");
+  for (std::size_t a = 0; a < spill.arrays.size(); ++a) {
+    const TierTraffic& t = spill.moved.by_array[a];
+    if (t.bytes() > 0)
+      out << fmt::format("  {:<34} {:>9} {:>10} {:>9} {:>10}\n", spill.arrays[a], t.writes, bytes_text(t.bytes_written),
+                         t.reads, bytes_text(t.bytes_read));
+  }
+  out << fmt::format("  {} moved, {} of it written and replaced or deleted unread\n",
+                     bytes_text(spill.moved.total.bytes()), bytes_text(spill.moved.total.bytes_in_vain));
+  out << fmt::format("  offline optimum {}; less than {} is not possible with these accesses in this order\n",
+                     bytes_text(spill.optimum.total.bytes()), bytes_text(spill.bound.bytes()));
+  if (!spill.exact)
+    out << "  not exact: both ways of conditions on data count, loops that data end take 12 trips, ranks are equally fast\n";
+}
+
+}  // namespace
+
+void print_spill(const SpillModel& spill, const PlanSetting& setting, std::ostream& out) {
+  const bool asked = !setting.spill.empty();
+  if (!spill.known) {
+    out << (asked ? "what goes to disk" : "what `--spill DIR` would move")
+        << " is not known: the job accesses too many blocks to follow one by one\n";
+    return;
+  }
+  if (spill.least > static_cast<std::int64_t>(setting.memory_per_rank)) {
+    out << fmt::format("{}: needs --memory {}: {} that never leave it, and the blocks in use at once at {}\n",
+                       asked ? "does not fit with --spill" : "with `--spill DIR`", memory_option(spill.least),
+                       bytes_text(spill.least_fixed), spill.place);
+    return;
+  }
+  if (!asked) {
+    out << fmt::format("with `--spill DIR`: {}\n", movement(spill, setting));
+    return;
+  }
+  if (spill.moved.total.bytes() > 0) print_arrays(spill, setting, out);
+  if (spill.fits(setting.memory_per_rank))
+    out << fmt::format("fits with --spill: {}, {:.3g} s at {} per second\n", movement(spill, setting), spill.seconds,
+                       bytes_text(static_cast<std::int64_t>(usual_spill_rate)));
+  else
+    out << fmt::format("does not fit with --spill: {}; {} are allowed\n", movement(spill, setting),
+                       bytes_text(spill.disk));
+}
+
+}  // namespace sial

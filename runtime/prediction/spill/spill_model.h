@@ -1,0 +1,46 @@
+#pragma once
+// What a job will move between memory and the tier below it (--spill), computed before it runs: the accesses to the
+// blocks of one node (access_walk.h), played through with the memory that everything else leaves. Values.
+
+#include <iosfwd>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "runtime/prediction/memory_model.h"
+#include "runtime/tier/replay/lower_bound.h"
+#include "runtime/tier/replay/replay.h"
+
+namespace sial {
+
+/// Of one node; of several, they are alike.
+struct SpillModel {
+  bool known = false;                  // false: too many accesses to follow
+  bool exact = false;                  // whatever the data, and however fast the ranks are
+  std::vector<std::int64_t> fixed;     // per program: bytes of the node that are not remote blocks and never leave,
+  std::vector<std::int64_t> capacity;  // and what they leave for blocks
+  std::int64_t disk = 0;               // bytes that may be used below; 0: any number
+  std::int64_t least = 0;              // memory per rank that works,
+  std::int64_t least_fixed = 0;        // of it what never leaves; the rest are the blocks
+  std::string place;                   // that are in use at once at "prog.sialx:12"
+  ReplayResult moved;                  // by the rule that runs follow
+  ReplayResult optimum;                // had it been known from the start what comes
+  TrafficBound bound;                  // less is not possible
+  std::vector<std::string> arrays;
+  double seconds = 0;  // of transfers, one after the other
+  bool fits(std::size_t memory_per_rank) const {
+    return known && least <= static_cast<std::int64_t>(memory_per_rank) && (disk == 0 || moved.max_below <= disk);
+  }
+};
+
+/// Bytes per second of a disk, as long as none was measured.
+constexpr double usual_spill_rate = 1e9;
+
+/// `plan`: of the same job. With `setting.spill` empty: as if it named one disk without a limit.
+SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
+                       const SavedArrays& saved, const PlanSetting& setting, const MemoryModel& plan);
+
+/// With `--spill`: the verdict, behind a table by array. Without it: one line, what it would need.
+void print_spill(const SpillModel& spill, const PlanSetting& setting, std::ostream& out);
+
+}  // namespace sial
