@@ -26,4 +26,19 @@ void TupleOrder::at(std::int64_t number, const Counts& counts, Counts& values) c
   }
 }
 
+std::int64_t TupleOrder::number_of(const Counts& values, const Counts& counts) const {
+  std::int64_t tuples = 1, number = 0, inside = 0;
+  for (std::size_t d = 0; d < n_; ++d) tuples *= counts[static_cast<std::size_t>(steps_[d].index)];
+  for (std::size_t d = n_; d-- > 0;) {
+    const auto index = static_cast<std::size_t>(steps_[d].index);
+    const std::int64_t of_one_value = tuples / counts[index];
+    const std::int32_t within = values[index] % steps_[d].group, first = values[index] - within;
+    const std::int32_t size = std::min(steps_[d].group, counts[index] - first);
+    number += first * of_one_value;
+    tuples = of_one_value * size;
+    inside = inside * size + within;
+  }
+  return number + inside;
+}
+
 }  // namespace sial

@@ -32,6 +32,8 @@ class TupleOrder {
   /// For an order that is not as written: sets the values, counted from 0, of combination `number`; `counts`: of the
   /// indices' values.
   void at(std::int64_t number, const Counts& counts, Counts& values) const;
+  /// The number of the combination with these values.
+  std::int64_t number_of(const Counts& values, const Counts& counts) const;
 
  private:
   std::array<Step, max_rank> steps_{};

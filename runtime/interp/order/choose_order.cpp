@@ -14,7 +14,8 @@
 namespace sial {
 namespace {
 
-constexpr std::int64_t most_recorded = 16'000;  // accesses; longer pardos are looked at on a coarser grid
+constexpr std::int64_t most_recorded = 500'000;  // accesses; longer pardos are looked at on a coarser grid
+constexpr std::int64_t most_simulated = 10'000;   // of them, for each order
 constexpr double worth_a_change = 0.95;         // of the bytes as written
 
 const LoopRow& row_of(const BoundProgram& bound, std::int32_t loop) {
@@ -37,9 +38,14 @@ bool has_iterations(const BoundProgram& bound, std::int32_t loop) {
 
 /// From the grid of the recorded pardo to segments.
 TupleOrder on_segments(const BoundProgram& bound, std::int32_t loop, const RecordedPardo& pardo, const TupleOrder& found) {
+  // Without groups of cells the cells themselves are groups.
+  bool plain = pardo.cell > 1;
+  for (std::size_t d = 0; d < found.size(); ++d)
+    plain = plain && found[d].group == pardo.counts[static_cast<std::size_t>(found[d].index)];
   TupleOrder order;
   for (std::size_t d = 0; d < found.size(); ++d) {
     TupleOrder::Step step = found[d];
+    if (plain) step.group = 1;
     const std::int64_t count = count_of(bound.indices[row_of(bound, loop).indices[static_cast<std::size_t>(step.index)].at()]);
     const std::int64_t cells = pardo.counts[static_cast<std::size_t>(step.index)];
     const std::int64_t width = (count + cells - 1) / cells;
@@ -55,7 +61,7 @@ void predict(const BoundProgram& bound, const RecordedPardo& pardo, std::int32_t
   const auto share = static_cast<std::int32_t>(
       std::max<std::int64_t>(1, share_before(pardo.tuples(), setting.ranks, setting.ranks_of_node)));
   const std::vector<std::int32_t> sequence = joint_sequence(share, setting.ranks_of_node);
-  TierTraffic traffic(pardo, sequence, setting.capacity);
+  TierTraffic traffic(pardo, sequence, setting.capacity, most_simulated);
   chosen.bytes_as_written = traffic.bytes({});
   const FoundOrder found = search_order(pardo, row_of(bound, loop).indices.size(), traffic);
   chosen.bytes = std::min(found.bytes, chosen.bytes_as_written);

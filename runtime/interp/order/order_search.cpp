@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <vector>
 
 namespace sial {
 namespace {
 
 constexpr std::size_t few_indices = 4;                 // all permutations of which are looked at
-constexpr std::int64_t most_accesses = 1'000'000;      // looked at in all, orders times accesses
+constexpr std::int64_t most_accesses = 500'000;      // looked at in all, orders times accesses
 constexpr std::int64_t least_orders = 40;              // that are looked at anyway
 constexpr double worth_a_step = 1e-6;                  // of the bytes: others are equal
 
@@ -18,7 +19,7 @@ class Search {
       : pardo_(pardo),
         rank_(rank),
         traffic_(traffic),
-        orders_left_(std::max(least_orders, most_accesses / std::max<std::int64_t>(1, std::ssize(pardo.accesses)))) {}
+        orders_left_(std::max(least_orders, most_accesses / std::max<std::int64_t>(1, traffic.accesses()))) {}
 
   FoundOrder run() {
     std::vector<std::int32_t> indices(rank_);
@@ -79,13 +80,13 @@ class Search {
     return false;
   }
 
-  /// Sizes that the groups of an index may have instead: powers of two, and all.
+  /// Sizes that the groups of an index may have instead: powers of two, all, and one more or less.
   std::vector<std::int32_t> groups(const TupleOrder::Step& step) const {
-    std::vector<std::int32_t> sizes;
-    for (std::int32_t g = 1; g < count(step.index); g *= 2) sizes.push_back(g);
-    sizes.push_back(count(step.index));
-    std::erase(sizes, step.group);
-    return sizes;
+    const std::int32_t most = count(step.index);
+    std::set<std::int32_t> sizes{most, std::max(1, step.group - 1), std::min(most, step.group + 1)};
+    for (std::int32_t g = 1; g < most; g *= 2) sizes.insert(g);
+    sizes.erase(step.group);
+    return {sizes.begin(), sizes.end()};
   }
 
   TupleOrder moved(const TupleOrder& from, std::size_t d, std::size_t place) const {

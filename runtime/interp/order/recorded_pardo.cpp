@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <optional>
-#include <utility>
+#include <unordered_map>
 
 #include "runtime/bytecode/calls.h"
 #include "runtime/bytecode/evaluate/arithmetic.h"
@@ -71,7 +70,8 @@ class BodyWalk {
         cells_(m_.indices.size()),
         at_(m_.indices.size(), 0),
         open_(m_.indices.size(), 0),
-        followed_(m_.loops.size(), 0) {
+        followed_(m_.loops.size(), 0),
+        blocks_(m_.arrays.size()) {
     forget_written(0, static_cast<std::int32_t>(m_.code.size()), initial_);
     prepare_loop(loop);
     for_each_with_calls(m_, row().begin + 1, row().next, [&](std::int32_t, const Instruction& in, bool) {
@@ -164,7 +164,7 @@ class BodyWalk {
   std::vector<char> followed_;                    // per loop; others have no accesses
   std::vector<std::int32_t> open_loops_;
   std::vector<CallFrame> calls_;
-  std::map<std::pair<ArrayId, std::array<std::int32_t, max_rank>>, std::int32_t> blocks_;
+  std::vector<std::unordered_map<std::uint64_t, std::int32_t>> blocks_;  // per array: their numbers
   RecordedPardo* out_ = nullptr;
   std::int32_t pc_ = 0;
   std::int64_t steps_ = 0;
@@ -276,7 +276,7 @@ void BodyWalk::access(const Instruction& in) {
 std::int32_t BodyWalk::number_of(const ResolvedReference& ref) {
   const BoundArray& array = bound_.arrays[ref.array.at()];
   if (!array.problem.empty()) return -1;
-  std::array<std::int32_t, max_rank> segment{};
+  std::uint64_t key = 0;
   std::int64_t elements = 1;
   for (std::size_t d = 0; d < static_cast<std::size_t>(ref.rank); ++d) {
     const ResolvedReference::Entry& e = ref.entry[d];
@@ -287,13 +287,13 @@ std::int32_t BodyWalk::number_of(const ResolvedReference& ref) {
     if (e.mode == EntryMode::combined) first = last = combined_segment(first, value(e.index));
     if (first < dim.lo || first > dim.hi) return -1;
     last = std::min(last, dim.hi);
-    segment[d] = first;
+    key += static_cast<std::uint64_t>(first - dim.lo) * dim.key_stride;
     elements *= dim.offset_of(last) - dim.offset_of(first) + dim.extent_of(last);
   }
-  const auto [at, fresh] = blocks_.try_emplace({ref.array, segment}, static_cast<std::int32_t>(out_->bytes.size()));
-  if (fresh) out_->bytes.push_back(elements * static_cast<std::int64_t>(sizeof(double)));
-  else out_->bytes[static_cast<std::size_t>(at->second)] =
-      std::max(out_->bytes[static_cast<std::size_t>(at->second)], elements * static_cast<std::int64_t>(sizeof(double)));
+  const auto [at, fresh] = blocks_[ref.array.at()].try_emplace(key, static_cast<std::int32_t>(out_->bytes.size()));
+  if (fresh) out_->bytes.push_back(0);
+  std::int64_t& bytes = out_->bytes[static_cast<std::size_t>(at->second)];
+  bytes = std::max(bytes, elements * static_cast<std::int64_t>(sizeof(double)));
   return at->second;
 }
 
