@@ -177,11 +177,14 @@ static void add_pardo_order(Report& report, const PardoOrderLine& o) {
     if (other.place.file == r.place.file && other.place.line == r.place.line) r.part = other.part;
   const std::string as_written = fmt::format("{} per node and execution", bytes_number(o.bytes_as_written));
   if (written) {
-    r.text = fmt::format("memory is short, and no order of the iterations moves less than the one as written: {}", as_written);
+    r.text = fmt::format("memory is short, and no order of the iterations moves less than the one as written: {}",
+                         as_written);
   } else if (o.refusal.empty()) {
-    r.text = fmt::format("memory is short: iterations run with {}, which moves {} in place of {}", o.order, bytes_number(o.bytes), as_written);
+    r.text = fmt::format("memory is short: iterations run with {}, which moves {} in place of {}", o.order,
+                         bytes_number(o.bytes), as_written);
   } else {
-    r.text = fmt::format("memory is short, and iterations run as written: {}. With {} {} would move in place of {}", o.refusal, o.order, bytes_number(o.bytes), as_written);
+    r.text = fmt::format("memory is short, and iterations run as written: {}. With {} {} would move in place of {}",
+                         o.refusal, o.order, bytes_number(o.bytes), as_written);
     r.advice = "write the pardo's indices in that order, the fastest first, or take away what fixes the order";
   }
   const double saved = o.bytes_as_written - o.bytes;

@@ -58,7 +58,12 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
         row["saved"].push_back({{"label", s.label}, {"first_segment", s.first_segment}, {"extents", s.extents}});
     }
     for (const PardoOrderFacts& o : p.pardo_orders)
-      row["pardo_orders"].push_back({{"file", o.file}, {"line", o.line}, {"order", o.order}, {"refusal", o.refusal}, {"bytes", o.bytes}, {"bytes_as_written", o.bytes_as_written}});
+      row["pardo_orders"].push_back({{"file", o.file},
+                                     {"line", o.line},
+                                     {"order", o.order},
+                                     {"refusal", o.refusal},
+                                     {"bytes", o.bytes},
+                                     {"bytes_as_written", o.bytes_as_written}});
     j["programs"].push_back(std::move(row));
   }
 }

@@ -121,7 +121,7 @@ struct ProgramFacts {
   std::int64_t memory_high_water = 0;  // of its phases, as the counter; servers do not count
   std::vector<SavedFacts> saved{};     // what there was at its beginning
   std::vector<PardoOrderFacts> pardo_orders{};
-  std::vector<std::string> files{};    // its sources under the names they were compiled from, the program's own first
+  std::vector<std::string> files{};  // its sources under the names they were compiled from, the program's own first
   std::vector<std::string>
       sources{};  // their texts, as many; none: not found any more, or not those that were compiled
 };

@@ -172,8 +172,8 @@ struct Run {
   int number = 0;                // of this program among those of the job
   std::vector<std::string> files,
       sources;  // of this program: names, the program's own first, and texts as far as the run kept them
-  std::optional<double> memory;   // bytes that a rank needed in this program
-  double predicted_seconds = 0;   // of wall time, before the run; 0: not predicted
+  std::optional<double> memory;  // bytes that a rank needed in this program
+  double predicted_seconds = 0;  // of wall time, before the run; 0: not predicted
   std::vector<PardoOrderLine> pardo_orders;
   std::vector<SavedArray> saved;  // what earlier programs had left under labels
   Pairs options, machine;

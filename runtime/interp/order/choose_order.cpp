@@ -15,8 +15,8 @@ namespace sial {
 namespace {
 
 constexpr std::int64_t most_recorded = 500'000;  // accesses; longer pardos are looked at on a coarser grid
-constexpr std::int64_t most_simulated = 10'000;   // of them, for each order
-constexpr double worth_a_change = 0.95;         // of the bytes as written
+constexpr std::int64_t most_simulated = 10'000;  // of them, for each order
+constexpr double worth_a_change = 0.95;          // of the bytes as written
 
 const LoopRow& row_of(const BoundProgram& bound, std::int32_t loop) {
   return bound.module->loops[static_cast<std::size_t>(loop)];
@@ -37,7 +37,8 @@ bool has_iterations(const BoundProgram& bound, std::int32_t loop) {
 }
 
 /// From the grid of the recorded pardo to segments.
-TupleOrder on_segments(const BoundProgram& bound, std::int32_t loop, const RecordedPardo& pardo, const TupleOrder& found) {
+TupleOrder on_segments(const BoundProgram& bound, std::int32_t loop, const RecordedPardo& pardo,
+                       const TupleOrder& found) {
   // Without groups of cells the cells themselves are groups.
   bool plain = pardo.cell > 1;
   for (std::size_t d = 0; d < found.size(); ++d)
@@ -46,7 +47,8 @@ TupleOrder on_segments(const BoundProgram& bound, std::int32_t loop, const Recor
   for (std::size_t d = 0; d < found.size(); ++d) {
     TupleOrder::Step step = found[d];
     if (plain) step.group = 1;
-    const std::int64_t count = count_of(bound.indices[row_of(bound, loop).indices[static_cast<std::size_t>(step.index)].at()]);
+    const std::int64_t count =
+        count_of(bound.indices[row_of(bound, loop).indices[static_cast<std::size_t>(step.index)].at()]);
     const std::int64_t cells = pardo.counts[static_cast<std::size_t>(step.index)];
     const std::int64_t width = (count + cells - 1) / cells;
     step.group = static_cast<std::int32_t>(step.group == cells ? count : std::min(count, step.group * width));
@@ -55,12 +57,23 @@ TupleOrder on_segments(const BoundProgram& bound, std::int32_t loop, const Recor
   return order;
 }
 
-/// On the first node: it gets its share of the iterations, and what its ranks read serves all of them.
+/// The iterations of the first node, by number, in the order in which its ranks come to them.
+std::vector<std::int32_t> sequence_of_node(const Module& module, const LoopRow& row, const RecordedPardo& pardo,
+                                           const OrderSetting& setting) {
+  if (pardo_mode(module, row, setting.static_schedule) == PardoMode::dynamic)
+    return joint_sequence(static_cast<std::int32_t>(std::max<std::int64_t>(
+                              1, share_before(pardo.tuples(), setting.ranks, setting.ranks_of_node))),
+                          setting.ranks_of_node);
+  std::vector<std::int32_t> sequence;
+  for (std::int32_t n = 0; n < pardo.tuples(); ++n)
+    if (n % setting.ranks < setting.ranks_of_node) sequence.push_back(n);
+  return sequence;
+}
+
+/// What the ranks of the node read serves all of them.
 void predict(const BoundProgram& bound, const RecordedPardo& pardo, std::int32_t loop, const OrderSetting& setting,
              PardoOrder& chosen) {
-  const auto share = static_cast<std::int32_t>(
-      std::max<std::int64_t>(1, share_before(pardo.tuples(), setting.ranks, setting.ranks_of_node)));
-  const std::vector<std::int32_t> sequence = joint_sequence(share, setting.ranks_of_node);
+  const std::vector<std::int32_t> sequence = sequence_of_node(*bound.module, row_of(bound, loop), pardo, setting);
   TierTraffic traffic(pardo, sequence, setting.capacity, most_simulated);
   chosen.bytes_as_written = traffic.bytes({});
   const FoundOrder found = search_order(pardo, row_of(bound, loop).indices.size(), traffic);
@@ -74,11 +87,9 @@ void predict(const BoundProgram& bound, const RecordedPardo& pardo, std::int32_t
 
 }  // namespace
 
-std::string order_is_fixed(const Module& module, std::int32_t loop, bool static_schedule) {
-  const LoopRow& row = module.loops[static_cast<std::size_t>(loop)];
-  if (runs_everywhere(module, row)) return "every rank runs all of it";
-  if (row.rank_dependent) return "its iterations are dealt out in turn, as its conditions may differ between ranks";
-  if (static_schedule) return "iterations are dealt out in turn (`--schedule static`, `--deterministic`)";
+std::string order_is_fixed(const Module& module, std::int32_t loop, bool deterministic) {
+  if (runs_everywhere(module, module.loops[static_cast<std::size_t>(loop)])) return "every rank runs all of it";
+  if (deterministic) return "`--deterministic` fixes the order";
   return order_seen_by(module, loop);
 }
 
@@ -93,14 +104,14 @@ PardoOrder choose_order(const BoundProgram& bound, const std::vector<std::int32_
   predict(bound, pardo, loop, setting, chosen);
   if (chosen.order.as_written()) return chosen;
   chosen.text = order_text(bound, loop, chosen.order);
-  chosen.refusal = order_is_fixed(*bound.module, loop, setting.static_schedule);
+  chosen.refusal = order_is_fixed(*bound.module, loop, setting.deterministic);
   if (!chosen.refusal.empty()) chosen.order = {};
   return chosen;
 }
 
-TupleOrder shuffled_order(const BoundProgram& bound, std::int32_t loop, bool static_schedule) {
+TupleOrder shuffled_order(const BoundProgram& bound, std::int32_t loop, bool deterministic) {
   TupleOrder order;
-  if (!has_iterations(bound, loop) || !order_is_fixed(*bound.module, loop, static_schedule).empty()) return order;
+  if (!has_iterations(bound, loop) || !order_is_fixed(*bound.module, loop, deterministic).empty()) return order;
   const std::vector<IndexId>& indices = row_of(bound, loop).indices;
   std::uint64_t seed = mix_hash(0, static_cast<std::uint64_t>(loop));
   std::vector<std::int32_t> left(indices.size());
@@ -109,7 +120,8 @@ TupleOrder shuffled_order(const BoundProgram& bound, std::int32_t loop, bool sta
     seed = mix_hash(seed, left.size());
     const auto at = left.begin() + static_cast<std::ptrdiff_t>(seed % left.size());
     const std::int64_t count = count_of(bound.indices[indices[static_cast<std::size_t>(*at)].at()]);
-    order.add({*at, static_cast<std::int32_t>(1 + static_cast<std::int64_t>((seed >> 8) % static_cast<std::uint64_t>(count)))});
+    order.add({*at, static_cast<std::int32_t>(
+                        1 + static_cast<std::int64_t>((seed >> 8) % static_cast<std::uint64_t>(count)))});
     left.erase(at);
   }
   return order;

@@ -1,7 +1,7 @@
 #pragma once
-// The order of a pardo's iterations where memory is short (runtime/interp/ORDER.md): of permutations of its indices, and
-// groups of segments that are taken together, the one that is predicted to move the fewest bytes between memory and the
-// tiers below it. A function of the module, its bound ranges, and the memory and ranks of the first node: all ranks
+// The order of a pardo's iterations where memory is short (runtime/interp/ORDER.md): of permutations of its indices,
+// and groups of segments that are taken together, the one that is predicted to move the fewest bytes between memory and
+// the tiers below it. A function of the module, its bound ranges, and the memory and ranks of the first node: all ranks
 // choose the same. No time enters it.
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace sial {
 struct OrderSetting {
   std::int64_t capacity = 0;  // bytes of remote blocks that a node's memory holds
   int ranks = 1, ranks_of_node = 1;
-  bool static_schedule = false;  // asked for, or implied
+  bool static_schedule = false, deterministic = false;  // asked for
 };
 
 struct PardoOrder {
@@ -33,10 +33,10 @@ PardoOrder choose_order(const BoundProgram& bound, const std::vector<std::int32_
                         const OrderSetting& setting);
 
 /// For tests: some order of any pardo whose order may be changed, drawn by the number of its loop; else as written.
-TupleOrder shuffled_order(const BoundProgram& bound, std::int32_t loop, bool static_schedule);
+TupleOrder shuffled_order(const BoundProgram& bound, std::int32_t loop, bool deterministic);
 
 /// Why the iterations must run as written; empty: they need not.
-std::string order_is_fixed(const Module& module, std::int32_t loop, bool static_schedule);
+std::string order_is_fixed(const Module& module, std::int32_t loop, bool deterministic);
 
 std::string order_text(const BoundProgram& bound, std::int32_t loop, const TupleOrder& order);
 

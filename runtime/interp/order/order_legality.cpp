@@ -18,8 +18,9 @@ namespace {
 
 /// Super instructions that print, or change what is printed.
 constexpr std::array<std::string_view, 9> printing = {
-    "print_block",           "print_static_array",   "print_iteration",       "list_block_map",    "list_blocks_with_number",
-    "get_and_print_mpi_rank", "enable_all_rank_print", "disable_all_rank_print", "check_block_number_calculation"};
+    "print_block",           "print_static_array",      "print_iteration",
+    "list_block_map",        "list_blocks_with_number", "get_and_print_mpi_rank",
+    "enable_all_rank_print", "disable_all_rank_print",  "check_block_number_calculation"};
 
 std::string seen_in(const Module& m, const Instruction& in) {
   switch (op_class(in.op)) {
@@ -38,8 +39,8 @@ std::string seen_in(const Module& m, const Instruction& in) {
   }
 }
 
-/// The registers that iterations hand on: read before they are written in the same iteration, and written in it. Sums and
-/// products that only grow are none: their terms come in any order.
+/// The registers that iterations hand on: read before they are written in the same iteration, and written in it. Sums
+/// and products that only grow are none: their terms come in any order.
 class HandedOn {
  public:
   HandedOn(const Module& module, const LoopRow& loop) : m_(module) { follow(loop.begin + 1, loop.next, 0); }
@@ -147,11 +148,13 @@ class SharedBlocks {
     for (const Use& put : uses_) {
       if (put.gets) continue;
       const std::string& name = m_.arrays[put.ref->array.at()].name;
-      if (!put.adds && !names_iteration(*put.ref)) return fmt::format("several iterations may replace a block of `{}`", name);
+      if (!put.adds && !names_iteration(*put.ref))
+        return fmt::format("several iterations may replace a block of `{}`", name);
       for (const Use& other : uses_)
         if (other.ref->array == put.ref->array && (other.gets || other.adds != put.adds) &&
             (other.ref->entries != put.ref->entries || !names_iteration(*put.ref)))
-          return fmt::format("it {} blocks of `{}` that other iterations may put", other.gets ? "gets" : "replaces", name);
+          return fmt::format("it {} blocks of `{}` that other iterations may put", other.gets ? "gets" : "replaces",
+                             name);
     }
     return {};
   }
@@ -174,11 +177,49 @@ class SharedBlocks {
   std::vector<Use> uses_;
 };
 
+/// Where clauses that compare indices and numbers that no rank changes hold on all ranks alike.
+bool wheres_are_same(const Module& m, const LoopRow& loop) {
+  std::set<std::int32_t> own, changed;
+  for (const Instruction& in : m.code)
+    for (std::size_t k = 0; k < 4; ++k)
+      if (const OperandKind kind = opcode_info(in.op)->operands[k];
+          kind == OperandKind::iout || kind == OperandKind::ivar)
+        changed.insert(operands_of(in)[k]);
+  for (std::int32_t pc = loop.begin + 1; pc < loop.body; ++pc) {
+    const Instruction& in = m.code[static_cast<std::size_t>(pc)];
+    if (in.op != Opcode::where && op_class(in.op) != OpClass::integer) return false;
+    for (std::size_t k = 0; k < 4; ++k) {
+      const OperandKind kind = opcode_info(in.op)->operands[k];
+      const std::int32_t operand = operands_of(in)[k];
+      if (kind == OperandKind::sin) return false;
+      if (kind == OperandKind::iin && !own.contains(operand) && changed.contains(operand)) return false;
+      if (kind == OperandKind::iout) own.insert(operand);
+    }
+  }
+  return true;
+}
+
+bool may_be_left(const Module& m, std::int32_t loop) {
+  const LoopRow& row = m.loops[static_cast<std::size_t>(loop)];
+  return std::any_of(m.code.begin() + row.begin + 1, m.code.begin() + row.next, [&](const Instruction& in) {
+    return in.op == Opcode::ret || (in.op == Opcode::exit_loop && in.a == loop);
+  });
+}
+
+/// Iterations that are dealt out in turn, as the ranks may see them differently.
+std::string seen_by_turns(const Module& m, std::int32_t loop) {
+  const LoopRow& row = m.loops[static_cast<std::size_t>(loop)];
+  if (may_be_left(m, loop)) return "its body may leave it early";
+  if (row.rank_dependent && !wheres_are_same(m, row)) return "its where clauses may differ between ranks";
+  return {};
+}
+
 }  // namespace
 
 std::string order_seen_by(const Module& module, std::int32_t loop) {
   const LoopRow& row = module.loops[static_cast<std::size_t>(loop)];
-  std::string reason;
+  std::string reason = seen_by_turns(module, loop);
+  if (!reason.empty()) return reason;
   any_with_calls(module, row.begin + 1, row.next, [&](std::int32_t, const Instruction& in, bool) {
     reason = seen_in(module, in);
     return !reason.empty();

@@ -8,10 +8,10 @@
 namespace sial {
 namespace {
 
-constexpr std::size_t few_indices = 4;                 // all permutations of which are looked at
-constexpr std::int64_t most_accesses = 500'000;      // looked at in all, orders times accesses
-constexpr std::int64_t least_orders = 40;              // that are looked at anyway
-constexpr double worth_a_step = 1e-6;                  // of the bytes: others are equal
+constexpr std::size_t few_indices = 4;           // all permutations of which are looked at
+constexpr std::int64_t most_accesses = 500'000;  // looked at in all, orders times accesses
+constexpr std::int64_t least_orders = 40;        // that are looked at anyway
+constexpr double worth_a_step = 1e-6;            // of the bytes: others are equal
 
 class Search {
  public:

@@ -22,17 +22,18 @@ const TupleOrder& PardoOrders::of(std::int32_t loop) {
 }
 
 PardoOrder PardoOrders::choose(std::int32_t loop) const {
-  const bool static_schedule = context_.options.schedule == Schedule::static_;
-  if (context_.options.pardo_order == PardoOrdering::shuffled) {
+  const MachineOptions& options = context_.options;
+  if (options.pardo_order == PardoOrdering::shuffled) {
     PardoOrder shuffled;
-    shuffled.order = shuffled_order(context_.bound, loop, static_schedule);
+    shuffled.order = shuffled_order(context_.bound, loop, options.deterministic);
     return shuffled;
   }
   std::vector<std::int32_t> ints;
   std::vector<double> scalars;
   initial_values(context_.module, context_.env.job, ints, scalars);
-  const OrderSetting setting{context_.options.spill_capacity, context_.workers(),
-                             static_cast<int>(context_.env.transport.ranks_of_node(NodeId(0)).size()), static_schedule};
+  const OrderSetting setting{options.spill_capacity, context_.workers(),
+                             static_cast<int>(context_.env.transport.ranks_of_node(NodeId(0)).size()),
+                             options.schedule == Schedule::static_, options.deterministic};
   return choose_order(context_.bound, ints, loop, setting);
 }
 
@@ -41,8 +42,7 @@ std::vector<PardoOrderFacts> PardoOrders::facts() const {
   for (const auto& [loop, chosen] : orders_) {
     if (!chosen.considered) continue;
     const Module& m = context_.module;
-    const SourcePlace& place =
-        m.places[static_cast<std::size_t>(m.loops[static_cast<std::size_t>(loop)].begin)];
+    const SourcePlace& place = m.places[static_cast<std::size_t>(m.loops[static_cast<std::size_t>(loop)].begin)];
     all.push_back({m.files.at(static_cast<std::size_t>(place.file)), place.line, chosen.text, chosen.refusal,
                    chosen.bytes, chosen.bytes_as_written});
   }

@@ -89,7 +89,8 @@ class BodyWalk {
     recorded.first.push_back(0);
     do {
       follow_iteration();
-      if (steps_ > most_steps) return {.cell = cell_, .counts = recorded.counts, .first = {0}, .accesses = {}, .bytes = {}};
+      if (steps_ > most_steps)
+        return {.cell = cell_, .counts = recorded.counts, .first = {0}, .accesses = {}, .bytes = {}};
       recorded.first.push_back(static_cast<std::int32_t>(recorded.accesses.size()));
     } while (next_tuple());
     return recorded;

@@ -1,8 +1,9 @@
 #pragma once
-// Which blocks of remote arrays each iteration of a pardo gets and puts, in the order of the program: found by following
-// its body with index values, but without data. What depends on data is taken to happen; loops around the pardo stand
-// at their first value. A pardo with many accesses is followed on a coarser grid: consecutive segments of an index are
-// joined to cells, and the blocks of the cells are as large as all of theirs. A plain value, the same on all ranks.
+// Which blocks of remote arrays each iteration of a pardo gets and puts, in the order of the program: found by
+// following its body with index values, but without data. What depends on data is taken to happen; loops around the
+// pardo stand at their first value. A pardo with many accesses is followed on a coarser grid: consecutive segments of
+// an index are joined to cells, and the blocks of the cells are as large as all of theirs. A plain value, the same on
+// all ranks.
 
 #include <cstdint>
 #include <vector>
@@ -21,8 +22,8 @@ struct BlockAccess {
 };
 
 struct RecordedPardo {
-  std::int32_t cell = 1;       // segments of long indices that are joined; 1: every block is followed
-  TupleOrder::Counts counts{}; // cells of the pardo's indices
+  std::int32_t cell = 1;            // segments of long indices that are joined; 1: every block is followed
+  TupleOrder::Counts counts{};      // cells of the pardo's indices
   std::vector<std::int32_t> first;  // tuple t, as written, has accesses [first[t], first[t + 1])
   std::vector<BlockAccess> accesses;
   std::vector<std::int64_t> bytes;  // of the blocks

@@ -64,7 +64,8 @@ void TierTraffic::draw(const std::vector<char>& drawn) {
   TupleOrder::Counts values{};
   for (std::int32_t t = 0; t < pardo_.tuples(); ++t) {
     const auto before = static_cast<std::int32_t>(sample_.size());
-    for (std::int32_t i = pardo_.first[static_cast<std::size_t>(t)]; i < pardo_.first[static_cast<std::size_t>(t) + 1]; ++i) {
+    for (std::int32_t i = pardo_.first[static_cast<std::size_t>(t)]; i < pardo_.first[static_cast<std::size_t>(t) + 1];
+         ++i) {
       const BlockAccess& access = pardo_.accesses[static_cast<std::size_t>(i)];
       if (drawn[static_cast<std::size_t>(access.block)]) sample_.push_back(access);
     }
@@ -104,8 +105,9 @@ double TierTraffic::bytes(const TupleOrder& order) {
 void TierTraffic::arrange(const TupleOrder& order) {
   turns_.clear();
   for (std::size_t t = 0; t < tuples_.size(); ++t) {
-    const auto number = order.as_written() ? static_cast<std::size_t>(tuples_[t].number)
-                                           : static_cast<std::size_t>(order.number_of(tuples_[t].values, pardo_.counts));
+    const auto number = order.as_written()
+                            ? static_cast<std::size_t>(tuples_[t].number)
+                            : static_cast<std::size_t>(order.number_of(tuples_[t].values, pardo_.counts));
     if (position_[number] >= 0) turns_.emplace_back(position_[number], static_cast<std::int32_t>(t));
   }
   std::sort(turns_.begin(), turns_.end());

@@ -47,10 +47,10 @@ class TierTraffic {
 
   const RecordedPardo& pardo_;
   std::int64_t capacity_;
-  double scale_ = 1;                    // bytes of all blocks for one of those drawn
-  std::vector<std::int32_t> position_;  // in the sequence, by number; -1: another node's
-  std::vector<BlockAccess> sample_;     // of the blocks drawn, as written
-  std::vector<Tuple> tuples_;           // that have some of these
+  double scale_ = 1;                                          // bytes of all blocks for one of those drawn
+  std::vector<std::int32_t> position_;                        // in the sequence, by number; -1: another node's
+  std::vector<BlockAccess> sample_;                           // of the blocks drawn, as written
+  std::vector<Tuple> tuples_;                                 // that have some of these
   std::vector<std::pair<std::int32_t, std::int32_t>> turns_;  // of the tuples: position, and which
   std::vector<BlockAccess> accesses_;                         // in the order that is looked at,
   std::vector<std::int32_t> next_use_;                        // and where the same block comes next

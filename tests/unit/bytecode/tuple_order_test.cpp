@@ -58,7 +58,8 @@ TEST_CASE("every order has each combination once") {
     auto written = all_of(space);
     TupleOrder order;
     for (const std::int32_t i : indices)
-      order.add({i, static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(counts[static_cast<std::size_t>(i)]))});
+      order.add(
+          {i, static_cast<std::int32_t>(1 + random() % static_cast<unsigned>(counts[static_cast<std::size_t>(i)]))});
     space.follow(order);
     auto ordered = all_of(space);
     for (std::int64_t at = 0; at < space.size(); ++at) {

@@ -59,8 +59,10 @@ TEST_CASE("ranks of a node share what they read, and their memory") {
 }
 
 TEST_CASE("the last quarter of a transformation adds to blocks while they are there") {
-  const Pardo p("distributed a[i,j,k,l]\ndistributed b[i,j,k,l]\naoindex s = 1:norb\ntemp t[i,j,k,s]\ntemp u[i,j,k,l]\n",
-                "pardo i, j, k, s\nget a[i,j,k,s]\ndo l\nu[i,j,k,l] = 1.0\nput b[i,j,k,l] += u[i,j,k,l]\nenddo l\nendpardo i, j, k, s", 6);
+  const Pardo p(
+      "distributed a[i,j,k,l]\ndistributed b[i,j,k,l]\naoindex s = 1:norb\ntemp t[i,j,k,s]\ntemp u[i,j,k,l]\n",
+      "pardo i, j, k, s\nget a[i,j,k,s]\ndo l\nu[i,j,k,l] = 1.0\nput b[i,j,k,l] += u[i,j,k,l]\nenddo l\nendpardo i, j, k, s",
+      6);
   const PardoOrder chosen = p.choose(6 * 6 * 6 * 6 * 8 / 2);
   CHECK(chosen.bytes <= 0.5 * chosen.bytes_as_written);
   CHECK(chosen.refusal.empty());
@@ -85,9 +87,17 @@ TEST_CASE("the choice is the same whenever it is made") {
   CHECK(first.bytes == second.bytes);
 }
 
-TEST_CASE("with a static schedule the order stays, and the reason and the cost are told") {
+TEST_CASE("iterations that are dealt out in turn are ordered, too") {
+  const Pardo p(matrices, product, 16);
+  const OrderSetting dealt{(5 * 16 + 4) * 8, 4, 2, true};
+  const PardoOrder chosen = choose_order(p.bound, p.ints, p.loop, dealt);
+  CHECK(chosen.bytes <= 0.7 * chosen.bytes_as_written);
+  CHECK(chosen.refusal.empty());
+}
+
+TEST_CASE("--deterministic keeps the order, and the reason and the cost are told") {
   const Pardo p("distributed x[i]\ntemp t[i]\n", "pardo i, j\nget x[i]\nt[i] = x[i]\nendpardo i, j");
-  const PardoOrder chosen = choose_order(p.bound, p.ints, p.loop, {8, 1, 1, true});
+  const PardoOrder chosen = choose_order(p.bound, p.ints, p.loop, {8, 1, 1, true, true});
   CHECK(chosen.order.as_written());
   CHECK_THAT(chosen.refusal, Contains("--deterministic"));
   CHECK(chosen.bytes < chosen.bytes_as_written);

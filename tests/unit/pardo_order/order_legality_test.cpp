@@ -54,13 +54,24 @@ TEST_CASE("blocks of other iterations have an order") {
   CHECK_THAT(seen("u[i,j] = 1.0\nput y[i,j] = u[i,j]\nput y[j,i] += 1.0"), Contains("`y`"));
 }
 
-TEST_CASE("pardos that are not drawn from a queue keep their order") {
+TEST_CASE("pardos of every rank, and deterministic ones, keep their order") {
   const Pardo everywhere(declarations, "pardo i, j \"SequentialPardoLoop\"\nt[i] = 1.0\nendpardo i, j");
   CHECK_THAT(order_is_fixed(everywhere.module, everywhere.loop, false), Contains("every rank"));
-  Pardo dealt(declarations, "pardo i, j\nt[i] = 1.0\nendpardo i, j");
-  CHECK_THAT(order_is_fixed(dealt.module, dealt.loop, true), Contains("--deterministic"));
-  dealt.module.loops[static_cast<std::size_t>(dealt.loop)].rank_dependent = true;
-  CHECK_THAT(order_is_fixed(dealt.module, dealt.loop, false), Contains("dealt out in turn"));
+  const Pardo deterministic(declarations, "pardo i, j\nt[i] = 1.0\nendpardo i, j");
+  CHECK_THAT(order_is_fixed(deterministic.module, deterministic.loop, true), Contains("--deterministic"));
+}
+
+TEST_CASE("what is dealt out in turn keeps its order where ranks may see other iterations") {
+  CHECK_THAT(seen("t[i] = 1.0\nif i == 2\nexit\nendif"), Contains("leave it early"));
+  const auto dealt = [](const std::string& where) {
+    Pardo p(declarations, "n = 3\npardo i, j\n" + where + "\nt[i] = 1.0\nendpardo i, j");
+    p.module.loops[static_cast<std::size_t>(p.loop)].rank_dependent = true;
+    return order_is_fixed(p.module, p.loop, false);
+  };
+  CHECK(dealt("").empty());
+  CHECK(dealt("where i <= j").empty());
+  CHECK(dealt("where i < norb").empty());
+  CHECK_THAT(dealt("where i < n"), Contains("where clauses"));
 }
 
 TEST_CASE("what called procedures do counts") {

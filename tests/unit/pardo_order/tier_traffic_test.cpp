@@ -30,7 +30,9 @@ double bytes_read(const std::vector<std::int32_t>& blocks, std::size_t capacity)
   double moved = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (std::find(here.begin(), here.end(), blocks[i]) != here.end()) continue;
-    const auto next = [&](std::int32_t b) { return std::find(blocks.begin() + static_cast<std::ptrdiff_t>(i), blocks.end(), b); };
+    const auto next = [&](std::int32_t b) {
+      return std::find(blocks.begin() + static_cast<std::ptrdiff_t>(i), blocks.end(), b);
+    };
     if (here.size() == capacity)
       here.erase(std::max_element(here.begin(), here.end(), [&](auto a, auto b) { return next(a) < next(b); }));
     here.push_back(blocks[i]);
@@ -69,8 +71,9 @@ TEST_CASE("what is added to is written and read again, what is replaced is writt
 }
 
 TEST_CASE("where clauses and conditions on indices are followed, loops too") {
-  const Pardo p("distributed x[i,k]\ntemp t[i,k]\nint n\n",
-                "pardo i, j\nwhere i <= j\ndo k\nn = k\nif k < i\nget x[i,k]\nt[i,k] = x[i,k]\nendif\nenddo k\nendpardo i, j");
+  const Pardo p(
+      "distributed x[i,k]\ntemp t[i,k]\nint n\n",
+      "pardo i, j\nwhere i <= j\ndo k\nn = k\nif k < i\nget x[i,k]\nt[i,k] = x[i,k]\nendif\nenddo k\nendpardo i, j");
   const RecordedPardo pardo = record(p);
   // i < = j, k < i: 0·4 + 1·3 + 2·2 + 3·1
   CHECK(pardo.accesses.size() == 10);
@@ -78,7 +81,8 @@ TEST_CASE("where clauses and conditions on indices are followed, loops too") {
 }
 
 TEST_CASE("long pardos are followed on a coarser grid, with all their bytes") {
-  const Pardo p("distributed x[i,k]\ntemp t[i,k]\n", "pardo i, j\ndo k\nget x[i,k]\nt[i,k] = x[i,k]\nenddo k\nendpardo i, j", 20, 3);
+  const Pardo p("distributed x[i,k]\ntemp t[i,k]\n",
+                "pardo i, j\ndo k\nget x[i,k]\nt[i,k] = x[i,k]\nenddo k\nendpardo i, j", 20, 3);
   const RecordedPardo fine = record(p), coarse = record(p, 1000);
   CHECK(fine.cell == 1);
   CHECK(fine.accesses.size() == 8000);
@@ -118,7 +122,8 @@ TEST_CASE("ranks of a node take iterations in turn, each exactly once") {
   for (const int ranks : {1, 2, 3, 7})
     for (const std::int32_t share : {1, 2, 10, 101}) {
       std::vector<std::int32_t> sequence = joint_sequence(share, ranks);
-      if (ranks == 2 && share == 10) CHECK(std::vector(sequence.begin(), sequence.begin() + 4) == (std::vector{0, 2, 1, 3}));
+      if (ranks == 2 && share == 10)
+        CHECK(std::vector(sequence.begin(), sequence.begin() + 4) == (std::vector{0, 2, 1, 3}));
       std::sort(sequence.begin(), sequence.end());
       std::vector<std::int32_t> all(static_cast<std::size_t>(share));
       std::iota(all.begin(), all.end(), 0);
