@@ -257,6 +257,13 @@ RunFacts::Pairs chosen_options(const CLI::App& app, const Arguments& arguments, 
   return facts;
 }
 
+void set_pardo_order(MachineOptions& options, const std::string& text) {
+  if (text.empty() || text == "auto") return;
+  if (text == "written") options.pardo_order = PardoOrdering::written;
+  else if (text == "shuffled") options.pardo_order = PardoOrdering::shuffled;
+  else options.spill_capacity = static_cast<std::int64_t>(parse_memory(text));
+}
+
 int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, char** argv, const std::string& blas) {
   if (arguments.describe || !arguments.write_dat.empty()) return show_job(arguments);
   apply_aces_ranks(arguments);
@@ -265,6 +272,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   options.store.check = options.machine.check_slices = options.machine.check_ranks = arguments.check;
   options.store.deterministic = options.machine.deterministic;
   options.machine.schedule = arguments.schedule == "static" ? Schedule::static_ : Schedule::dynamic;
+  set_pardo_order(options.machine, arguments.pardo_order);
   options.version = sialx_version;
   options.restart = arguments.restart;
   options.restart_id = arguments.restart_id;

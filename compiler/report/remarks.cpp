@@ -162,6 +162,36 @@ static void add_too_large(Report& report, const AccessLine& a) {
   report.remarks.push_back(std::move(r));
 }
 
+/// What only the run can tell: in which order a pardo ran its iterations where memory was short.
+static void add_pardo_order(Report& report, const PardoOrderLine& o) {
+  const auto file = std::find(report.files.begin(), report.files.end(), o.file);
+  if (file == report.files.end()) return;
+  RemarkLine r;
+  const bool written = o.bytes >= o.bytes_as_written;
+  r.kind = !o.refusal.empty() ? RemarkKind::missed : written ? RemarkKind::analysis : RemarkKind::passed;
+  r.pass = "pardo-order";
+  r.name = !o.refusal.empty() ? "order-fixed" : written ? "order-as-written" : "order-chosen";
+  r.place.file = static_cast<int>(file - report.files.begin());
+  r.place.line = o.line;
+  for (const RemarkLine& other : report.remarks)
+    if (other.place.file == r.place.file && other.place.line == r.place.line) r.part = other.part;
+  const std::string as_written = fmt::format("{} per node and execution", bytes_number(o.bytes_as_written));
+  if (written) {
+    r.text = fmt::format("memory is short, and no order of the iterations moves less than the one as written: {}",
+                         as_written);
+  } else if (o.refusal.empty()) {
+    r.text = fmt::format("memory is short: iterations run with {}, which moves {} in place of {}", o.order,
+                         bytes_number(o.bytes), as_written);
+  } else {
+    r.text = fmt::format("memory is short, and iterations run as written: {}. With {} {} would move in place of {}",
+                         o.refusal, o.order, bytes_number(o.bytes), as_written);
+    r.advice = "write the pardo's indices in that order, the fastest first, or take away what fixes the order";
+  }
+  const double saved = o.bytes_as_written - o.bytes;
+  r.bytes = r.all_bytes = {Cost::constant(saved), {}, fmt::format("{:.0f}", saved), saved};
+  report.remarks.push_back(std::move(r));
+}
+
 void check_same_sources(const Run& run, const std::string& program, const std::string& source_hash) {
   if (!run.source_hash.empty() && run.source_hash != source_hash)
     throw SialError(
@@ -214,6 +244,7 @@ void bind(Report& report, Run run) {
   for (SourceLine& l : report.lines)
     for (Amount* a : {&l.executions, &l.flops, &l.get_bytes, &l.put_bytes}) set_value(*a, sizes, run.ranks);
   for (const AccessLine& a : run.accesses) add_too_large(report, a);
+  for (const PardoOrderLine& o : run.pardo_orders) add_pardo_order(report, o);
   mark_slow(report, run);
   set_seconds(report, run);
   report.run = std::move(run);

@@ -49,6 +49,10 @@ void read_program(Run& run, const Json& p) {
   }
   if (!p.contains("memory_high_water")) return;
   run.memory = p.at("memory_high_water").get<double>();
+  if (p.contains("pardo_orders"))
+    for (const Json& o : p.at("pardo_orders"))
+      run.pardo_orders.push_back(
+          {o.at("file"), o.at("line"), o.at("order"), o.at("refusal"), o.at("bytes"), o.at("bytes_as_written")});
   for (const Json& s : p.at("saved")) run.saved.push_back({s.at("label"), s.at("first_segment"), s.at("extents")});
 }
 

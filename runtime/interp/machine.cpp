@@ -32,6 +32,7 @@ std::int32_t Machine::integer(std::int32_t slot) const { return parts_->register
 DataArray Machine::static_array(ArrayId array) const { return parts_->statics.contents(array); }
 std::string Machine::place_name(std::int32_t pc) const { return parts_->context.place_name({pc}); }
 std::vector<LineCost> Machine::line_costs() const { return parts_->profile.line_costs(); }
+std::vector<PardoOrderFacts> Machine::pardo_orders() const { return parts_->pardo.orders().facts(); }
 
 void Machine::begin_program() {
   MachineParts& p = *parts_;

@@ -404,7 +404,7 @@ class JobReader {
 
   void spill_to(const toml::node& n) {
     if (!n.is_string() && !n.is_table())
-      fail(n, "`spill` must be a directory, or a list of directories and tables",
+      fail(n, "`spill` must be a folder, or a list of folders and tables",
            "spill = [\"/scratch\", {kind = \"disk\", dir = \"/data\", size = \"200GB\"}]");
     at(n, [&] {
       SpillRequest tiers;
@@ -427,11 +427,11 @@ class JobReader {
     TierRequest tier;
     tier.kind = kind == "disk" ? TierKind::disk : TierKind::nodes;
     const toml::node* dir = t.get("dir");
-    if (kind == "nodes" && dir) fail(*dir, "`dir` goes with kind = \"disk\"", "memory of other nodes has no directory");
+    if (kind == "nodes" && dir) fail(*dir, "`dir` goes with kind = \"disk\"", "memory of other nodes has no folder");
     if (kind == "disk" && !dir)
-      fail(t, "a place for blocks of kind `disk` lacks `dir`", "dir = \"/scratch\" names its directory");
+      fail(t, "a place for blocks of kind `disk` lacks `dir`", "dir = \"/scratch\" names its folder");
     if (dir) tier.directory = string(*dir, "dir");
-    if (dir && tier.directory.empty()) fail(*dir, "`dir` is empty", "dir = \"/scratch\" names a directory");
+    if (dir && tier.directory.empty()) fail(*dir, "`dir` is empty", "dir = \"/scratch\" names a folder");
     if (const toml::node* size = t.get("size")) at(*size, [&] { tier.bytes = parse_tier_size(word(*size, "size")); });
     return tier;
   }

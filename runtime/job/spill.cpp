@@ -19,15 +19,15 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view no_tiers = "off", memory_of_nodes = "nodes";
 constexpr const char* written_so =
-    "DIR:SIZE, for example /scratch:200GB; a directory with `:` or `,` in its name goes into a job file: [memory] "
+    "DIR:SIZE, for example /scratch:200GB; a folder with `:` or `,` in its name goes into a job file: [memory] "
     "spill = [{dir = \"...\"}]";
 
 /// DIR, DIR:SIZE, nodes or nodes:SIZE.
 TierRequest parse_tier(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view place = text.substr(0, colon);
-  if (place.empty()) throw InputError(fmt::format("`{}` names no directory", text), written_so);
-  if (place == no_tiers) throw InputError("`off` goes with no other place for blocks", "a directory `off` is ./off");
+  if (place.empty()) throw InputError(fmt::format("`{}` names no folder", text), written_so);
+  if (place == no_tiers) throw InputError("`off` goes with no other place for blocks", "a folder `off` is ./off");
   TierRequest tier;
   if (place == memory_of_nodes) tier.kind = TierKind::nodes;
   else tier.directory = place;
@@ -35,7 +35,7 @@ TierRequest parse_tier(std::string_view text) {
   return tier;
 }
 
-/// The same for all ways to write a directory that need no look at the disk.
+/// The same for all ways to write a folder that need no look at the disk.
 fs::path plain_path(const std::string& directory) {
   std::error_code none;
   fs::path path = fs::absolute(directory, none).lexically_normal();
@@ -62,7 +62,7 @@ void add_tier(SpillRequest& tiers, TierRequest tier) {
   for (const TierRequest& other : tiers)
     if (same_tier(other, tier))
       throw InputError(tier.kind == TierKind::nodes ? "the memory of other nodes is named twice"
-                                                    : fmt::format("the directory `{}` is named twice", tier.directory),
+                                                    : fmt::format("the folder `{}` is named twice", tier.directory),
                        "name each place for blocks once");
   tiers.push_back(std::move(tier));
 }

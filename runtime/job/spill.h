@@ -1,6 +1,6 @@
 #pragma once
 // Where blocks go that do not fit into memory, as users write it: the value of `--spill`, and the rules that job files
-// share with it. Functions on values; whether a directory is there and can be written is for who opens the tier to say.
+// share with it. Functions on values; whether a folder is there and can be written is for who opens the tier to say.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ SpillRequest parse_spill(std::string_view text);
 /// "200GB": what a tier may hold on each node. Throws InputError.
 std::uint64_t parse_tier_size(std::string_view text);
 
-/// Puts `tier` behind the others. InputError: they have that directory, or the memory of other nodes, already.
+/// Puts `tier` behind the others. InputError: they have that folder, or the memory of other nodes, already.
 void add_tier(SpillRequest& tiers, TierRequest tier);
 
 /// As `--spill` takes it; "off" for none.

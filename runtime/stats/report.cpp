@@ -57,6 +57,13 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
       for (const SavedFacts& s : p.saved)
         row["saved"].push_back({{"label", s.label}, {"first_segment", s.first_segment}, {"extents", s.extents}});
     }
+    for (const PardoOrderFacts& o : p.pardo_orders)
+      row["pardo_orders"].push_back({{"file", o.file},
+                                     {"line", o.line},
+                                     {"order", o.order},
+                                     {"refusal", o.refusal},
+                                     {"bytes", o.bytes},
+                                     {"bytes_as_written", o.bytes_as_written}});
     j["programs"].push_back(std::move(row));
   }
 }

@@ -103,6 +103,14 @@ struct SavedFacts {
   std::vector<std::int32_t> first_segment;
   std::vector<std::vector<std::int64_t>> extents;
 };
+/// A pardo that memory was short for, the same on all ranks: in which order its iterations ran, and the bytes that were
+/// predicted to move between the memory of a node and the tiers below it, at one execution.
+struct PardoOrderFacts {
+  std::string file;
+  std::int32_t line = 0;
+  std::string order, refusal;  // refusal: why it ran as written though `order` moves less; empty: it ran so
+  double bytes = 0, bytes_as_written = 0;
+};
 struct ProgramFacts {
   std::string program, source_hash;
   int optimisation = 0;
@@ -112,7 +120,8 @@ struct ProgramFacts {
   bool ran = false;
   std::int64_t memory_high_water = 0;  // of its phases, as the counter; servers do not count
   std::vector<SavedFacts> saved{};     // what there was at its beginning
-  std::vector<std::string> files{};    // its sources under the names they were compiled from, the program's own first
+  std::vector<PardoOrderFacts> pardo_orders{};
+  std::vector<std::string> files{};  // its sources under the names they were compiled from, the program's own first
   std::vector<std::string>
       sources{};  // their texts, as many; none: not found any more, or not those that were compiled
 };

@@ -7,10 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/tier/request.h"
 #include "runtime/tier/tier.h"
 #include "runtime/transport/transport.h"
-
-#include "runtime/tier/request.h"
 
 namespace sial {
 
@@ -27,6 +26,7 @@ struct StoreOptions {
   /// Other tiers than those of `spill`, for tests: collective over the ranks of a node, which get tiers over the same
   /// space.
   std::function<TierList(Transport&)> make_tiers;
+  bool spill_eagerly = false;  // for tests: what may leave memory leaves it after each statement
 };
 
 }  // namespace sial

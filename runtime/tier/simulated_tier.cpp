@@ -1,5 +1,6 @@
 #include "runtime/tier/simulated_tier.h"
 
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +35,11 @@ void SimulatedTier::read(TierTransfer& transfer, TierPriority priority) {
 TierSpeed SimulatedTier::speed() const {
   const SimulatedSpeed& s = space_->speed();
   return {s.latency, s.read_bandwidth, s.write_bandwidth};
+}
+
+std::optional<double> SimulatedTier::next_completion() {
+  const double next = space_->next_completion();
+  return std::isfinite(next) ? std::optional(next) : std::nullopt;
 }
 
 }  // namespace sial

@@ -30,8 +30,8 @@ class SimulatedTier final : public Tier {
   void progress() override { space_->advance(now_()); }
   TierSpeed speed() const override;
 
-  /// When the next transfer of the node ends, for who has nothing else to wait for; infinite: there is none.
-  double next_completion() { return space_->next_completion(); }
+  /// Of all ranks of the node.
+  std::optional<double> next_completion() override;
 
  private:
   std::shared_ptr<SimulatedSpace> space_;

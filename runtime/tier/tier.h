@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace sial {
@@ -58,6 +59,8 @@ class Tier {
   virtual void raise(TierTransfer& /*transfer*/) {}
   /// Lets transfers go on where no other thread does. Never waits.
   virtual void progress() {}
+  /// On a clock that is simulated: when the next transfer ends; none: that is not known.
+  virtual std::optional<double> next_completion() { return {}; }
   virtual TierSpeed speed() const = 0;
 };
 

@@ -170,7 +170,7 @@ class Options(unittest.TestCase):
 
     def test_wrong_places_for_blocks_are_named(self):
         for value, text in (("/tmp:much", "`much` is not a size"), ("/tmp:0", "`0` is not a size"), ("/tmp:5", "`5` without a unit"), ("/tmp,/tmp/.", "named twice"),
-                            ("nodes,nodes:1GB", "named twice"), (",/tmp", "names no directory"), ("/tmp,off", "`off` goes with no other"), ("/a:b:1GB", "`b:1GB` is not a size")):
+                            ("nodes,nodes:1GB", "named twice"), (",/tmp", "names no folder"), ("/tmp,off", "`off` goes with no other"), ("/a:b:1GB", "`b:1GB` is not a size")):
             wrong = self.tool("sialrun", "little.sialx", "--spill", value, code=2)
             self.assertIn(text, wrong.stderr)
             self.assertIn("hint:", wrong.stderr)

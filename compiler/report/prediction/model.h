@@ -153,6 +153,14 @@ struct DeviceSeconds {
     return copies > 0 ? std::optional(std::min(1.0, overlapped / copies)) : std::nullopt;
   }  // part of the copies
 };
+/// What a run predicted for a pardo that memory was short for.
+struct PardoOrderLine {
+  std::string file;
+  int line = 0;
+  std::string order, refusal;  // refusal: why it ran as written all the same
+  double bytes = 0, bytes_as_written = 0;
+};
+
 struct Run {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   std::string path, version,
@@ -164,8 +172,9 @@ struct Run {
   int number = 0;                // of this program among those of the job
   std::vector<std::string> files,
       sources;  // of this program: names, the program's own first, and texts as far as the run kept them
-  std::optional<double> memory;   // bytes that a rank needed in this program
-  double predicted_seconds = 0;   // of wall time, before the run; 0: not predicted
+  std::optional<double> memory;  // bytes that a rank needed in this program
+  double predicted_seconds = 0;  // of wall time, before the run; 0: not predicted
+  std::vector<PardoOrderLine> pardo_orders;
   std::vector<SavedArray> saved;  // what earlier programs had left under labels
   Pairs options, machine;
   std::vector<CounterLine> totals;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "runtime/bytecode/evaluate/tuple_order.h"
 #include "runtime/bytecode/module.h"
 
 namespace sial {
@@ -25,7 +26,8 @@ PardoMode pardo_mode(const Module& module, const LoopRow& loop, bool static_sche
 
 constexpr bool is_cyclic(PardoMode mode) { return mode == PardoMode::cyclic || mode == PardoMode::cyclic_raw; }
 
-/// The combinations of some indices' values, numbered from 0 with the first index fastest.
+/// The combinations of some indices' values, numbered from 0, with the first index fastest unless it follows another
+/// order.
 class IterationSpace {
  public:
   /// One more index, from `lo` to `hi`, not less. False when the combinations are too many for 64 bits.
@@ -35,12 +37,27 @@ class IterationSpace {
     return !__builtin_mul_overflow(size_, std::int64_t{hi} - lo + 1, &size_);
   }
 
+  /// Numbers the combinations anew, once all indices are there.
+  void follow(const TupleOrder& order) { order_ = order; }
+
   std::int64_t size() const { return size_; }
   std::size_t rank() const { return n_; }
+  bool as_written() const { return order_.as_written(); }
+  TupleOrder::Counts counts() const {
+    TupleOrder::Counts counts{};
+    for (std::size_t d = 0; d < n_; ++d) counts[d] = hi_[d] - lo_[d] + 1;
+    return counts;
+  }
 
   /// Calls set(d, value) for each index of a combination.
   template <class Set>
   void at(std::int64_t number, Set&& set) const {
+    if (!as_written()) [[unlikely]] {
+      TupleOrder::Counts values{};
+      order_.at(number, counts(), values);
+      for (std::size_t d = 0; d < n_; ++d) set(d, lo_[d] + values[d]);
+      return;
+    }
     for (std::size_t d = 0; d < n_; ++d) {
       const std::int64_t count = std::int64_t{hi_[d]} - lo_[d] + 1;
       set(d, static_cast<std::int32_t>(lo_[d] + number % count));
@@ -48,7 +65,7 @@ class IterationSpace {
     }
   }
 
-  /// From one combination to the next; value(d): a reference to the index's value.
+  /// From one combination to the next, as written; value(d): a reference to the index's value.
   template <class Value>
   void advance(Value&& value) const {
     for (std::size_t d = 0; d < n_; ++d) {
@@ -62,6 +79,7 @@ class IterationSpace {
   std::array<std::int32_t, max_rank> lo_{}, hi_{};
   std::size_t n_ = 0;
   std::int64_t size_ = 1;
+  TupleOrder order_;
 };
 
 }  // namespace sial

@@ -10,6 +10,7 @@ PardoRun::PardoRun(const RunContext& context, Registers& registers, ProgressMete
     : context_(context),
       registers_(registers),
       progress_(progress),
+      orders_(context),
       workers_(context.workers()),
       worker_(context.worker()),
       instances_(context.module.loops.size(), 0) {}
@@ -38,6 +39,7 @@ void PardoRun::begin(std::int32_t loop, Statement here) {
   decoded_ = false;
   mode_ = pardo_mode(context_.module, row, context_.options.schedule == Schedule::static_);
   open_indices(row, here);
+  if (orders_.chooses()) space_.follow(orders_.of(loop));
   loop_ = loop;
   begin_ = here;
   if (context_.env.trace) begun_ = context_.now();
@@ -77,7 +79,7 @@ void PardoRun::show_progress() {
 
 void PardoRun::decode(std::int64_t tuple) {
   const std::vector<IndexId>& indices = context_.module.loops[loop_].indices;
-  if (decoded_) {
+  if (decoded_ && space_.as_written()) {
     space_.advance([&](std::size_t d) -> std::int32_t& { return registers_.index_slot(indices[d]); });
     return;
   }

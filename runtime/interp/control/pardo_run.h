@@ -9,6 +9,7 @@
 #include "runtime/base/iteration_shares.h"
 #include "runtime/bytecode/evaluate/iteration_space.h"
 #include "runtime/interp/control/progress_meter.h"
+#include "runtime/interp/order/pardo_orders.h"
 #include "runtime/interp/prefetch/lookahead.h"
 #include "runtime/interp/run/registers.h"
 
@@ -33,6 +34,7 @@ class PardoRun {
   void begin_phase();
 
   PardoPosition position() const;
+  const PardoOrders& orders() const { return orders_; }
   /// The range that the next draw will return.
   std::optional<IterationRange> reserve() const { return context_.env.queue.reserve(key_, space_.size()); }
 
@@ -45,6 +47,7 @@ class PardoRun {
   const RunContext& context_;
   Registers& registers_;
   ProgressMeter& progress_;
+  PardoOrders orders_;
   const int workers_, worker_;
   bool active_ = false;
   std::int32_t loop_ = 0;

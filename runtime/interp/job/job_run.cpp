@@ -49,6 +49,20 @@ JobOutlook JobRunner::outlook(std::span<const std::shared_ptr<const Module>> pro
   return outlook;
 }
 
+/// Of all nodes: ranks must choose the orders of pardos by the same number.
+std::int64_t JobRunner::least_capacity() const {
+  std::int64_t least = options_.machine.spill_capacity;
+  if (least <= 0) return 0;
+  for (const auto& bytes :
+       env_.transport.all_gather(std::as_bytes(std::span(&least, 1)), {CollectiveKind::gather, {sequence_, -6}})) {
+    std::int64_t theirs = 0;
+    SIAL_CHECK(bytes.size() == sizeof theirs, "{} bytes of a capacity", bytes.size());
+    std::memcpy(&theirs, bytes.data(), sizeof theirs);
+    least = std::min(least, theirs);
+  }
+  return least;
+}
+
 void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
   // A run that goes on from a checkpoint is inside a program at once: how much of it was done is not known.
   if (options_.machine.progress != ProgressMode::off && env_.transport.rank() == 0 && !options_.earlier_run.empty() &&
@@ -57,6 +71,7 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     for (const auto& module : programs) names.emplace_back(module->program, module->source_hash);
     earlier_seconds_ = earlier_program_seconds(options_.earlier_run, env_.transport.size(), names, job_facts());
   }
+  options_.machine.spill_capacity = least_capacity();
   for (std::size_t i = 0; i < programs.size(); ++i) {
     run_modules_.push_back(programs[i]);
     const std::int32_t sequence = sequence_++;
@@ -76,6 +91,7 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
       throw;
     }
     inside_.reset();
+    start.pardo_orders = machine_->pardo_orders();
     outcomes_.push_back(outcome_of(*machine_));
     machine_.reset();
     if (!options_.keep_saved) {
@@ -223,6 +239,7 @@ JobStats JobRunner::collect_stats() {
     ProgramFacts& facts = job.facts.programs[p];
     facts.ran = starts_[p].ran;
     facts.saved = std::move(starts_[p].saved);
+    facts.pardo_orders = std::move(starts_[p].pardo_orders);
     const std::size_t end = p + 1 < starts_.size() ? starts_[p + 1].phase : phases.size();
     for (std::size_t k = starts_[p].phase; k < end; ++k)
       facts.memory_high_water = std::max(facts.memory_high_water, phases[k]);

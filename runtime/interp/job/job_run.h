@@ -60,6 +60,7 @@ class JobRunner {
 
  private:
   std::vector<std::int64_t> phase_high_water();
+  std::int64_t least_capacity() const;
   JobOutlook outlook(std::span<const std::shared_ptr<const Module>> programs, std::size_t program) const;
   ProgramOutcome outcome_of(const Machine& machine) const;
   // --- job_state.cpp
@@ -90,6 +91,7 @@ class JobRunner {
     bool ran = false;
     std::size_t phase = 0;
     std::vector<SavedFacts> saved;
+    std::vector<PardoOrderFacts> pardo_orders;
   };
   std::vector<Start> starts_;            // of the programs; phase: from first_phase_
   std::vector<double> earlier_seconds_;  // of the programs, in an earlier run of the same job

@@ -27,13 +27,20 @@ class Device;
 
 enum class Schedule { dynamic, static_ };
 
+/// In which order the iterations of pardos run: as suits the memory where it is short, as written, or, for tests, in
+/// some order.
+enum class PardoOrdering { automatic, written, shuffled };
+
 struct MachineOptions {
   PrintFormat print_format = PrintFormat::classic;
   Schedule schedule = Schedule::dynamic;
   bool deterministic = false;  // implies the static schedule
-  bool profile = false;        // time per line; implied by a trace
-  bool check_slices = false;   // carry access slices out beside the program and compare
-  bool check_ranks = false;    // compare between ranks what they print, save, decide by and use
+  PardoOrdering pardo_order = PardoOrdering::automatic;
+  std::int64_t spill_capacity = 0;  // bytes of remote blocks that a node's memory holds, where what it cannot hold goes
+                                    // to tiers below; 0: no tiers
+  bool profile = false;             // time per line; implied by a trace
+  bool check_slices = false;        // carry access slices out beside the program and compare
+  bool check_ranks = false;         // compare between ranks what they print, save, decide by and use
   LookAheadDepth look_ahead;
   bool keep_integrals = true;  // in memory that nothing else needs
   int self_check = 0;          // of so many operations of a device one is compared with the host; 0: none is

@@ -219,9 +219,7 @@ bool BlockWriter::retain_put(HeldBlock& h, Chunk* payload) {
 // with leases and snapshots. A private copy is not shared: the rank may write it again.
 bool BlockWriter::put_held(ArrayId id, const BlockIndex& block, std::int64_t size, ArrayId from,
                            const BlockIndex& from_block, Place place) {
-  // A value that two blocks share could not leave memory.
-  if (context_.options.check || context_.options.copy || context_.spilled ||
-      !context_.homes.is_here(context_.home(id, block)))
+  if (context_.options.check || context_.options.copy || !context_.homes.is_here(context_.home(id, block)))
     return false;
   const HeldBlock* source = copies_.find(from, from_block);
   if (!source || !source->fetched || source->own || !source->value || source->fetch || source->copied ||
@@ -230,8 +228,8 @@ bool BlockWriter::put_held(ArrayId id, const BlockIndex& block, std::int64_t siz
   Chunk* value = source->value;
   ++context_.stats.puts;
   if (HeldBlock* h = before_own_put(id, block, size); h && h->sum) sums_.send(*h);
-  context_.heap.add_reference(value);
-  const Outcome outcome = context_.node.put_chunk(context_.arrays.key(id, block), value, context_.access(place));
+  const Outcome outcome = context_.node.put_leased(context_.arrays.key(id, block), value,
+                                                   context_.arrays.key(from, from_block), context_.access(place));
   report(context_, outcome, RequestKind::put, id, block, size, place);
   ++context_.stats.shared_puts;
   return true;

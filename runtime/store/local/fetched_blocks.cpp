@@ -115,6 +115,11 @@ void FetchedBlocks::lease(HeldBlock& h, std::int64_t size, Place place) {
 void FetchedBlocks::end_statement() {
   if (!context_.spilled) return;
   copies_.end_statement();
+  if (context_.options.spill_eagerly) {
+    copies_.give_up_leases(0, [] { return false; });
+    context_.spilled->spill_all();
+    return;
+  }
   context_.spilled->tend();
 }
 

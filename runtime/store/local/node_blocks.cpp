@@ -205,18 +205,31 @@ Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* da
   return outcome;
 }
 
-Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& access) {
+Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& access, std::uint64_t below) {
   Outcome outcome;
   Entry& e = *directory_.find_or_create(key);
   const BlockLock lock(*this, e);
   if (!enter(e, BlockUse::put, access, outcome)) {
     heap_.drop_reference(fresh, config_.arena);
+    if (below != 0) spilled_->drop_below(below);
     return outcome;
   }
   settle_contributions(e, key);
   replace(e, fresh);
+  e.below = below;
   outcome.version = e.version;
   return outcome;
+}
+
+/// Both blocks may leave memory together: they share what is below.
+Outcome NodeBlocks::put_leased(const BlockKey& key, Chunk* value, const BlockKey& from, const Access& access) {
+  heap_.add_reference(value);
+  std::uint64_t below = 0;
+  if (Entry* source = spilled_ ? directory_.find(from) : nullptr) {
+    const BlockLock lock(*this, *source);
+    if (source->value == heap_.offset(value)) below = spilled_->share_below(*source);
+  }
+  return put_chunk(key, value, access, below);
 }
 
 Outcome NodeBlocks::put_alias(const BlockKey& key, Chunk* value, const Access& access) {

@@ -72,10 +72,12 @@ class NodeBlocks {
   /// Whether two names stand for one value, as restoring shares them.
   bool share_value(const BlockKey& a, const BlockKey& b);
   Outcome put(const BlockKey& key, std::int64_t size, const double* data, const Access& access);
-  /// The same without a copy; takes the caller's reference to `value`.
-  Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access);
+  /// The same without a copy; takes the caller's reference to `value`, and its use of what is `below`.
+  Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access, std::uint64_t below = 0);
   /// The same for a value that the caller goes on holding, and will not write while it does.
   Outcome put_alias(const BlockKey& key, Chunk* value, const Access& access);
+  /// The same for a value that was leased of `from` and may be its value still.
+  Outcome put_leased(const BlockKey& key, Chunk* value, const BlockKey& from, const Access& access);
   /// `arrived` may be null; otherwise it holds `data` and its reference is taken.
   Outcome accumulate(const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived, const Access& access);
   /// accumulate, unless somebody has the block under lock: false then, and nothing is done.

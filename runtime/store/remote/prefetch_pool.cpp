@@ -63,7 +63,7 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
 
 Prefetch PrefetchPool::read_ahead(ArrayId id, const BlockIndex& block) {
   const HeldBlock* h = copies_.find(id, block);
-  if (h && (h->value || h->own || h->stale)) return Prefetch::held;
+  if (h && (h->value || h->own || h->stale)) return Prefetch::here;
   switch (context_.node.bring_ahead(context_.arrays.key(id, block))) {
     case NodeBlocks::Ahead::started: return Prefetch::started;
     case NodeBlocks::Ahead::full: return Prefetch::full;

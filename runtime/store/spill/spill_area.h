@@ -85,8 +85,8 @@ class SpillArea {
   void merge_free(Space& space, std::size_t tier);
 
   Transport& transport_;
-  std::vector<std::shared_ptr<Tier>> tiers_;
   std::shared_ptr<NodeMemory> memory_;
+  std::vector<std::shared_ptr<Tier>> tiers_;  // end before it: what they complete is noted there
   std::size_t copies_at_ = 0, max_copies_ = 0;
 };
 

@@ -49,11 +49,13 @@ struct SpilledBlocks::Transfer final : TierTransfer {
       copy->state.store(result == 0 ? TierCopyState::written : TierCopyState::failed, std::memory_order_release);
     }
     heap.drop_reference(chunk, -1);
-    if (!reads) owner->area_.end_write();
-    owner->area_.drop_user(*copy);
+    SpillArea& area = owner->area_;
+    const bool wrote = !reads;
+    area.drop_user(*copy);
     Transfer* first = owner->done_.load(std::memory_order_relaxed);
     do next = first;
     while (!owner->done_.compare_exchange_weak(first, this, std::memory_order_release, std::memory_order_relaxed));
+    if (wrote) area.end_write();
   }
 };
 
@@ -76,6 +78,17 @@ SpilledBlocks::~SpilledBlocks() {
 
 void SpilledBlocks::progress() const {
   for (const auto& t : area_.tiers()) t->progress();
+}
+
+/// Who waits for a tier does not wait for other ranks: the simulator need not look for a deadlock. Where the
+/// disk's clock is simulated, too, nothing but this makes it go on when all wait.
+void SpilledBlocks::wait_a_little() const {
+  progress();
+  for (const auto& t : area_.tiers())
+    if (const auto next = t->next_completion()) transport_.charge_compute(std::max(0.0, *next - transport_.now()));
+  progress();
+  transport_.yield_point();
+  transport_.pause();
 }
 
 SpilledBlocks::Transfer& SpilledBlocks::new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy) {
@@ -186,10 +199,7 @@ void SpilledBlocks::settle() {
 void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
   const bool timed = config_.on_rank_thread;
   const double start = timed ? transport_.now() : 0;
-  while (NodeHeap::is_arriving(c) && !fault_enabled(Fault::spill_arrival)) {
-    progress();
-    transport_.pause();
-  }
+  while (NodeHeap::is_arriving(c) && !fault_enabled(Fault::spill_arrival)) wait_a_little();
   if (timed) counts_.wait_seconds += transport_.now() - start;
   if (const int error = NodeHeap::arrival_error(c))
     throw EnvironmentError(
@@ -296,22 +306,25 @@ std::uint64_t SpilledBlocks::relieve(std::uint64_t bytes, bool may_write) {
 bool SpilledBlocks::make_room(std::uint64_t bytes) {
   const double start = config_.on_rank_thread ? transport_.now() : 0;
   short_ = true;
-  settle();
-  std::uint64_t ended = area_.writes_ended(), freed = relieve(bytes, true);
-  while (freed == 0 && area_.is_writing()) {  // by any rank of the node
-    progress();
-    transport_.pause();
-    const std::uint64_t now = area_.writes_ended();
-    if (now == std::exchange(ended, now)) continue;
-    settle();
-    freed += relieve(bytes, true);
-  }
-  if (freed == 0) {  // what ended in between
+  std::uint64_t freed = 0;
+  for (bool hope = true; hope;) {
+    const std::uint64_t ended = area_.writes_ended();  // of any rank of the node
     settle();
     freed = relieve(bytes, true);
+    if (freed > 0) break;
+    while (area_.is_writing() && area_.writes_ended() == ended) wait_a_little();
+    hope = area_.writes_ended() != ended;
   }
   if (config_.on_rank_thread) counts_.wait_seconds += transport_.now() - start;
   return freed > 0;
+}
+
+void SpilledBlocks::spill_all() {
+  short_ = true;
+  settle();
+  progress();
+  victims_.clear();
+  relieve(2 * heap_.budget(), true);
 }
 
 void SpilledBlocks::tend() {

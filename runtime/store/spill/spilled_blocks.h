@@ -69,9 +69,10 @@ class SpilledBlocks {
   /// The value is changed, or another one: what is below is not the block's any more.
   void forget_below(Entry& e) {
     if (e.below == 0) return;
-    area_.drop_user(area_.copy(e.below));
+    drop_below(e.below);
     e.below = 0;
   }
+  void drop_below(std::uint64_t below) { area_.drop_user(area_.copy(below)); }
   /// Another entry is going to have the same value: they share what is below, which may be empty. Returns it for that
   /// entry.
   std::uint64_t share_below(Entry& from);
@@ -81,6 +82,8 @@ class SpilledBlocks {
   void wait_for(const Chunk* c, const BlockKey& key);
   /// Takes what has completed; begins to write, and drops, where memory is getting short. Between statements.
   void tend();
+  /// Drops and begins to write all that may leave.
+  void spill_all();
   /// Memory is short: drops and writes what is not in use, until about so many bytes are free that were not. False when
   /// nothing could go.
   bool make_room(std::uint64_t bytes);
@@ -108,6 +111,7 @@ class SpilledBlocks {
   enum class Gone { no, dropped, writing, dirty };
 
   void progress() const;
+  void wait_a_little() const;
   Chunk* begin_read(Entry& e, const BlockKey& key, Chunk* chunk, TierPriority priority);
   bool begin_write(Entry& e, const BlockKey& key);
   Transfer& new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy);

@@ -222,6 +222,11 @@ class History {
   }
 
   void do_step(const BlockName& name, const Step& step) {
+    carry_out(name, step);
+    job_.store->fetch().end_statement();
+  }
+
+  void carry_out(const BlockName& name, const Step& step) {
     const BlockIndex index = index_of(name.array, name.b);
     const std::int64_t n = size(name);
     if (mine_() % 2 == 0) {  // what a rank looks ahead for is never seen
@@ -311,6 +316,8 @@ void history(Transport& transport, std::uint64_t seed, int programs, int phases,
   History(transport, seed, make).run(programs, phases);
 }
 
-void serve_history(Transport& transport, std::uint64_t seed) { serve(transport, options(seed)); }
+void serve_history(Transport& transport, std::uint64_t seed, const StoreMaker& make) {
+  serve(transport, options(seed), make);
+}
 
 }  // namespace sial::suite

@@ -1,5 +1,6 @@
 // One rule of the store each, on all ranks of a job.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -35,12 +36,19 @@ Values Job::read(ArrayId array, const BlockIndex& block, std::int64_t size) {
 }
 
 bool Job::everything_freed() {
-  for (int i = 0; i < 100000 && store->buffers().stats().bytes_in_use != 0; ++i) transport.pause();
+  using Clock = std::chrono::steady_clock;
+  // What is on its way to a disk takes its time.
+  const auto end = Clock::now() + std::chrono::seconds(5);
+  for (int i = 0; (i < 100000 || Clock::now() < end) && store->buffers().stats().bytes_in_use != 0; ++i) {
+    transport.charge_compute(1e-4);
+    store->fetch().end_statement();
+    transport.pause();
+  }
   return store->buffers().stats().bytes_in_use == 0;
 }
 
-void serve(Transport& transport, StoreOptions options) {
-  const auto store = make_block_store(transport, nullptr, options);
+void serve(Transport& transport, const StoreOptions& options, const StoreMaker& make) {
+  const auto store = make(transport, options);
   transport.serve_forever();
 }
 
@@ -518,7 +526,7 @@ const std::vector<Rule>& rules() {
 
 void run_rules(Transport& transport, StoreOptions options, const StoreMaker& make) {
   options.memory_per_rank = 4 << 20;
-  if (transport.is_server()) return serve(transport, options);
+  if (transport.is_server()) return serve(transport, options, make);
   Job job(transport, options, make);
   std::vector<Rule> all = rules();
   all.insert(all.end(), rules_of_elision().begin(), rules_of_elision().end());

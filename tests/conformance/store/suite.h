@@ -35,6 +35,7 @@ class Job {
   void meet();
   Values read(ArrayId array, const BlockIndex& block, std::int64_t size);
   void get(ArrayId array, const BlockIndex& block, std::int64_t size) {
+    store->fetch().end_statement();
     store->fetch().get(array, block, size, next());
   }
   void put(ArrayId array, const BlockIndex& block, const Values& v) {
@@ -69,7 +70,7 @@ bool refused(const std::function<void()>& f);
 /// Random programs that keep the phase rule, compared with a model after every step. The seed decides the store's mode
 /// as well.
 void history(Transport& transport, std::uint64_t seed, int programs, int phases, const StoreMaker& make = real_store);
-void serve_history(Transport& transport, std::uint64_t seed);
+void serve_history(Transport& transport, std::uint64_t seed, const StoreMaker& make = real_store);
 
 struct Rule {
   const char* name;
@@ -84,7 +85,7 @@ int blocks_go_on_as_they_come(Job& j);
 /// All rules on one job; for servers too.
 void run_rules(Transport& transport, StoreOptions options = {}, const StoreMaker& make = real_store);
 /// A server's part in any job of this suite.
-void serve(Transport& transport, StoreOptions options = {});
+void serve(Transport& transport, const StoreOptions& options = {}, const StoreMaker& make = real_store);
 /// Accumulates numbers whose sum depends on the order, with `deterministic`; the result must have the bits of the
 /// (rank, sequence) order.
 void deterministic_sum(Transport& transport, std::uint64_t seed);

@@ -48,12 +48,12 @@ TEST_CASE("places for blocks as the command line states them") {
 
 TEST_CASE("places for blocks that cannot be") {
   const auto error = [](const char* text) { return error_of([&] { parse_spill(text); }); };
-  for (const char* text : {"", ",", ":1GB", "/a,", "/a,,/b"}) CHECK_THAT(error(text), Contains("names no directory"));
+  for (const char* text : {"", ",", ":1GB", "/a,", "/a,,/b"}) CHECK_THAT(error(text), Contains("names no folder"));
   for (const char* text : {"/a:", "/a:0", "/a:lots", "/a:-1GB", "/a:b:1GB", "nodes:none"})
     CHECK_THAT(error(text), Contains("is not a size that blocks may take") && Contains("[memory] spill"));
   CHECK_THAT(error("/a:5"), Contains("`5` without a unit") && Contains("`5GB`"));
   for (const char* text : {"/a,/a", "/a:1GB,/a:2GB", "/a,/b/../a/", "a,./a", "/,//"})
-    CHECK_THAT(error(text), Contains("the directory") && Contains("is named twice"));
+    CHECK_THAT(error(text), Contains("the folder") && Contains("is named twice"));
   CHECK_THAT(error("nodes,/a,nodes:1GB"), Contains("memory of other nodes is named twice"));
   CHECK_THAT(error("/a,off"), Contains("`off` goes with no other"));
   CHECK(error("/a,/ab,/A").empty());
@@ -108,7 +108,7 @@ TEST_CASE("mistakes about memory in a job file name the line") {
   CHECK_THAT(f.error_of_list("{dir = 5}"), Contains("`dir` must be a string") && Contains(entry));
   CHECK_THAT(f.error_of_list("\"/first/\""), Contains("is named twice") && Contains(entry));
   CHECK_THAT(f.error_of_list("\"off\""), Contains("`off` goes with no other") && Contains(entry));
-  CHECK_THAT(f.error_of_list("7"), Contains("must be a directory, or a list") && Contains(entry));
+  CHECK_THAT(f.error_of_list("7"), Contains("must be a folder, or a list") && Contains(entry));
 
   CHECK_THAT(f.error("[memory]\nlimits = \"4GB\"\n"), Contains("did you mean `limit`") && Contains("job.toml:3:1"));
   CHECK_THAT(f.error("[memory]\nlimit = \"lots\"\n"), Contains("`lots`") && Contains("job.toml:3"));
