@@ -66,6 +66,7 @@ struct ProgramNeed {
   std::int64_t enough = 0;  // `least` and what blocks of different sizes cannot use of it
   std::int64_t floor = 0;   // part of `enough` that more ranks do not lower: what a rank has for itself
   std::int64_t directory = 0;  // of the blocks on all nodes
+  std::int64_t largest = 0;    // block
   std::int64_t pairs =
       0;              // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
   std::string place;  // statement at which `least` is reached, "prog.sialx:12"

@@ -200,7 +200,7 @@ TEST_CASE("the verdict") {
   CHECK(spill.exact);
   CHECK(spill.fixed[0] + spill.capacity[0] <= static_cast<std::int64_t>(setting.memory_per_rank));
   CHECK(spill.moved.max_in_use[0].bytes == block_bytes);
-  CHECK(spill.least == spill.fixed[0] + block_bytes + block_bytes / 16);
+  CHECK(spill.least == spill.fixed[0] + block_bytes + block_bytes / 16 + block_bytes);
   CHECK(spill.fits(setting.memory_per_rank));
   CHECK(spill.fits(static_cast<std::size_t>(spill.least)));
   CHECK_FALSE(spill.fits(static_cast<std::size_t>(spill.least - 1)));
