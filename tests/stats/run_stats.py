@@ -235,7 +235,7 @@ def check_orders(binary):
     each, once = 2 * (24 + 16), 24 + 16
     expect(rows() == rows("--pardo-order", "written") == rows("--pardo-order", "1MB") == [], "orders: nothing is said where memory is not short")
     other = "j, i, the first one fastest"
-    written = [(9, "as written", "", 24, 24), (24, "as written", "", once, once)]
+    written = [(9, "as written", "", 24, 24), (23, "as written", "", once, once)]
     for flags in ((), ("--simulate", "ranks=1,seed=1"), ("--schedule", "static")):
         found = rows("--pardo-order", "24B", *flags)
         expect(found == [written[0], (13, other, "", once, each), (18, other, "its body prints", once, each), written[1]], f"orders {flags}: {found}")
