@@ -38,6 +38,10 @@ def configurations(seed, long, fake_cuda=None):
         Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}{network}", "--ranks-per-node", "1", *small, *ahead()]),
         Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check", "--look-ahead", ["5", "1", "auto"][seed % 3]]),
     ]
+    if seed % 2 or long:
+        result.append(Configuration("optimised, pardos in other orders, one rank", ["--pardo-order", "shuffled"]))
+    if seed % 2 == 0 or long:
+        result.append(Configuration("optimised, pardos in other orders, 3 simulated ranks, 2 per node", ["--pardo-order", "shuffled", "--simulate", f"ranks=3,seed={seed},ranks-per-node=2", *small]))
     room = ["--device", "simulated", "--device-copies", r.choice(["direct", "staged"]), *r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"], ["--device-memory", "3KiB"]])]
     # Small work waits for its like, or it does not, or that of a few elements does; puts wait for their blocks, or mostly not.
     together = lambda: ["--device-batch", random.Random(f"{seed} of small work, {len(result)}").choice(["auto", "auto", "off", "16"]),

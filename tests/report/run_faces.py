@@ -171,6 +171,24 @@ def check_device(tools):
             expect(times["kernel_seconds"] > 0 and times["overlapped_seconds"] <= min(times["kernel_seconds"], times["copy_seconds"]), f"json: {times}")
 
 
+def check_orders(tools, run):
+    """What a run says of the orders of its pardos becomes remarks; runs of older versions say nothing."""
+    orders = [("k, i, the first one fastest", "", 1e6, 4e6), ("k, i, the first one fastest", "its body prints", 1e6, 4e6), ("as written", "", 4e6, 4e6)]
+    kinds = [("passed", "order-chosen"), ("missed", "order-fixed"), ("analysis", "order-as-written")]
+    file = json.loads(run.read_text())["programs"][0]["files"][0]
+    for (order, refusal, moved, written), kind in zip(orders, kinds, strict=True):
+        row = {"file": file, "line": 3, "order": order, "refusal": refusal, "bytes": moved, "bytes_as_written": written}
+        stated = json.loads(run.read_text())
+        stated["programs"][0]["pardo_orders"] = [row]
+        with_order = tools.work / "order.json"
+        with_order.write_text(json.dumps(stated))
+        j = json.loads(tools.report(tools.module, with_order, "--format=json", "--pass", "pardo-order"))
+        expect([(r["kind"], r["name"]) for r in j["remarks"]] == [kind], f"orders: {j['remarks']}")
+        text = j["remarks"][0]["text"]
+        expect("memory is short" in text and "4 MB" in text and order.replace("as written", "the one as written") in text and refusal in text, f"orders: {text}")
+    tools.refused(2, "no remark", tools.module, run, "--pass", "pardo-order")
+
+
 def check_yaml(tools, run):
     for arguments in ([], [run]):
         records = list(yaml.safe_load_all(tools.report(tools.module, *arguments, "--format=yaml")))
@@ -253,6 +271,7 @@ def main():
         check_annotated(tools, run)
         check_json(tools, run)
         check_device(tools)
+        check_orders(tools, run)
         check_yaml(tools, run)
         check_compare(tools, run)
         check_refusals(tools, run)

@@ -226,6 +226,24 @@ def check_blas(binary):
     expect("warning: OPENBLAS_CORETYPE asks for these" in slow, slow)
 
 
+def check_orders(binary):
+    """Orders of pardos in a memory of 24 bytes: blocks of 24 and 16 bytes that come in turn, or each once."""
+    def rows(*flags):
+        programs = run(binary, *flags, program="orders")["programs"]
+        return [(r["line"], r["order"], r["refusal"], r["bytes"], r["bytes_as_written"]) for r in programs[0].get("pardo_orders", [])]
+
+    each, once = 2 * (24 + 16), 24 + 16
+    expect(rows() == rows("--pardo-order", "written") == rows("--pardo-order", "1MB") == [], "orders: nothing is said where memory is not short")
+    other = "j, i, the first one fastest"
+    written = [(9, "as written", "", 24, 24), (23, "as written", "", once, once)]
+    for flags in ((), ("--simulate", "ranks=1,seed=1"), ("--schedule", "static")):
+        found = rows("--pardo-order", "24B", *flags)
+        expect(found == [written[0], (13, other, "", once, each), (18, other, "its body prints", once, each), written[1]], f"orders {flags}: {found}")
+    found = rows("--pardo-order", "24B", "--deterministic")
+    why = "`--deterministic` fixes the order"
+    expect(found == [written[0], (13, other, why, once, each), (18, other, why, once, each), written[1]], f"orders, deterministic: {found}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -262,6 +280,7 @@ def main():
     check_kernels(binary)
     check_blas(binary)
     check_near(binary)
+    check_orders(binary)
     print("counters agree with what was worked out by hand")
 
 

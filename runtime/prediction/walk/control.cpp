@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/iteration_shares.h"
+#include "runtime/interp/order/choose_order.h"
 
 namespace sial {
 namespace {
@@ -228,6 +229,22 @@ void WalkControl::follow_indices(const LoopRow& row, const LoopFacts& facts) {
   }
 }
 
+/// Where memory is short, a run takes the iterations in another order.
+void WalkControl::order(const LoopRow& row) {
+  if (pardo_.by_value.size() != row.indices.size()) return;
+  auto found = orders_.find(pardo_.loop);
+  if (found == orders_.end()) {
+    const PlanSetting& setting = context_.memory.setting;
+    std::vector<std::int32_t> ints;
+    std::vector<double> scalars;
+    initial_values(context_.module, context_.memory.job, ints, scalars);
+    const OrderSetting orders{setting.spill_capacity, setting.ranks, setting.node_size(),
+                              setting.static_schedule || setting.deterministic, setting.deterministic};
+    found = orders_.emplace(pardo_.loop, choose_order(context_.bound, ints, pardo_.loop, orders).order).first;
+  }
+  pardo_.space.follow(found->second);
+}
+
 bool WalkControl::begin_pardo(std::int32_t loop) {
   const LoopRow& row = context_.loop(loop);
   const LoopFacts& facts = context_.facts[static_cast<std::size_t>(loop)];
@@ -241,6 +258,7 @@ bool WalkControl::begin_pardo(std::int32_t loop) {
   share_.divided = setting.ranks > 1 && pardo_.mode != PardoMode::everywhere;
   if (!share_.divided) pardo_.mode = PardoMode::everywhere;
   follow_indices(row, facts);
+  if (setting.spill_capacity > 0) order(row);
   if (pardo_.mode == PardoMode::dynamic && !context_.memory.view.alone) divide();
   Frame frame;
   frame.loop = loop;

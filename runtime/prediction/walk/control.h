@@ -3,6 +3,7 @@
 // on data is walked both ways, one after the other; loops whose index does not matter (effects.h) are visited once,
 // with their largest segment. Part of a walk.
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -73,6 +74,7 @@ class WalkControl {
   bool begin_pardo(std::int32_t loop);
   bool pardo_runs(const LoopRow& row) const;
   void follow_indices(const LoopRow& row, const LoopFacts& facts);
+  void order(const LoopRow& row);
   void divide();
   bool next_in_pardo();
   bool next_tuple();
@@ -91,7 +93,8 @@ class WalkControl {
   std::set<std::int32_t> followed_;  // procedures, since there are no steps left
   std::vector<Uncertain> uncertain_;
   Pardo pardo_;
-  std::int64_t cyclic_counter_ = 0;  // of the machine, whose rule it is
+  std::map<std::int32_t, TupleOrder> orders_;  // of the pardos, by loop
+  std::int64_t cyclic_counter_ = 0;            // of the machine, whose rule it is
 };
 
 }  // namespace sial
