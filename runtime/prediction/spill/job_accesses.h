@@ -13,10 +13,17 @@
 
 namespace sial {
 
+/// A pardo that runs its iterations in another order than the one as written.
+struct OrderedPardo {
+  std::string place, order;                // "prog.sialx:12", "k inside; i in groups of 4; j outside"
+  double bytes = 0, bytes_as_written = 0;  // predicted when the order was chosen, of one execution
+};
+
 struct JobAccesses {
   AccessSequence sequence;
   bool known = false;  // false: there are too many to follow
   bool exact = false;  // a run makes these, whatever its data; several ranks in another order between two barriers
+  std::vector<OrderedPardo> orders;
   std::vector<std::int32_t> first_places;  // per program: the place in the sequence of its first instruction
 };
 

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include "runtime/base/bytes.h"
-#include "runtime/prediction/spill/job_accesses.h"
-
 namespace sial {
 namespace {
 
@@ -70,6 +68,7 @@ SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, 
   spill.moved = replay(followed.sequence, {.capacity = capacity});
   spill.optimum = offline_optimum(followed.sequence, capacity);
   spill.bound = lower_bound(followed.sequence, capacity);
+  spill.orders = followed.orders;
   spill.arrays = followed.sequence.arrays();
   for (std::size_t p = 0; p < programs.size(); ++p) {
     const BlocksInUse& used = spill.moved.max_in_use[p];
@@ -113,6 +112,10 @@ void print_arrays(const SpillModel& spill, const PlanSetting& setting, std::ostr
   out << fmt::format("  {} moved; offline optimum {}; less than {} is not possible with these accesses in this order\n",
                      bytes_text(spill.moved.total.bytes()), bytes_text(spill.optimum.total.bytes()),
                      bytes_text(spill.bound.bytes()));
+  for (const OrderedPardo& pardo : spill.orders)
+    out << fmt::format("  the pardo at {} runs {}: {} instead of {} at each execution\n", pardo.place, pardo.order,
+                       bytes_text(static_cast<std::int64_t>(pardo.bytes)),
+                       bytes_text(static_cast<std::int64_t>(pardo.bytes_as_written)));
   if (!spill.exact)
     out << "  not exact: both ways of conditions on data count, loops that data end take 12 trips, ranks are equally fast\n";
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/prediction/memory_model.h"
+#include "runtime/prediction/spill/job_accesses.h"
 #include "runtime/tier/replay/lower_bound.h"
 #include "runtime/tier/replay/replay.h"
 
@@ -27,6 +28,7 @@ struct SpillModel {
   ReplayResult optimum;                // had it been known from the start what comes
   TrafficBound bound;                  // less is not possible
   std::vector<std::string> arrays;
+  std::vector<OrderedPardo> orders;
   double seconds = 0;  // of transfers, one after the other
   bool fits(std::size_t memory_per_rank) const {
     return known && least <= static_cast<std::int64_t>(memory_per_rank) && (disk == 0 || moved.max_below <= disk);
