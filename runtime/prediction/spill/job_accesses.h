@@ -29,8 +29,8 @@ struct JobAccesses {
 
 /// Accesses and steps that are followed at most.
 struct AccessLimits {
-  std::size_t accesses = 20'000'000;
-  std::int64_t steps = 50'000'000;
+  std::size_t accesses = AccessSequence::max_accesses;
+  std::int64_t steps = 200'000'000;
 };
 
 /// Throws SialError for a program that does not fit the job.

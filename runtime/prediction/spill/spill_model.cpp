@@ -66,8 +66,10 @@ SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, 
   if (!spill.known) return spill;
   const Capacity capacity(spill.capacity);
   spill.moved = replay(followed.sequence, {.capacity = capacity});
-  spill.optimum = offline_optimum(followed.sequence, capacity);
-  spill.bound = lower_bound(followed.sequence, capacity);
+  if (!setting.spill.empty()) {
+    spill.optimum = offline_optimum(followed.sequence, capacity);
+    spill.bound = lower_bound(followed.sequence, capacity);
+  }
   spill.orders = followed.orders;
   spill.arrays = followed.sequence.arrays();
   for (std::size_t p = 0; p < programs.size(); ++p) {

@@ -26,7 +26,7 @@ struct SpillModel {
   std::string place;                   // that are in use at once at "prog.sialx:12"
   ReplayResult moved;                  // by the rule that runs follow
   ReplayResult optimum;                // had it been known from the start what comes
-  TrafficBound bound;                  // less is not possible
+  TrafficBound bound;                  // less is not possible; likewise
   std::vector<std::string> arrays;
   std::vector<OrderedPardo> orders;
   double seconds = 0;  // of transfers, one after the other
