@@ -24,9 +24,9 @@ struct SpillModel {
   std::int64_t least = 0;              // memory per rank that works,
   std::int64_t least_fixed = 0;        // of it what never leaves; the rest are the blocks
   std::string place;                   // that are in use at once at "prog.sialx:12"
-  ReplayResult moved;                  // by the rule that runs follow
-  ReplayResult optimum;                // had it been known from the start what comes
-  TrafficBound bound;                  // less is not possible; likewise
+  ReplayResult moved;                  // with the next uses known, which runs expect
+  ReplayResult optimum;                // had it been known from the start what comes; with setting.spill
+  TrafficBound bound;                  // less is not possible; with setting.spill
   std::vector<std::string> arrays;
   std::vector<OrderedPardo> orders;
   double seconds = 0;  // of transfers, one after the other
