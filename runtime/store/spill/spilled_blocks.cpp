@@ -174,9 +174,10 @@ bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
 }
 
 void SpilledBlocks::note_full() {
-  problem_ = "no room is left in";
+  problem_.clear();
   for (const auto& t : area_.tiers())
-    problem_ += fmt::format(" {} ({})", t->name(), bytes_text(static_cast<std::int64_t>(t->capacity())));
+    problem_ += fmt::format("{}{} is full: {} may be used there", problem_.empty() ? "" : ", ", t->name(),
+                            bytes_text(static_cast<std::int64_t>(t->capacity())));
 }
 
 void SpilledBlocks::fail(const Transfer& t, const char* what) {
