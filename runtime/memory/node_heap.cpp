@@ -15,7 +15,10 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::uint64_t page = 4096;
+/// Address range of an arena that hands memory back, in budgets: gaps in it cost nothing.
+constexpr std::size_t ranges_per_budget = 8;
 constexpr std::uint64_t smallest_chunk = 128;
+constexpr std::uint64_t smallest_handed_back = 65536;
 constexpr std::uint64_t commit_step_least = std::uint64_t{1} << 20, commit_step_most = std::uint64_t{64} << 20;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -31,9 +34,9 @@ std::uint64_t NodeHeap::chunk_bytes(std::int64_t doubles) {
   return std::max(smallest_chunk, sizeof(Chunk) + round_up(static_cast<std::uint64_t>(doubles) * 8, 64));
 }
 
-std::size_t NodeHeap::bytes_needed(int arenas, std::size_t bytes_per_arena) {
+std::size_t NodeHeap::bytes_needed(int arenas, std::size_t bytes_per_arena, bool spills) {
   return round_up(sizeof(Arena) * static_cast<std::size_t>(arenas), page) +
-         static_cast<std::size_t>(arenas) * round_up(bytes_per_arena, page) + page;
+         static_cast<std::size_t>(arenas) * round_up(bytes_per_arena, page) * (spills ? ranges_per_budget : 1) + page;
 }
 
 NodeHeap::NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t bytes_per_arena, HeapHooks hooks)
@@ -41,11 +44,13 @@ NodeHeap::NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t byte
       at_(at),
       arenas_(arenas),
       bytes_per_arena_(round_up(bytes_per_arena, page)),
+      range_per_arena_(bytes_per_arena_ * (hooks.spills ? ranges_per_budget : 1)),
       hooks_(std::move(hooks)) {
   SIAL_CHECK(arenas > 0 && at % 64 == 0, "{} arenas at {}", arenas, at);
   const std::uint64_t bookkeeping = sizeof(Arena) * static_cast<std::size_t>(arenas);
   data_at_ = round_up(at + bookkeeping, page);
   hooks_.commit(at, bookkeeping);
+  if (hooks_.spills) committed_at_first_ = hooks_.committed();
 }
 
 inline int NodeHeap::class_of(std::uint64_t bytes) {
@@ -99,6 +104,11 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
     k += std::countr_zero(rest);
     Chunk* c = chunk(a.first[k]);
     pop(a, k);
+    c->free = 0;
+    if (hooks_.spills && !back(a, index, offset(c), std::min(c->bytes, bytes + sizeof(Chunk)), nullptr)) {
+      push(a, c);
+      return nullptr;
+    }
     if (c->bytes - bytes >= smallest_chunk) {
       Chunk* remainder = chunk(offset(c) + bytes);
       remainder->bytes = c->bytes - bytes;
@@ -149,24 +159,70 @@ PhasePeak NodeHeap::close_phase(int own, bool first) {
   return peak;
 }
 
+bool NodeHeap::try_commit(std::uint64_t at, std::uint64_t bytes, std::string* reason) {
+  try {
+    hooks_.commit(at, bytes);
+    return true;
+  } catch (const EnvironmentError& e) {
+    if (reason) *reason = e.hint().empty() ? e.what() : std::string(e.what()) + "; " + e.hint();
+    return false;
+  }
+}
+
+/// With the arena's lock held: memory for a part of it, which free chunks hand back where need be. A little more than
+/// the budget may be in use, for what lies beside chunks.
+bool NodeHeap::back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, std::string* reason) {
+  const std::size_t missing = hooks_.uncommitted(at, bytes);
+  if (missing == 0) return true;
+  const std::size_t limit = committed_at_first_ + budget() + std::max<std::size_t>(budget() / 32, 16 << 20);
+  if (hooks_.committed() + missing > limit) {
+    accept_returned(a);
+    merge_neighbours(a, index);
+    hand_back(a, index, limit - std::min(limit, missing));
+  }
+  for (int i = 1; i < arenas_ && hooks_.committed() + missing > limit; ++i) {
+    const int other = (index + i) % arenas_;
+    if (!arena(other).lock.try_lock()) continue;
+    hand_back(arena(other), other, limit - std::min(limit, missing));
+    arena(other).lock.unlock();
+  }
+  return hooks_.committed() + missing <= limit && try_commit(at, bytes, reason);
+}
+
+/// With the arena's lock held: free chunks, the largest first, give back all but their headers until no more than
+/// `limit` is committed.
+void NodeHeap::hand_back(Arena& a, int index, std::size_t limit) {
+  for (int k = n_classes - 1; k >= class_of(smallest_handed_back); --k)
+    for (std::uint64_t at = a.first[k]; at != 0; at = chunk(at)->next) {
+      if (hooks_.committed() <= limit) return;
+      hooks_.uncommit(at + sizeof(Chunk), chunk(at)->bytes - sizeof(Chunk));
+    }
+  // The part that is not in use yet, or not any more.
+  hooks_.uncommit(start_of(index) + a.top, range_per_arena_ - a.top);
+}
+
 bool NodeHeap::commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason) {
   const std::uint64_t step = std::clamp(a.committed / 4, commit_step_least, commit_step_most);
   for (const std::uint64_t wanted : {std::max(end, a.committed + step), end}) {
     const std::uint64_t to = std::min<std::uint64_t>(round_up(wanted, page), bytes_per_arena_);
-    try {
-      hooks_.commit(start_of(index) + a.committed, to - a.committed);
+    if (try_commit(start_of(index) + a.committed, to - a.committed, reason)) {
       a.committed = to;
       return true;
-    } catch (const EnvironmentError& e) {
-      if (reason) *reason = e.hint().empty() ? e.what() : std::string(e.what()) + "; " + e.hint();
     }
   }
   return false;
 }
 
 Chunk* NodeHeap::take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
-  if (bytes > bytes_per_arena_ - a.top) return nullptr;
-  if (a.top + bytes > a.committed && !commit_up_to(a, index, a.top + bytes, reason)) return nullptr;
+  if (bytes > range_per_arena_ - a.top) return nullptr;
+  if (hooks_.spills) {
+    for (std::uint64_t top = range_per_arena_; top != a.top;) {  // which a merge may lower
+      top = a.top;
+      if (!back(a, index, start_of(index) + top, bytes, reason)) return nullptr;
+    }
+  } else if (a.top + bytes > a.committed && !commit_up_to(a, index, a.top + bytes, reason)) {
+    return nullptr;
+  }
   Chunk* c = chunk(start_of(index) + a.top);
   a.top += bytes;
   c->bytes = bytes;
@@ -239,7 +295,7 @@ inline void NodeHeap::count_own_here(Arena& a, std::int64_t bytes) {
 Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
   const std::uint64_t bytes = chunk_bytes(doubles);
   const int k = class_of(bytes);
-  if (doubles < 0 || own < 0 || own >= arenas_) return nullptr;  // try_allocate() says so
+  if (doubles < 0 || own < 0 || own >= arenas_ || hooks_.spills) return nullptr;  // try_allocate() says so, or looks
   Arena& a = arena(own);
   if (!a.lock.try_lock()) return nullptr;
   Chunk* c = a.first[k] == 0 ? nullptr : chunk(a.first[k]);
@@ -258,6 +314,7 @@ Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
 
 Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
   const std::uint64_t bytes = chunk_bytes(wish.doubles);
+  if (hooks_.spills && bytes_free() < static_cast<std::int64_t>(bytes)) return nullptr;
   Arena& a = arena(index);
   const SpinGuard guard(a.lock, hooks_.pause);
   Chunk* c = take_listed(a, bytes);
@@ -269,6 +326,11 @@ Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
   requests.store(requests.load(relaxed) + 1, relaxed);
   if (!c) c = find(a, index, bytes, reason);
   if (!c) return nullptr;
+  c->free = 0;
+  if (hooks_.spills && !back(a, index, offset(c), c->bytes, reason)) {
+    push(a, c);
+    return nullptr;
+  }
   mark_taken(a, c, wish);
   const auto taken = static_cast<std::int64_t>(c->bytes);
   if (wish.use == Use::own && wish.owner == index) {
@@ -418,15 +480,16 @@ ResourceStats NodeHeap::stats(int index) const {
   s.bytes_in_use = a.in_use();
   s.bytes_high_water = a.high_water.load(relaxed);
   const SpinGuard guard(a.lock, hooks_.pause);
-  s.bytes_reserved = static_cast<std::int64_t>(a.committed);
+  s.bytes_reserved =
+      static_cast<std::int64_t>(hooks_.spills ? std::min<std::size_t>(a.top, bytes_per_arena_) : a.committed);
   return s;
 }
 
 std::span<const std::byte> NodeHeap::committed(const Chunk* c) const {
-  const auto index = static_cast<int>((offset(c) - data_at_) / bytes_per_arena_);
+  const auto index = static_cast<int>((offset(c) - data_at_) / range_per_arena_);
   Arena& a = arena(index);
   const SpinGuard guard(a.lock, hooks_.pause);
-  return {base_ + start_of(index), a.committed};
+  return {base_ + start_of(index), hooks_.spills ? 0 : a.committed};
 }
 
 double NodeHeap::fragmentation(int index) const {

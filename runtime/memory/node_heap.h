@@ -3,7 +3,9 @@
 // links are offsets. A chunk is a 64-byte header and 64-byte aligned data; it has a reference count and goes back to
 // the arena it came from when the last reference is dropped: at once by the arena's own rank, through a lock-free list
 // by the others. A full arena borrows from its siblings. Memory is committed in steps as the arena grows and never
-// handed back; in steady state nothing here calls the system. Zero-filled memory is a valid empty heap. Safe to use
+// handed back; in steady state nothing here calls the system. Where blocks may go elsewhere (HeapHooks::spills) the
+// budget is one of bytes instead: arenas have several times its address range, free chunks give their memory back for
+// others, and no gap is too small. Zero-filled memory is a valid empty heap. Safe to use
 // from several threads and ranks. A rank that takes chunks of its own arena and gives them back pays for the arena's
 // lock both times and for no other atomic step.
 
@@ -55,8 +57,11 @@ struct HeapHooks {
   /// empty.
   std::function<bool(std::uint64_t bytes)> reclaim = {};
   /// Blocks may go elsewhere where memory is short (`--spill`): what others give back while this rank waits has then to
-  /// be reclaimed by itself.
+  /// be reclaimed by itself. Memory is handed back then, see NodeHeap.
   bool spills = false;
+  std::function<std::size_t()> committed = {};  // bytes of all
+  std::function<std::size_t(std::size_t offset, std::size_t bytes)> uncommitted = {};
+  std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};
 };
 
 class NodeHeap {
@@ -67,7 +72,7 @@ class NodeHeap {
   static std::uint64_t chunk_bytes(std::int64_t doubles);
 
   /// Bytes of `arenas` arenas of `bytes_per_arena`, bookkeeping included.
-  static std::size_t bytes_needed(int arenas, std::size_t bytes_per_arena);
+  static std::size_t bytes_needed(int arenas, std::size_t bytes_per_arena, bool spills = false);
 
   /// The heap occupies [at, at + bytes_needed()) behind `base`; `at` is a multiple of 64. Commits its bookkeeping.
   NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t bytes_per_arena, HeapHooks hooks);
@@ -137,7 +142,8 @@ class NodeHeap {
   Chunk* chunk(std::uint64_t offset) const { return reinterpret_cast<Chunk*>(base_ + offset); }
 
   ResourceStats stats(int arena) const;
-  /// The committed memory of the arena that the chunk lies in: it only grows, at its end.
+  /// The committed memory of the arena that the chunk lies in: it only grows, at its end. None where memory is handed
+  /// back.
   std::span<const std::byte> committed(const Chunk* c) const;
   /// Part of the memory taken from the arena so far that is in free lists, 0..1.
   double fragmentation(int arena) const;
@@ -199,7 +205,7 @@ class NodeHeap {
   Arena& arena(int a) const {
     return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a));
   }
-  std::uint64_t start_of(int a) const { return data_at_ + bytes_per_arena_ * static_cast<std::size_t>(a); }
+  std::uint64_t start_of(int a) const { return data_at_ + range_per_arena_ * static_cast<std::size_t>(a); }
 
   /// What is asked for: `owner` is the arena of the rank that asks, not necessarily the chunk's.
   struct Wish {
@@ -231,6 +237,9 @@ class NodeHeap {
     a.first[k] = chunk(a.first[k])->next;
     if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
   }
+  bool back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, std::string* reason);
+  void hand_back(Arena& a, int index, std::size_t limit);
+  bool try_commit(std::uint64_t at, std::uint64_t bytes, std::string* reason);
   bool commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason);
   void accept_returned(Arena& a);
   void merge_neighbours(Arena& a, int index);
@@ -239,8 +248,9 @@ class NodeHeap {
   std::byte* base_;
   std::size_t at_, data_at_;
   int arenas_;
-  std::size_t bytes_per_arena_;
+  std::size_t bytes_per_arena_, range_per_arena_;
   HeapHooks hooks_;
+  std::size_t committed_at_first_ = 0;  // beside the arenas
 };
 
 }  // namespace sial

@@ -41,8 +41,8 @@ class StoreMonitor {
   virtual ~StoreMonitor() = default;
 
   virtual StoreStats stats() const = 0;
-  /// Blocks may leave memory for tiers.
-  virtual bool has_tiers() const { return false; }
+  /// Bytes of the node's memory, where what it cannot hold goes to tiers; 0: there are none.
+  virtual std::int64_t spill_capacity() const { return 0; }
   virtual std::vector<AccessStats> access_stats() const = 0;
   /// One entry per barrier and end of program; the shared part on the first rank of each node only.
   virtual const std::vector<PhasePeak>& phase_peaks() const = 0;

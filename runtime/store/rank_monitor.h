@@ -19,7 +19,9 @@ class RankMonitor final : public StoreMonitor {
         spilled_for_others_(spilled_for_others) {}
 
   StoreStats stats() const override;
-  bool has_tiers() const override { return context_.spilled != nullptr; }
+  std::int64_t spill_capacity() const override {
+    return context_.spilled ? static_cast<std::int64_t>(context_.heap.budget()) : 0;
+  }
   std::vector<AccessStats> access_stats() const override { return context_.log.all(); }
   const std::vector<PhasePeak>& phase_peaks() const override { return phases_.peaks(); }
   std::int64_t server_peak() override;

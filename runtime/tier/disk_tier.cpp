@@ -5,6 +5,11 @@
 #include "runtime/base/error.h"
 
 namespace sial {
+namespace {
+
+constexpr unsigned reads_per_probe = 256;
+
+}  // namespace
 
 DiskTier::DiskTier(std::unique_ptr<SpillFile> file, EngineKind engine) : file_(std::move(file)) { start(engine); }
 
@@ -36,7 +41,22 @@ void DiskTier::write(TierTransfer& transfer) {
   engine_->wake();
 }
 
+DiskTier::LatencyProbe::LatencyProbe() {
+  memory = target.data();
+  bytes = target.size();
+}
+
+void DiskTier::LatencyProbe::completed(int /*error*/) noexcept { under_way = false; }
+
+/// Where a block is that is read now anyway.
+void DiskTier::measure_latency(std::uint64_t at) {
+  if (probe_.reads++ % reads_per_probe != 0 || probe_.under_way.exchange(true)) return;
+  probe_.at = at;
+  queue_->add(probe_, false, TierPriority::demand);
+}
+
 void DiskTier::read(TierTransfer& transfer, TierPriority priority) {
+  measure_latency(transfer.at);
   queue_->add(transfer, false, priority);
   engine_->wake();
 }

@@ -2,6 +2,9 @@
 // A tier in a file. Transfers are cut into pieces (piece_queue.h), which an engine carries out: io_uring where the
 // kernel lets us, a few threads otherwise.
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -37,10 +40,21 @@ class DiskTier final : public Tier {
   const SpillFile& file() const { return *file_; }
 
  private:
+  /// A small read that is there only to be timed: blocks may be large all.
+  struct LatencyProbe final : TierTransfer {
+    LatencyProbe();
+    void completed(int error) noexcept override;
+    alignas(64) std::array<std::byte, 512> target;
+    std::atomic<bool> under_way = false;
+    std::atomic<unsigned> reads = 0;  // of others, so far
+  };
+
   void start(EngineKind engine);
+  void measure_latency(std::uint64_t at);
   void make_queue(int operations);
 
   std::unique_ptr<SpillFile> file_;
+  LatencyProbe probe_;
   std::unique_ptr<PieceQueue> queue_;
   std::unique_ptr<FileEngine> engine_;
 };

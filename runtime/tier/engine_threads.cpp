@@ -1,9 +1,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
 #include "runtime/tier/file_engine.h"
 
 namespace sial {
@@ -19,7 +23,13 @@ ssize_t move_rest(const Piece& piece, int file) {
 class ThreadEngine final : public FileEngine {
  public:
   ThreadEngine(PieceQueue& queue, int file, int threads) : queue_(queue), file_(file) {
-    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    try {
+      for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error& error) {  // some are enough
+      if (threads_.empty())
+        throw EnvironmentError(fmt::format("cannot start a thread for disk transfers: {}", error.what()),
+                               "raise `ulimit -u`");
+    }
   }
   ~ThreadEngine() override {
     for (std::thread& thread : threads_) thread.join();

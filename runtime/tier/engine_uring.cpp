@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -158,7 +159,9 @@ std::unique_ptr<FileEngine> make_uring_engine(PieceQueue& queue, int file) {
   auto ring = std::make_unique<Ring>();
   Descriptor signal(::eventfd(0, EFD_CLOEXEC));
   if (!ring->usable() || signal.get() < 0) return nullptr;
-  return std::make_unique<UringEngine>(queue, file, std::move(ring), std::move(signal));
+  try {
+    return std::make_unique<UringEngine>(queue, file, std::move(ring), std::move(signal));
+  } catch (const std::system_error&) { return nullptr; }  // no thread can be started
 }
 
 }  // namespace sial

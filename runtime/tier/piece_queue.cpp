@@ -61,15 +61,25 @@ void PieceQueue::add(TierTransfer& transfer, bool write, TierPriority priority) 
 void PieceQueue::raise(TierTransfer& transfer) {
   {
     const std::lock_guard lock(mutex_);
-    auto& prefetches = queued_[static_cast<std::size_t>(TierPriority::prefetch)];
-    const auto found =
-        std::ranges::find_if(prefetches, [&](const TransferJob* job) { return job->transfer == &transfer; });
-    if (found == prefetches.end()) return;
-    (*found)->priority = TierPriority::demand;
-    queued_[static_cast<std::size_t>(TierPriority::demand)].push_back(*found);
-    prefetches.erase(found);
+    TransferJob* const job = remove_later(transfer);
+    if (!job) return;
+    job->priority = TierPriority::demand;
+    queued_[static_cast<std::size_t>(TierPriority::demand)].push_back(job);
   }
   due_.notify_one();
+}
+
+/// From the queues behind that of the demands; null when it is in none. With the lock.
+TransferJob* PieceQueue::remove_later(const TierTransfer& transfer) {
+  for (const TierPriority priority : {TierPriority::prefetch, TierPriority::write}) {
+    auto& jobs = queued_[static_cast<std::size_t>(priority)];
+    const auto found = std::ranges::find(jobs, &transfer, [](const TransferJob* job) { return job->transfer; });
+    if (found == jobs.end()) continue;
+    TransferJob* const job = *found;
+    jobs.erase(found);
+    return job;
+  }
+  return nullptr;
 }
 
 std::size_t PieceQueue::direct_bytes(const TransferJob& job) const {

@@ -36,7 +36,7 @@ class PieceQueue {
   PieceQueue& operator=(const PieceQueue&) = delete;
 
   void add(TierTransfer& transfer, bool write, TierPriority priority);
-  /// Makes a prefetch of which pieces are left a demand.
+  /// Makes a transfer of which pieces are left a demand.
   void raise(TierTransfer& transfer);
 
   /// The next piece, ready for its operation; none: nothing may begin now.
@@ -58,6 +58,7 @@ class PieceQueue {
   std::optional<Piece> cut(TransferJob& job);
   bool may_begin(TierPriority priority, std::size_t bytes) const;
   std::size_t direct_bytes(const TransferJob& job) const;
+  TransferJob* remove_later(const TierTransfer& transfer);
   bool nothing_queued() const;
   void stop(TransferJob& job);
 

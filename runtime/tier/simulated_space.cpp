@@ -28,11 +28,15 @@ void SimulatedSpace::add(const void* tier, TierTransfer& transfer, bool write, T
 
 void SimulatedSpace::raise(TierTransfer& transfer) {
   const std::lock_guard lock(mutex_);
-  auto& prefetches = reads_.queued[static_cast<std::size_t>(TierPriority::prefetch)];
-  const auto found = std::ranges::find(prefetches, &transfer, &Queued::transfer);
-  if (found == prefetches.end()) return;
-  reads_.queued[static_cast<std::size_t>(TierPriority::demand)].push_back(*found);
-  prefetches.erase(found);
+  for (Channel* channel : {&reads_, &writes_})
+    for (const TierPriority priority : {TierPriority::prefetch, TierPriority::write}) {
+      auto& queue = channel->queued[static_cast<std::size_t>(priority)];
+      const auto found = std::ranges::find(queue, &transfer, &Queued::transfer);
+      if (found == queue.end()) continue;
+      channel->queued[static_cast<std::size_t>(TierPriority::demand)].push_back(*found);
+      queue.erase(found);
+      return;
+    }
 }
 
 /// Of those that had come when the channel became free, the most urgent; else the first that came.

@@ -23,7 +23,7 @@ void SpeedMeter::end(bool write, std::size_t bytes, double begun, double now) {
   d.busy += now - d.since;
   d.since = now;
   d.bytes += static_cast<double>(bytes);
-  if (!write && bytes <= small_bytes) average(speed_.latency, now - begun);
+  if (!write && bytes > 0 && bytes <= small_bytes) average(speed_.latency, now - begun);
   double& bandwidth = write ? speed_.write_bandwidth : speed_.read_bandwidth;
   const bool enough = d.bytes >= sample_bytes || d.busy >= sample_seconds;
   if (d.busy <= 0 || (!enough && bandwidth != 0)) return;

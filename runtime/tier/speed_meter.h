@@ -11,6 +11,7 @@ namespace sial {
 class SpeedMeter {
  public:
   void begin(bool write, double now);
+  /// `bytes`: 0 when it failed.
   void end(bool write, std::size_t bytes, double begun, double now);
   const TierSpeed& speed() const { return speed_; }
 

@@ -55,7 +55,7 @@ class Tier {
   /// starts the second waits for the first. What was never written cannot be read.
   virtual void write(TierTransfer& transfer) = 0;
   virtual void read(TierTransfer& transfer, TierPriority priority) = 0;
-  /// A queued read has become a demand. No effect when it has begun.
+  /// Somebody waits for a queued transfer now. No effect when it has begun.
   virtual void raise(TierTransfer& /*transfer*/) {}
   /// Lets transfers go on where no other thread does. Never waits.
   virtual void progress() {}

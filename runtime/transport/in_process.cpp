@@ -43,6 +43,11 @@ void CommitBudget::take(std::size_t bytes, const std::string& purpose) {
   used_ += bytes;
 }
 
+void CommitBudget::give_back(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  used_ -= bytes;
+}
+
 namespace {
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
@@ -84,13 +89,32 @@ class PrivateMemory final : public NodeMemory {
     for (std::size_t p = first; p < last; ++p) usable_[p] = true;
     committed_ += fresh;
   }
+  std::size_t uncommitted(std::size_t offset, std::size_t bytes) const override {
+    const std::lock_guard lock(mutex_);
+    std::size_t missing = 0;
+    for (std::size_t p = offset / page_; p < (offset + bytes + page_ - 1) / page_; ++p)
+      missing += usable_[p] ? 0 : page_;
+    return missing;
+  }
+  void uncommit(std::size_t offset, std::size_t bytes) override {
+    const std::size_t first = (offset + page_ - 1) / page_, last = (offset + bytes) / page_;
+    const std::lock_guard lock(mutex_);
+    for (std::size_t p = first; p < last; ++p) {
+      if (!usable_[p]) continue;
+      madvise(base_ + p * page_, page_, MADV_DONTNEED);
+      mprotect(base_ + p * page_, page_, PROT_NONE);
+      usable_[p] = false;
+      committed_ -= page_;
+      if (budget_) budget_->give_back(page_);
+    }
+  }
 
  private:
   std::string purpose_;
   CommitBudget* budget_;
   std::size_t page_ = 0, reserved_ = 0;
   std::byte* base_ = nullptr;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<bool> usable_;
   std::atomic<std::size_t> committed_{0};
 };

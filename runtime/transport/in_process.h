@@ -44,6 +44,7 @@ class CommitBudget {
   explicit CommitBudget(std::size_t limit) : limit_(limit) {}
   /// Throws EnvironmentError with the remedy when `bytes` more do not fit.
   void take(std::size_t bytes, const std::string& purpose);
+  void give_back(std::size_t bytes);
 
  private:
   std::mutex mutex_;

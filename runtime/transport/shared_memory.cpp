@@ -119,20 +119,45 @@ void SharedMemory::commit(std::size_t offset, std::size_t bytes) {
   if (bytes == 0) return;
   SIAL_CHECK(offset <= reserved_ && bytes <= reserved_ - offset, "commit of [{}, +{}) in {} bytes of {}", offset, bytes,
              reserved_, purpose_);
-  const auto done = [&](std::size_t g) { return (bits()[g / 64].load() >> (g % 64) & 1) != 0; };
   const std::size_t end = round_up(offset + bytes, granule) / granule;
   for (std::size_t g = offset / granule; g < end;) {
-    if (done(g)) {
+    if (is_committed(g)) {
       ++g;
       continue;
     }
     std::size_t last = g + 1;
-    while (last < end && !done(last)) ++last;
+    while (last < end && !is_committed(last)) ++last;
     // Pages first, bits after: who sees a bit may touch the pages. Two ranks doing the same is harmless.
     allocate(g * granule, (last - g) * granule);
     for (; g < last; ++g)
       if (const std::uint64_t bit = std::uint64_t{1} << (g % 64); (bits()[g / 64].fetch_or(bit) & bit) == 0)
         counter()->fetch_add(granule);
+  }
+}
+
+std::size_t SharedMemory::uncommitted(std::size_t offset, std::size_t bytes) const {
+  std::size_t missing = 0;
+  for (std::size_t g = offset / granule; g < round_up(offset + bytes, granule) / granule; ++g)
+    missing += is_committed(g) ? 0 : granule;
+  return missing;
+}
+
+void SharedMemory::uncommit(std::size_t offset, std::size_t bytes) {
+  const std::size_t end = (offset + bytes) / granule;
+  for (std::size_t g = round_up(offset, granule) / granule; g < end;) {
+    if (!is_committed(g)) {
+      ++g;
+      continue;
+    }
+    std::size_t last = g + 1;
+    while (last < end && is_committed(last)) ++last;
+    if (fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(g * granule),
+                  static_cast<off_t>((last - g) * granule)) != 0)
+      return;  // it stays: more is used than need be
+    for (; g < last; ++g) {
+      const std::uint64_t bit = std::uint64_t{1} << (g % 64);
+      if ((bits()[g / 64].fetch_and(~bit) & bit) != 0) counter()->fetch_sub(granule);
+    }
   }
 }
 

@@ -29,11 +29,14 @@ class SharedMemory final : public NodeMemory {
   std::size_t reserved() const override { return reserved_; }
   std::size_t committed() const override;
   void commit(std::size_t offset, std::size_t bytes) override;
+  std::size_t uncommitted(std::size_t offset, std::size_t bytes) const override;
+  void uncommit(std::size_t offset, std::size_t bytes) override;
 
  private:
   SharedMemory(std::size_t reserve_bytes, const std::string& purpose);
   void map();
   void allocate(std::size_t offset, std::size_t bytes);
+  bool is_committed(std::size_t granule) const { return (bits()[granule / 64].load() >> (granule % 64) & 1) != 0; }
   std::atomic<std::uint64_t>* counter() const;  // bytes committed; behind it one bit per granule
   std::atomic<std::uint64_t>* bits() const { return counter() + 1; }
 

@@ -58,6 +58,10 @@ class NodeMemory {
   virtual std::size_t reserved() const = 0;
   virtual std::size_t committed() const = 0;                       // bytes, by all ranks together
   virtual void commit(std::size_t offset, std::size_t bytes) = 0;  // [offset, offset+bytes) becomes usable
+  /// Bytes that commit() would have to find.
+  virtual std::size_t uncommitted(std::size_t offset, std::size_t bytes) const = 0;
+  /// Gives back what lies wholly within; what it held is lost. Nobody may use it, or commit it, meanwhile.
+  virtual void uncommit(std::size_t offset, std::size_t bytes) = 0;
 };
 
 /// Request classes: the owner and the requester both serve demand before prefetch.

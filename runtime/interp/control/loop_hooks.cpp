@@ -29,7 +29,7 @@ void LoopHooks::begin_look_ahead(DevicePrefetch* to_device) {
   if (!to_device && cache_prefetch_pays())
     cache_prefetch_ = std::make_unique<CachePrefetcher>(env.store.look_ahead(), env.store.buffers(), env.kernels);
   const bool several_nodes = env.transport.node_count() > 1;
-  const bool has_tiers = env.store.monitor().has_tiers();
+  const bool has_tiers = env.store.monitor().spill_capacity() > 0;
   if (!several_nodes && !has_tiers && !to_device && !cache_prefetch_) return;
   const auto elements = [&bound](ArrayId array, const BlockIndex& block) {
     std::int64_t n = 1;

@@ -52,6 +52,7 @@ JobOutlook JobRunner::outlook(std::span<const std::shared_ptr<const Module>> pro
 /// Of all nodes: ranks must choose the orders of pardos by the same number.
 std::int64_t JobRunner::least_capacity() const {
   std::int64_t least = options_.machine.spill_capacity;
+  if (least == 0) least = env_.store.monitor().spill_capacity();
   if (least <= 0) return 0;
   for (const auto& bytes :
        env_.transport.all_gather(std::as_bytes(std::span(&least, 1)), {CollectiveKind::gather, {sequence_, -6}})) {

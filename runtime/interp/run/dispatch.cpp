@@ -87,7 +87,7 @@ template <bool profile, bool check>
 void loop(MachineParts& parts) {
   const Instruction* code = parts.context.module.code.data();
   const bool several_nodes = parts.context.env.transport.node_count() > 1;
-  const bool has_tiers = parts.context.env.store.monitor().has_tiers();
+  const bool has_tiers = parts.context.env.store.monitor().spill_capacity() > 0;
   std::conditional_t<profile, InstructionTimer, NoTimer> timer(parts);
   Position& position = parts.position;
   Handlers& handlers = parts.handlers;

@@ -20,9 +20,8 @@ WalkContext::WalkContext(const Module& m, std::int32_t number, JobMemory& job_me
       memory(job_memory),
       ledger(job_memory.ledger),
       bound(bind_program(m, job_memory.job)),
-      facts(job_memory.view.every_access
-                ? access_facts(m)
-                : loop_facts(m, job_memory.setting.copy || job_memory.ledger.several_nodes())),
+      facts(job_memory.view.every_access ? access_facts(m)
+                                         : loop_facts(m, job_memory.setting.copy || job_memory.ledger.several_nodes())),
       items_(m.arrays.size(), -1) {}
 
 void WalkContext::fail(std::int32_t pc, const std::string& message, const std::string& hint) const {

@@ -15,8 +15,7 @@ WalkRemoteBlocks::WalkRemoteBlocks(WalkContext& context, const IterationShare& s
       held_(context.module.arrays.size()),
       keep_copies_(context.module.arrays.size()),
       retain_puts_(context.module.arrays.size(), 0) {
-  for (std::size_t a = 0; a < remote_.size(); ++a)
-    remote_[a].placement = array_placement(context.sequence, ArrayId(a));
+  for (std::size_t a = 0; a < remote_.size(); ++a) remote_[a].placement = array_placement(context.sequence, ArrayId(a));
 }
 
 void WalkRemoteBlocks::begin_program() {

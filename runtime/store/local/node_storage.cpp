@@ -20,9 +20,15 @@ NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options,
   // Of the blocks that a tier keeps there may be many times more than the heap holds.
   const std::size_t chains = directory_chains(share * static_cast<std::size_t>(arenas) * (spills ? 8 : 1));
   const std::size_t heap_at = pages(Directory::bytes_needed(chains));  // behind the directory
-  memory_ = transport.map_node_memory(heap_at + NodeHeap::bytes_needed(arenas, share), "block memory");
-  const HeapHooks hooks{[memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); },
-                        [&transport] { transport.pause(); }, std::move(reclaim), spills};
+  memory_ = transport.map_node_memory(heap_at + NodeHeap::bytes_needed(arenas, share, spills), "block memory");
+  const HeapHooks hooks{
+      [memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); },
+      [&transport] { transport.pause(); },
+      std::move(reclaim),
+      spills,
+      [memory = memory_] { return memory->committed(); },
+      [memory = memory_](std::size_t offset, std::size_t bytes) { return memory->uncommitted(offset, bytes); },
+      [memory = memory_](std::size_t offset, std::size_t bytes) { memory->uncommit(offset, bytes); }};
   heap_ = std::make_shared<NodeHeap>(memory_->base(), heap_at, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), 0, chains, *heap_, transport.node_rank(), hooks);
 }

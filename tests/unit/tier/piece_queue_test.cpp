@@ -44,8 +44,12 @@ TEST_CASE("demands come before prefetches before writes") {
   SECTION("as they arrive") { CHECK(order(queue) == std::vector<std::uint64_t>{2, 5, 1, 4, 0, 3}); }
   SECTION("a prefetch is raised") {
     queue.raise(*t[4]);
-    queue.raise(*t[0]);  // a write stays one
+    queue.raise(*t[2]);  // is a demand already
     CHECK(order(queue) == std::vector<std::uint64_t>{2, 5, 4, 1, 0, 3});
+  }
+  SECTION("a write is raised, for whoever waits for its memory") {
+    queue.raise(*t[3]);
+    CHECK(order(queue) == std::vector<std::uint64_t>{2, 5, 3, 1, 4, 0});
   }
   for (const auto& transfer : t) CHECK(transfer->calls == 1);
 }

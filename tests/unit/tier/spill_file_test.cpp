@@ -46,6 +46,11 @@ EnvironmentError failure(Work&& work) {
   throw std::runtime_error("no error");
 }
 
+struct Mounted {
+  ~Mounted() { ::umount2(folder.c_str(), MNT_DETACH); }
+  std::string folder;
+};
+
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
@@ -139,17 +144,15 @@ TEST_CASE("a full disk is told with what is free") {
     WARN("skipped: no tmpfs can be mounted here");
     return;
   }
-  {
-    const auto file = SpillFile::create(folder.path(), capped(100 * mib, 64 * mib));
-    file->reserve(3 * mib);  // less than a step is left
-    CHECK(size_of(*file) == 3 * mib);
-    const EnvironmentError error = failure([&] { file->reserve(6 * mib); });
-    CHECK(contains(error.what(), folder.path() + " (tmpfs) is full: 3.15 MB more are needed for blocks"));
-    CHECK(contains(error.what(), "are free"));
-    CHECK(contains(error.hint(), "free space there"));
-    file->reserve(3 * mib);
-  }
-  ::umount(folder.path().c_str());
+  const Mounted mounted{folder.path()};
+  const auto file = SpillFile::create(folder.path(), capped(100 * mib, 64 * mib));
+  file->reserve(3 * mib);  // less than a step is left
+  CHECK(size_of(*file) == 3 * mib);
+  const EnvironmentError error = failure([&] { file->reserve(6 * mib); });
+  CHECK(contains(error.what(), folder.path() + " (tmpfs) is full: 3.15 MB more are needed for blocks"));
+  CHECK(contains(error.what(), "are free"));
+  CHECK(contains(error.hint(), "free space there"));
+  file->reserve(3 * mib);
 }
 
 TEST_CASE("a limit of file sizes is told") {
