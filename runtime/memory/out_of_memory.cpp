@@ -14,10 +14,10 @@ std::string memory_text(std::int64_t bytes) {
 
 std::string remedies(std::int64_t least) {
   const std::string more =
-      least > 0 ? fmt::format("give each rank more with `--memory` (this statement works with `--memory {}`)",
-                              memory_text(least))
+      least > 0   ? fmt::format("give each rank more with `--memory` (this statement works with `--memory {}`)",
+                                memory_text(least))
       : least < 0 ? std::string("give `--spill` a directory with more room, or each rank more with `--memory`")
-                : std::string("give each rank more with `--memory`, let blocks go to a disk with `--spill DIR`");
+                  : std::string("give each rank more with `--memory`, let blocks go to a disk with `--spill DIR`");
   return more +
          ", use more ranks or nodes or smaller segments, or delete arrays that are no longer needed; the same command with `--dry-run` prints what the job needs";
 }

@@ -213,7 +213,10 @@ void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
 std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   const std::uint64_t now = area_.now();
   const std::uint64_t next = e.next_use.load(std::memory_order_relaxed);
-  if (next > now) return next - now;
+  // One that would have to be written first costs twice.
+  const bool is_written =
+      e.below != 0 && area_.copy(e.below).state.load(std::memory_order_relaxed) == TierCopyState::written;
+  if (next > now) return is_written ? next - now : (next - now) / 2;
   const std::uint64_t last = e.last_use.load(std::memory_order_relaxed);
   const std::uint64_t age = now > last ? now - last : 0;
   // A loop that is longer than the window comes back last to what it used last; of arrays that it does not use, the
@@ -226,7 +229,7 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
 bool SpilledBlocks::may_leave(Entry& e) const {
   if (e.value == 0 || e.contributions != 0 || e.array == kept_array) return false;
   const Chunk* c = heap_.chunk(e.value);
-  if (c->doubles == 0 || NodeHeap::is_arriving(c)) return false;
+  if (c->doubles == 0 || NodeHeap::is_not_there(c)) return false;
   const std::uint32_t users = e.below == 0 ? 1 : area_.copy(e.below).users.load(std::memory_order_relaxed);
   if (c->references.load(std::memory_order_acquire) > users) return false;
   return !is_dead_ || !is_dead_({e.array, e.generation, e.block});
