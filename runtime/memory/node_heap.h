@@ -59,6 +59,7 @@ struct HeapHooks {
   /// Blocks may go elsewhere where memory is short (`--spill`): what others give back while this rank waits has then to
   /// be reclaimed by itself. Memory is handed back then, see NodeHeap.
   bool spills = false;
+  std::function<std::string()> problem = {};    // why nothing more goes elsewhere; empty: no reason is known
   std::function<std::size_t()> committed = {};  // bytes of all
   std::function<std::size_t(std::size_t offset, std::size_t bytes)> uncommitted = {};
   std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};

@@ -452,7 +452,7 @@ std::vector<ListedBlock> NodeBlocks::list(std::uint64_t array, std::uint32_t gen
     directory_.for_each(shelf, [&](Entry& e) {
       const BlockLock lock(*this, e);
       if (const Chunk* c = value(e)) blocks.push_back({e.block, c->doubles});
-      else if (e.below != 0) blocks.push_back({e.block, spilled_->size_below(e)});
+      else if (e.below != 0) blocks.push_back({e.block, spilled_->size_below(e), false});
     });
   std::sort(blocks.begin(), blocks.end(), [](const ListedBlock& a, const ListedBlock& b) { return a.block < b.block; });
   return blocks;
