@@ -165,6 +165,22 @@ class Spill(InScratch):
                 self.assertGreater(self.total()["tier_writes"], 0)
                 self.assert_nothing_left()
 
+    def test_order_of_a_transformation_in_a_quarter_of_its_memory(self):
+        """Two arrays of 8^4 blocks of 4^4 elements at its fullest. The order that is chosen moves at most half of the bytes."""
+        extents = ",".join(["4"] * 8)
+        memory = 2 * 32**4 * 8 // 4
+        args = ["--set", "norb=8", "--set", "nmo=8", "--segments", f"ao={extents}", "--segments", f"mo={extents}", "--spill", "scratch", *NO_FILES, "--run-json", "run.json"]
+        for ranks in (0, 2):
+            with self.subTest(ranks=ranks):
+                moved = {}
+                for order in ("written", f"{memory}B"):
+                    share = f"{memory // max(1, ranks)}B"
+                    out = self.must("sialrun", ROOT / "examples/03_four_index/four_index.sialx", *args, "--memory", share, "--pardo-order", order, launcher=mpirun(ranks))
+                    self.assertLess(values(out)["deviation"], 1e-12)
+                    moved[order] = sum(self.total()[name] for name in ("tier_bytes_read", "tier_bytes_written"))
+                self.assertLessEqual(moved[f"{memory}B"], 0.5 * moved["written"])
+                self.assert_nothing_left()
+
     def scalars(self, names):
         with h5py.File(self.dir / "results.h5") as f:
             return [float(f[f"scalars/{name}"][()]) for name in names]
