@@ -36,6 +36,12 @@ std::string ArrayTable::deletion(ArrayId id) {
   return deleted ? fmt::format("array {} was deleted at {}", name(id), place(*deleted)) : std::string();
 }
 
+bool ArrayTable::is_deleted(const BlockKey& key) const {
+  const std::size_t id = key.array & 0xffffffff;
+  return key.array >> 32 == static_cast<std::uint32_t>(program_) && id < arrays_.size() &&
+         key.generation < arrays_[id].generation;
+}
+
 NodeId HomeMap::home(std::uint64_t placement, const BlockIndex& block) const {
   const auto& homes = transport_.home_nodes();
   return homes[home_of_block(placement, block, homes.size())];

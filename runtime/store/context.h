@@ -44,6 +44,8 @@ class ArrayTable {
   std::string place(Place place) const { return namer_ ? namer_(place) : std::string("an earlier statement"); }
   /// What a message says of a block that is not there, where the array was deleted; empty: it was not.
   std::string deletion(ArrayId id);
+  /// Whether it is a block of the running program that this rank has deleted.
+  bool is_deleted(const BlockKey& key) const;
   /// For messages of both threads of the rank: what an array number is called.
   void set_name(std::uint64_t number, const std::string& name) { names_.set(number, name); }
 

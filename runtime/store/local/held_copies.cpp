@@ -21,7 +21,7 @@ void HeldCopies::add_lease(HeldBlock& h) {
   leased_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
   if (!h.lease_listed) leases_.push_back(&h);
   h.lease_listed = true;
-  if (!lends_) context_.heap.lend(context_.arena, lends_ = true);
+  note_lease_lent();
 }
 
 bool HeldCopies::give_up_leases(std::uint64_t keep, const std::function<bool()>& enough) {

@@ -40,7 +40,10 @@ class HeldCopies {
   std::uint64_t live_span() const { return live_span_; }
 
   /// A statement has ended: nobody holds a pointer to a block any more.
-  void end_statement() { statement_ = clock_; }
+  void end_statement() {
+    statement_ = clock_;
+    if (!leases_.empty()) note_lease_lent();
+  }
 
   // --- leases: with tiers they are given up like copies, since nobody's block can leave the node's memory before
   void add_lease(HeldBlock& h);
@@ -92,6 +95,9 @@ class HeldCopies {
   bool may_go(const HeldBlock& h, std::uint64_t keep) const;
   void evict(HeldBlock& h);
   void note_lent();
+  void note_lease_lent() {
+    if (!lends_) context_.heap.lend(context_.arena, lends_ = true);
+  }
 
   StoreContext& context_;
   const bool several_nodes_;  // whose puts arrive whatever this rank does

@@ -211,6 +211,7 @@ void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
 // --- which block leaves
 
 std::uint64_t SpilledBlocks::distance(const Entry& e) const {
+  if (is_dead_ && is_dead_({e.array, e.generation, e.block})) return 0;  // its memory will be had without a write
   const std::uint64_t now = area_.now();
   const std::uint64_t next = e.next_use.load(std::memory_order_relaxed);
   // One that would have to be written first costs twice.
@@ -231,8 +232,7 @@ bool SpilledBlocks::may_leave(Entry& e) const {
   const Chunk* c = heap_.chunk(e.value);
   if (c->doubles == 0 || NodeHeap::is_not_there(c)) return false;
   const std::uint32_t users = e.below == 0 ? 1 : area_.copy(e.below).users.load(std::memory_order_relaxed);
-  if (c->references.load(std::memory_order_acquire) > users) return false;
-  return !is_dead_ || !is_dead_({e.array, e.generation, e.block});
+  return c->references.load(std::memory_order_acquire) <= users;
 }
 
 /// Looks at all blocks of the node, and lists those that would leave first: enough for a sixteenth of its memory.

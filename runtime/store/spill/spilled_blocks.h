@@ -92,7 +92,7 @@ class SpilledBlocks {
 
   SpillArea& area() { return area_; }
   const TierCounts& counts() const { return counts_; }
-  /// Whether a block can never be used again, though it was not deleted everywhere yet; empty: none is known.
+  /// Whether this rank has deleted a block that is there until all have; such blocks leave last. Empty: none is known.
   void set_is_dead(std::function<bool(const BlockKey&)> is_dead) { is_dead_ = std::move(is_dead); }
   /// The arrays of which the loop that runs gets blocks.
   void set_loop_arrays(std::vector<std::uint64_t> arrays) { loop_arrays_ = std::move(arrays); }
