@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/base/fault_injection.h"
@@ -112,11 +113,17 @@ void FetchedBlocks::lease(HeldBlock& h, std::int64_t size, Place place) {
   if (h.value && !context_.options.copy) copies_.add_lease(h);
 }
 
+void FetchedBlocks::bring_stale_back(HeldBlock& h) {
+  h.value = context_.spilled->take_back(std::exchange(h.below, 0), context_.arrays.key(h.array, h.block));
+  copies_.add_lease(h);
+}
+
 void FetchedBlocks::end_statement() {
   if (!context_.spilled) return;
   copies_.end_statement();
   if (context_.options.spill_eagerly) {
     copies_.give_up_leases(0, [] { return false; });
+    copies_.put_away_stale(context_.options.memory_per_rank);
     context_.spilled->spill_all();
     return;
   }
@@ -196,6 +203,7 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
   copies_.note_use(*h);
   prefetches_.note_own_blocks();
   if (h->evicted && !h->own) fetch_again(*h, size);
+  if (h->below != 0 && !h->own) bring_stale_back(*h);
   const bool first = context_.log.at(place, id).accesses == 0;
   StoreStats& stats = context_.stats;
   ++stats.accesses;

@@ -38,6 +38,7 @@ class FetchedBlocks final : public BlockFetch {
   void wait_for(HeldBlock& h);
   void take_copy(HeldBlock& h, std::int64_t size);
   void lease(HeldBlock& h, std::int64_t size, Place place);
+  void bring_stale_back(HeldBlock& h);
   void wait_for_tier(const HeldBlock& h, AccessStats& row);
 
   StoreContext& context_;

@@ -1,5 +1,7 @@
 #include "runtime/store/local/held_copies.h"
 
+#include <utility>
+
 namespace sial {
 
 void HeldCopies::add_copy(HeldBlock& h) {
@@ -43,7 +45,27 @@ bool HeldCopies::give_up_leases(std::uint64_t keep, const std::function<bool()>&
   return any;
 }
 
+bool HeldCopies::put_away_stale(std::uint64_t bytes) {
+  std::uint64_t gone = 0;
+  for (std::size_t left = leases_.size(); left > 0 && gone < bytes; --left) {
+    HeldBlock& h = *leases_.front();
+    leases_.pop_front();
+    leases_.push_back(&h);
+    if (!h.value || !h.leased || !h.stale || h.touched > statement_ || !context_.heap.sole_reference(h.value)) continue;
+    const auto size = static_cast<std::uint64_t>(h.value->doubles) * 8;
+    h.below = context_.spilled->put_away(h.value, context_.arrays.key(h.array, h.block));
+    if (h.below == 0) break;
+    gone += size;
+    leased_bytes_ -= size;
+    h.value = nullptr;
+    h.leased = h.lease_listed = false;
+    leases_.pop_back();
+  }
+  return gone > 0;
+}
+
 void HeldCopies::drop_value(HeldBlock& h) {
+  if (h.below != 0) context_.spilled->drop_below(std::exchange(h.below, 0));
   if (!h.value) return;
   h.elsewhere = false;
   if (h.prefetched) count_unused(h);

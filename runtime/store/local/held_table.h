@@ -29,6 +29,7 @@ struct HeldBlock {
   bool copied = false;        // `value` is a copy
   bool leased = false;        // `value` is a lease that may be given up, to be had again: with tiers
   bool lease_listed = false;  // among the store's leases
+  std::uint64_t below = 0;    // what was `value` is in a tier, for this rank alone; 0: it is not
   std::uint64_t touched = 0;  // store's clock at the last get or read
   bool kept = false;  // `value` is of an earlier phase and still the block's; a get has to ask for it all the same
   bool unsure =

@@ -1,5 +1,7 @@
 #include "runtime/store/phases/memory_relief.h"
 
+#include <algorithm>
+
 namespace sial {
 
 bool MemoryRelief::reclaim(std::uint64_t bytes) {
@@ -28,6 +30,10 @@ bool MemoryRelief::spill(std::uint64_t bytes) {
     const std::uint64_t before = copies_.leased_bytes();
     copies_.give_up_leases(keep, [&] { return before - copies_.leased_bytes() >= bytes; });
     if (copies_.leased_bytes() < before && context_.spilled->make_room(bytes)) return true;
+  }
+  if (copies_.put_away_stale(std::max<std::uint64_t>(bytes, context_.options.memory_per_rank / 16))) {
+    context_.spilled->wait_for_write();
+    return true;
   }
   copies_.stop_lending();
   return false;

@@ -150,6 +150,13 @@ bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
   TierCopy& copy = area_.copy(e.below);
   TierCopyState expected = TierCopyState::empty;
   if (!copy.state.compare_exchange_strong(expected, TierCopyState::writing, std::memory_order_acq_rel)) return false;
+  if (begin_write(copy, c, key)) return true;
+  if (copy.users.load(std::memory_order_relaxed) == 1) forget_below(e);
+  return false;
+}
+
+/// Of a copy that nobody else writes; it is empty again where there is no room.
+bool SpilledBlocks::begin_write(TierCopy& copy, Chunk* c, const BlockKey& key) {
   bool has_space = false;
   try {
     has_space = area_.find_space(copy);
@@ -159,7 +166,6 @@ bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
   }
   if (!has_space) {
     copy.state.store(TierCopyState::empty, std::memory_order_release);
-    if (copy.users.load(std::memory_order_relaxed) == 1) forget_below(e);
     note_full();
     return false;
   }
@@ -171,6 +177,40 @@ bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
   bytes_writing_ += NodeHeap::chunk_bytes(c->doubles);
   t.tier->write(t);
   return true;
+}
+
+std::uint64_t SpilledBlocks::put_away(Chunk* c, const BlockKey& key) {
+  TierCopy& copy = area_.make(c->doubles);
+  copy.state.store(TierCopyState::writing, std::memory_order_relaxed);
+  if (!begin_write(copy, c, key)) {
+    area_.drop_user(copy);
+    return 0;
+  }
+  heap_.drop_reference(c, config_.arena);
+  return area_.offset(copy);
+}
+
+Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
+  TierCopy& copy = area_.copy(below);
+  while (copy.state.load(std::memory_order_acquire) == TierCopyState::writing) wait_a_little();
+  settle();  // which ends the job if it could not be written
+  Chunk* c = heap_.allocate(config_.arena, copy.doubles, [this, &key] { return "block " + namer_(key); });
+  NodeHeap::begin_arrival(c);
+  Transfer& t = new_transfer(key, c, copy);
+  t.reads = true;
+  ++counts_.reads;
+  ++counts_.demand_reads;
+  counts_.bytes_read += copy.doubles * 8;
+  t.tier->read(t, TierPriority::demand);
+  wait_for(c, key);
+  area_.drop_user(copy);
+  return c;
+}
+
+void SpilledBlocks::wait_for_write() {
+  const std::uint64_t ended = area_.holds_ended();
+  while (area_.is_holding() && area_.holds_ended() == ended) wait_a_little();
+  settle();
 }
 
 void SpilledBlocks::note_full() {

@@ -80,6 +80,13 @@ class SpilledBlocks {
   // --- without locks
   /// Waits until a value is there. Throws EnvironmentError when it could not be read.
   void wait_for(const Chunk* c, const BlockKey& key);
+  /// A value that this rank alone has, and will not write, goes to a tier; its reference is taken, and the memory is
+  /// had when it has been written. Returns what is below; 0, with nothing done: there is no room.
+  std::uint64_t put_away(Chunk* c, const BlockKey& key);
+  /// It comes back, as this rank's own, and what is below is given back. Waits.
+  Chunk* take_back(std::uint64_t below, const BlockKey& key);
+  /// Waits until one of the writes under way, of any rank of the node, has ended; returns at once when there is none.
+  void wait_for_write();
   /// Takes what has completed; begins to write, and drops, where memory is getting short. Between statements.
   void tend();
   /// Drops and begins to write all that may leave.
@@ -114,6 +121,7 @@ class SpilledBlocks {
   void wait_a_little() const;
   Chunk* begin_read(Entry& e, const BlockKey& key, Chunk* chunk, TierPriority priority);
   bool begin_write(Entry& e, const BlockKey& key);
+  bool begin_write(TierCopy& copy, Chunk* c, const BlockKey& key);
   Transfer& new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy);
   void settle();
   [[noreturn]] void fail(const Transfer& transfer, const char* what);
