@@ -89,6 +89,15 @@ class MpiTransport final : public ExchangeTransport {
     if (helper_.joinable()) helper_.join();
   }
   void broadcast_part(std::vector<std::byte>& part, int root);
+  /// Pauses of one thread. In quick succession they are one wait: after a millisecond of it, they sleep instead of
+  /// taking a core from those who compute, or who move the block that is waited for.
+  class Wait {
+   public:
+    void pause();
+
+   private:
+    std::chrono::steady_clock::time_point last_pause_, began_;
+  };
 
   MpiWorld world_;
   RequestServer server_;
@@ -96,21 +105,23 @@ class MpiTransport final : public ExchangeTransport {
   std::thread helper_;
   std::atomic<StopServing> stop_helper_{StopServing::no};
   const double start_ = MPI_Wtime();
-  std::chrono::steady_clock::time_point last_pause_, wait_began_;
+  Wait wait_, helper_wait_;
 };
 
 void MpiTransport::pause() {
   if (server_.serves_here()) server_.release_sent();
   if (std::this_thread::get_id() == helper_.get_id()) {
-    std::this_thread::yield();
+    helper_wait_.pause();
     return;
   }
   world_.look_for_end();
-  // Pauses in quick succession are one wait: after a millisecond of it, sleep instead of taking a core from those who
-  // compute.
+  wait_.pause();
+}
+
+void MpiTransport::Wait::pause() {
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_pause_ > std::chrono::microseconds(200)) wait_began_ = now;
-  if (now - wait_began_ > std::chrono::milliseconds(1)) {
+  if (now - last_pause_ > std::chrono::microseconds(200)) began_ = now;
+  if (now - began_ > std::chrono::milliseconds(1)) {
     std::this_thread::sleep_for(std::chrono::microseconds(30));
   } else {
     std::this_thread::yield();
