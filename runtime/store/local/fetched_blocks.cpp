@@ -115,7 +115,8 @@ void FetchedBlocks::lease(HeldBlock& h, std::int64_t size, Place place) {
 void FetchedBlocks::end_statement() {
   if (!context_.spilled) return;
   copies_.end_statement();
-  if (context_.options.spill_eagerly) {
+  const int every = context_.options.spill_every;
+  if (every > 0 && ++statements_ % static_cast<std::uint64_t>(every) == 0) {
     copies_.give_up_leases(0, [] { return false; });
     context_.spilled->spill_all();
     return;
