@@ -71,6 +71,8 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options) {
   setting.static_schedule = options.machine.schedule == Schedule::static_;
   setting.keep_saved = job.results_path != "none";
   setting.spill = job.spill;
+  setting.orders_pardos = options.machine.pardo_order == PardoOrdering::automatic;
+  setting.spill_capacity = options.machine.spill_capacity;
   setting.kernels = options.kernels;
   setting.kernel_options = options.kernel_options;
   return setting;

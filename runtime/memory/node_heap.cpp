@@ -416,6 +416,10 @@ Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::fun
   } while (hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
   if (Chunk* c = wait_for_spare(own, doubles, shared)) return c;
   const std::int64_t used = bytes_in_use() + bytes_not_counted();
+  const std::string problem = hooks_.problem ? hooks_.problem() : std::string();
+  if (!problem.empty()) reason = problem;
+  // All that may leave has left: what is in use is what this statement needs besides. A little goes to gaps.
+  const std::int64_t needed = (used + static_cast<std::int64_t>(chunk_bytes(doubles))) / arenas_;
   const bool gaps = used + static_cast<std::int64_t>(chunk_bytes(doubles)) <= static_cast<std::int64_t>(budget());
   throw OutOfMemory(
       what(), used,
@@ -425,7 +429,7 @@ Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::fun
           bytes_text(static_cast<std::int64_t>(bytes_per_arena_)), bytes_text(used),
           gaps ? fmt::format(", but no {} has so much in one piece", arenas_ == 1 ? "part of the rest" : "rank") : "",
           reason.empty() ? "" : "; " + reason),
-      hooks_.spills);
+      !hooks_.spills ? 0 : problem.empty() ? needed + needed / 16 : -1);
 }
 
 /// By the arena's rank itself, of a chunk of its own that nobody else holds. False, with nothing done: it is not like

@@ -59,6 +59,7 @@ struct HeapHooks {
   /// Blocks may go elsewhere where memory is short (`--spill`): what others give back while this rank waits has then to
   /// be reclaimed by itself. Memory is handed back then, see NodeHeap.
   bool spills = false;
+  std::function<std::string()> problem = {};    // why nothing more goes elsewhere; empty: no reason is known
   std::function<std::size_t()> committed = {};  // bytes of all
   std::function<std::size_t(std::size_t offset, std::size_t bytes)> uncommitted = {};
   std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};
@@ -66,6 +67,7 @@ struct HeapHooks {
 
 class NodeHeap {
  public:
+  static constexpr std::uint64_t failed_content = ~std::uint64_t{0};  // of a chunk that could not be read
   enum class Use : std::uint8_t { own = 0, node = 1, spare = 2, kept = 3 };
 
   /// Bytes that a chunk for `doubles` doubles takes.
@@ -118,6 +120,11 @@ class NodeHeap {
   /// What a chunk holds is still to be read from a tier: it has no number until then. Before anybody else sees it.
   static void begin_arrival(Chunk* c) { c->content.store(0, std::memory_order_relaxed); }
   static bool is_arriving(const Chunk* c) { return c->content.load(std::memory_order_acquire) == 0; }
+  /// ... or it could not be read: nobody may use it.
+  static bool is_not_there(const Chunk* c) {
+    const std::uint64_t content = c->content.load(std::memory_order_acquire);
+    return content == 0 || content == failed_content;
+  }
   /// By whoever has filled it; any thread.
   void end_arrival(Chunk* c) {
     set_content(c, arena(c->arena).changes.fetch_add(1, std::memory_order_relaxed) + 1, 1, std::memory_order_release);
@@ -231,7 +238,6 @@ class NodeHeap {
                           std::memory_order order = std::memory_order_relaxed) {
     c->content.store(n << 17 | changed << 16 | std::uint64_t{c->arena}, order);
   }
-  static constexpr std::uint64_t failed_content = ~std::uint64_t{0};
   Chunk* wait_for_spare(int own, std::int64_t doubles, bool shared);
   void pop(Arena& a, int k) {
     a.first[k] = chunk(a.first[k])->next;

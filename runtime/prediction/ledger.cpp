@@ -61,6 +61,7 @@ ProgramNeed Ledger::end_program(const std::string& name) {
     if (row.item.bytes > 0) need.items.push_back(row.item);
   need.floor = floor_;
   need.directory = directory;
+  need.largest = std::max(largest_own_, nodes_[own_node_.at()].largest_block);
   need.peak = peak_;
   need.least = least_;
   need.enough = enough_;
@@ -129,6 +130,7 @@ void Ledger::take_remote(int item, NodeId node, std::int64_t bytes) {
   count(rows_[item], 1, bytes);
   nodes_[node.at()].remote += bytes;
   nodes_[node.at()].largest = std::max(nodes_[node.at()].largest, bytes);
+  nodes_[node.at()].largest_block = std::max(nodes_[node.at()].largest_block, bytes);
   if (nodes_[node.at()].remote > nodes_[node.at()].max_remote) {
     nodes_[node.at()].max_remote = nodes_[node.at()].remote;
     phase_pc_ = pc_;

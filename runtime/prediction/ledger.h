@@ -69,7 +69,8 @@ class Ledger {
     int ranks = 0;
     bool workers = false;
     std::int64_t remote = 0, entries = 0, most_entries = 0, max_remote = 0;  // max_remote: of the phase
-    std::int64_t largest = 0;                                                // chunk that was ever put here
+    std::int64_t largest = 0;                                                // chunk that was ever put here,
+    std::int64_t largest_block = 0;                                          // and of a block
     std::int64_t directory() const;
   };
   struct Row {

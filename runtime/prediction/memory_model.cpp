@@ -84,6 +84,7 @@ void merge(MemoryModel& plan, const MemoryModel& other) {
     need.least = std::max(need.least, theirs.least);
     need.enough = std::max(need.enough, theirs.enough);
     need.floor = std::max(need.floor, theirs.floor);
+    need.largest = std::max(need.largest, theirs.largest);
     need.pairs = std::max(need.pairs, theirs.pairs);
     need.exact &= theirs.exact;
   }

@@ -37,7 +37,8 @@ struct PlanSetting {
   bool explain_kernels = false;           // say what they would choose
   std::int32_t first_program = 0;         // number of the first program in its job; it decides where blocks lie
   std::int64_t most_steps = 100'000'000;  // beyond these, loops are taken by their largest iteration
-  SpillRequest spill;                     // where blocks go that do not fit
+  SpillRequest spill;                     // where blocks go that do not fit,
+  bool orders_pardos = true;              // and then pardos run in the order that moves least
   std::int64_t spill_capacity = 0;        // by which the orders of pardos are chosen, as in MachineOptions
   int node_size() const { return ranks_per_node > 0 ? std::min(ranks_per_node, ranks) : ranks; }
   /// Servers not counted. The last one may have fewer ranks.
@@ -67,6 +68,7 @@ struct ProgramNeed {
   std::int64_t enough = 0;  // `least` and what blocks of different sizes cannot use of it
   std::int64_t floor = 0;   // part of `enough` that more ranks do not lower: what a rank has for itself
   std::int64_t directory = 0;  // of the blocks on all nodes
+  std::int64_t largest = 0;    // block
   std::int64_t pairs =
       0;              // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
   std::string place;  // statement at which `least` is reached, "prog.sialx:12"

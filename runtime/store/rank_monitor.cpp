@@ -60,7 +60,7 @@ std::vector<std::pair<std::string, std::int64_t>> RankMonitor::memory_held() con
   std::vector<std::pair<std::string, std::int64_t>> held;
   const auto add = [&](const std::string& what, std::uint64_t number, std::uint32_t generation) {
     std::int64_t bytes = 0;
-    for (const ListedBlock& b : context_.node.list(number, generation)) bytes += b.size * 8;
+    for (const ListedBlock& b : context_.node.list(number, generation)) bytes += b.in_heap ? b.size * 8 : 0;
     if (bytes > 0) held.emplace_back(what, bytes);
   };
   for (const RemoteArray& a : context_.arrays.all())

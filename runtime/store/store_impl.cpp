@@ -48,7 +48,8 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
     : transport_(transport),
       options_(complete(options)),
       config_(configuration(transport, options)),
-      storage_(transport, options, [this](std::uint64_t bytes) { return reclaim(bytes); }),
+      storage_(
+          transport, options, [this](std::uint64_t bytes) { return reclaim(bytes); }, [this] { return problem(); }),
       area_(make_area(transport, options_)),
       spilled_(make_spilled(true)),
       spilled_for_others_(transport.node_count() == 1 ? nullptr : make_spilled(false)),
@@ -88,6 +89,12 @@ StoreImpl::~StoreImpl() {
     copies_.stop_lending();  // whose helper may be waiting for it
   }
   if (service_) transport_.set_service(nullptr);
+}
+
+std::string StoreImpl::problem() const {
+  const bool helper = std::this_thread::get_id() != rank_thread_;
+  const SpilledBlocks* spilled = (helper ? spilled_for_others_ : spilled_).get();
+  return spilled ? spilled->problem() : std::string();
 }
 
 // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.

@@ -37,6 +37,8 @@ class StoreImpl final : public BlockStore {
  private:
   /// For the heap, which has no memory left.
   bool reclaim(std::uint64_t bytes);
+  /// Why there was nothing to reclaim.
+  std::string problem() const;
   static std::unique_ptr<SpillArea> make_area(Transport& transport, const StoreOptions& options);
   std::unique_ptr<SpilledBlocks> make_spilled(bool on_rank_thread);
 

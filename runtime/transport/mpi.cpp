@@ -100,6 +100,7 @@ class MpiTransport final : public ExchangeTransport {
 };
 
 void MpiTransport::pause() {
+  if (server_.serves_here()) server_.release_sent();
   if (std::this_thread::get_id() == helper_.get_id()) {
     std::this_thread::yield();
     return;

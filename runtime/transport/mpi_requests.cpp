@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -120,6 +121,7 @@ void RequestServer::prepare(std::function<void()> f) {
 void RequestServer::run(const std::atomic<StopServing>& stop) {
   // A helper takes its core from a rank that computes, a server has one to itself.
   const bool server = world_.rank >= world_.layout->workers;
+  thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   Backoff backoff(std::chrono::microseconds(server ? 2000 : 25), std::chrono::microseconds(30),
                   std::chrono::microseconds(150));
   while (stop != StopServing::now) {
@@ -146,6 +148,14 @@ void RequestServer::run(const std::atomic<StopServing>& stop) {
     } else {
       backoff.idle();
     }
+  }
+}
+
+void RequestServer::release_sent() {
+  for (Job& job : jobs_) {
+    if (!job.served || !job.reply.release || !all_done(job.requests)) continue;
+    std::exchange(job.reply.release, nullptr)();
+    --unreleased_;
   }
 }
 

@@ -5,9 +5,11 @@
 // from which its tags follow, so that data of different requests cannot be confused. The server is run by the helper
 // thread of a worker, or by a server rank itself. The client belongs to the rank's own thread.
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <list>
+#include <thread>
 
 #include "runtime/transport/mpi_support.h"
 
@@ -23,6 +25,10 @@ class RequestServer {
   void set_service(Service* service);
   /// Has run(), which is another thread, call it before it goes on; waits until it has.
   void prepare(std::function<void()> f);
+  /// Where the service itself waits, for memory that replies may hold: releases those that have been sent. By its
+  /// thread.
+  void release_sent();
+  bool serves_here() const { return std::this_thread::get_id() == thread_.load(std::memory_order_relaxed); }
   /// Serves until told to stop or, on a server rank, until the workers have finished.
   void run(const std::atomic<StopServing>& stop);
 
@@ -42,6 +48,7 @@ class RequestServer {
   std::list<Job> jobs_;
   std::list<Job> deferred_;  // prefetches that have not begun: any demand goes before them
   bool end_seen_ = false;
+  std::atomic<std::thread::id> thread_{};  // of run()
   std::function<void()> preparation_;
   std::atomic<bool> prepare_{false};  // preparation_ is to be called
 };

@@ -41,6 +41,7 @@ NODE_CASES: list[tuple[str, list[str], str]] = [
 ]
 LAB_CASES = [*NODE_CASES, ("05_mp2/job.toml", [], "4x2"), ("09_ccsd/job_321g.toml", [], "4x2 2x2+1")]
 DRAWN_CASES: list[tuple[str, list[str], str]] = [("05_mp2/job.toml", [], "2x1 4x2 3x1+2")]
+SPILL_CASES = ["03_four_index/job.toml", "05_mp2/job.toml", "09_ccsd/job.toml", "10_lcc/job.toml"]
 # All ranks read 1600 small blocks; --memory leaves room for copies of some.
 READ_ALL = """sial read_all
 predefined int norb
@@ -222,6 +223,26 @@ def check_data_file(binary):
     print("plans of data files hold")
 
 
+def check_spill(binary):
+    """What a job is said to need with a disk is what it runs with, and the verdict agrees with the exit code."""
+    with tempfile.TemporaryDirectory(prefix="sialx-plan-") as folder:
+        for job in SPILL_CASES:
+            arguments = [str(EXAMPLES / job), "--results", "none", "--run-json", "none", "--dry-run"]
+            alone = subprocess.run([binary, *arguments, "--memory", "20kB"], env=ENV, capture_output=True, text=True, timeout=100)
+            least = re.search(r"^with `--spill DIR`: needs --memory ([\d.]+[kMG]?B): .* never leave it, and the blocks in use at once at \S+:\d+, with gaps$", alone.stdout, re.M)
+            if alone.returncode != 1 or not least:
+                raise Failure(f"{job} without --spill: exit code {alone.returncode}\n{alone.stdout}\n{alone.stderr}")
+            for memory, code in (("20kB", 1), (least[1], 0)):
+                planned = subprocess.run([binary, *arguments, "--memory", memory, "--spill", folder], env=ENV, capture_output=True, text=True, timeout=100)
+                verdict = "fits with --spill: " if code == 0 else "does not fit with --spill: "
+                if planned.returncode != code or not re.search("^" + verdict, planned.stdout, re.M):
+                    raise Failure(f"{job} with --spill and {memory}: exit code {planned.returncode}\n{planned.stdout}\n{planned.stderr}")
+            code, _, errors = run(binary, [str(EXAMPLES / job), "--memory", least[1], "--spill", folder])
+            if code != 0:
+                raise Failure(f"{job}: {least[1]} and a disk are said to be enough\n{errors}")
+            print(f"{job}: runs in {least[1]} with a disk", flush=True)
+
+
 def enough(binary, arguments, folder=None):
     """The memory per rank that a dry run recommends, as written, and with which it says that the job fits."""
     memory = "4kB"
@@ -358,7 +379,7 @@ def main():
                     compare(binary, job, [*own, *more], layout, **options)
                 except Failure as failure:
                     failures.append(str(failure))
-    for check in (check_pairs, check_kept, check_data_file, check_language, check_tight, check_verdict):
+    for check in (check_pairs, check_kept, check_data_file, check_language, check_tight, check_spill, check_verdict):
         try:
             check(binary)
         except Failure as failure:

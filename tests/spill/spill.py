@@ -79,7 +79,8 @@ class Spill(InScratch):
                 args = [*SMALL, "--set", "steps=3", "--memory", "3MB", "--spill", "scratch", *more]
                 out, _ = self.job("grow.sialx", *args, *NO_FILES, "--run-json", "run.json", ranks=ranks)
                 self.assertEqual(out, wanted)
-                self.assertGreater(self.total()["tier_writes"], 0)
+                if "--servers" not in more:  # run.json has what workers moved
+                    self.assertGreater(self.total()["tier_writes"], 0)
                 self.assert_nothing_left()
 
     def test_enough_memory_moves_nothing(self):

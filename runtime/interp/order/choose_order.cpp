@@ -75,13 +75,11 @@ void predict(const BoundProgram& bound, const RecordedPardo& pardo, std::int32_t
              PardoOrder& chosen) {
   const std::vector<std::int32_t> sequence = sequence_of_node(*bound.module, row_of(bound, loop), pardo, setting);
   TierTraffic traffic(pardo, sequence, setting.capacity, most_simulated);
-  chosen.bytes_as_written = traffic.bytes({});
+  const TierTraffic::Bytes written = traffic.bytes({});
   const FoundOrder found = search_order(pardo, row_of(bound, loop).indices.size(), traffic);
-  chosen.bytes = std::min(found.bytes, chosen.bytes_as_written);
-  if (found.bytes > worth_a_change * chosen.bytes_as_written) {
-    chosen.bytes = chosen.bytes_as_written;
-    return;
-  }
+  chosen.bytes = chosen.bytes_as_written = written.moved;
+  if (found.bytes.moved > worth_a_change * written.moved) return;
+  chosen.bytes = found.bytes.moved;
   chosen.order = on_segments(bound, loop, pardo, found.order);
 }
 

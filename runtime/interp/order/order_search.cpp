@@ -59,8 +59,8 @@ class Search {
   bool consider(const TupleOrder& order) {
     if (orders_left_ <= 0 && best_.order.size() > 0) return false;
     --orders_left_;
-    const double bytes = traffic_.bytes(order);
-    if (best_.order.size() > 0 && bytes >= best_.bytes * (1 - worth_a_step)) return false;
+    const TierTraffic::Bytes bytes = traffic_.bytes(order);
+    if (best_.order.size() > 0 && bytes.rating() >= best_.bytes.rating() * (1 - worth_a_step)) return false;
     best_ = {order, bytes};
     return true;
   }

@@ -1,7 +1,7 @@
 #pragma once
-// The search for the order that moves the fewest bytes: all permutations of few indices, or some of many, and from the
-// best of them uphill, a step being another place of an index or another size of its groups. Bounded by the accesses
-// that are looked at.
+// The search for the order that moves the fewest bytes (TierTraffic::Bytes::rating): all permutations of few indices,
+// or some of many, and from the best of them uphill, a step being another place of an index or another size of its
+// groups. Bounded by the accesses that are looked at.
 
 #include "runtime/interp/order/tier_traffic.h"
 
@@ -9,7 +9,7 @@ namespace sial {
 
 struct FoundOrder {
   TupleOrder order;  // on the grid of the recorded pardo
-  double bytes = 0;
+  TierTraffic::Bytes bytes;
 };
 
 /// `rank`: of the pardo's indices.

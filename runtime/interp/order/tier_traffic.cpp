@@ -91,15 +91,19 @@ void TierTraffic::scale(const std::vector<char>& drawn) {
   if (accessed > 0) scale_ = bytes_of(pardo_.accesses) / accessed;
 }
 
-double TierTraffic::bytes(const TupleOrder& order) {
+TierTraffic::Bytes TierTraffic::bytes(const TupleOrder& order) {
   arrange(order);
   find_next_uses();
+  return {replay(capacity_) * scale_, replay(capacity_ / 8) * scale_};
+}
+
+double TierTraffic::replay(std::int64_t capacity) {
   blocks_.assign(pardo_.bytes.size(), {});
   leaving_.clear();
   used_ = 0;
   double moved = 0;
-  for (std::size_t i = 0; i < accesses_.size(); ++i) moved += use(accesses_[i], next_use_[i]);
-  return moved * scale_;
+  for (std::size_t i = 0; i < accesses_.size(); ++i) moved += use(accesses_[i], next_use_[i], capacity);
+  return moved;
 }
 
 void TierTraffic::arrange(const TupleOrder& order) {
@@ -128,12 +132,12 @@ void TierTraffic::find_next_uses() {
   }
 }
 
-double TierTraffic::use(const BlockAccess& access, std::int32_t next_use) {
+double TierTraffic::use(const BlockAccess& access, std::int32_t next_use, std::int64_t capacity) {
   Block& block = blocks_[static_cast<std::size_t>(access.block)];
   const std::int64_t size = pardo_.bytes[static_cast<std::size_t>(access.block)];
   double moved = 0;
   if (!block.here) {
-    moved += make_room(size);
+    moved += make_room(size, capacity);
     const bool is_read = access.kind == AccessKind::read || (access.kind == AccessKind::add && block.known);
     moved += is_read ? static_cast<double>(size) : 0;
     used_ += size;
@@ -148,9 +152,9 @@ double TierTraffic::use(const BlockAccess& access, std::int32_t next_use) {
 }
 
 /// What leaves is written where it has changed.
-double TierTraffic::make_room(std::int64_t bytes) {
+double TierTraffic::make_room(std::int64_t bytes, std::int64_t capacity) {
   double moved = 0;
-  while (used_ + bytes > capacity_ && !leaving_.empty()) {
+  while (used_ + bytes > capacity && !leaving_.empty()) {
     const std::uint64_t key = leaving_.front();
     std::pop_heap(leaving_.begin(), leaving_.end());
     leaving_.pop_back();

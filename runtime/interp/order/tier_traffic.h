@@ -21,8 +21,14 @@ class TierTraffic {
   TierTraffic(const RecordedPardo& pardo, std::span<const std::int32_t> sequence, std::int64_t capacity,
               std::int64_t most);
 
-  /// In this order.
-  double bytes(const TupleOrder& order);
+  /// In this order: in all of the memory, and in an eighth of it.
+  struct Bytes {
+    double moved = 0, in_an_eighth = 0;
+    /// What orders are compared by: of those that move the same, the one with the nearest uses is best, as it asks
+    /// least of the store's foresight.
+    double rating() const { return moved + in_an_eighth / 8; }
+  };
+  Bytes bytes(const TupleOrder& order);
   /// That are looked at.
   std::int64_t accesses() const { return std::ssize(sample_); }
 
@@ -42,8 +48,9 @@ class TierTraffic {
   void scale(const std::vector<char>& drawn);
   void arrange(const TupleOrder& order);
   void find_next_uses();
-  double use(const BlockAccess& access, std::int32_t next_use);
-  double make_room(std::int64_t bytes);
+  double replay(std::int64_t capacity);
+  double use(const BlockAccess& access, std::int32_t next_use, std::int64_t capacity);
+  double make_room(std::int64_t bytes, std::int64_t capacity);
 
   const RecordedPardo& pardo_;
   std::int64_t capacity_;

@@ -75,7 +75,7 @@ OutOfMemory memory_error(const MachineParts& parts, const OutOfMemory& error, St
   const std::string wanted =
       knows_what ? error.wanted()
                  : fmt::format("{} ({})", named_array(parts.context.bound.arrays[array.at()]), error.wanted());
-  return OutOfMemory(wanted, error.used(), error.situation() + largest, error.spills(),
+  return OutOfMemory(wanted, error.used(), error.situation() + largest, error.least(),
                      error.where().empty() ? parts.context.place_name(here) : error.where());
 }
 

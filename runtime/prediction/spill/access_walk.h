@@ -20,6 +20,7 @@ class AccessWalk {
              AccessSequence& sequence, NodeBlocks& blocks);
   /// Whether a run accesses these blocks in this order, whatever its data.
   bool run();
+  const std::map<std::int32_t, PardoOrder>& orders() const { return control_.orders(); }
 
  private:
   void step();

@@ -13,17 +13,24 @@
 
 namespace sial {
 
+/// A pardo that runs its iterations in another order than the one as written.
+struct OrderedPardo {
+  std::string place, order;                // "prog.sialx:12", "k inside; i in groups of 4; j outside"
+  double bytes = 0, bytes_as_written = 0;  // predicted when the order was chosen, of one execution
+};
+
 struct JobAccesses {
   AccessSequence sequence;
   bool known = false;  // false: there are too many to follow
   bool exact = false;  // a run makes these, whatever its data; several ranks in another order between two barriers
+  std::vector<OrderedPardo> orders;
   std::vector<std::int32_t> first_places;  // per program: the place in the sequence of its first instruction
 };
 
 /// Accesses and steps that are followed at most.
 struct AccessLimits {
-  std::size_t accesses = 20'000'000;
-  std::int64_t steps = 50'000'000;
+  std::size_t accesses = AccessSequence::max_accesses;
+  std::int64_t steps = 200'000'000;
 };
 
 /// Throws SialError for a program that does not fit the job.

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include "runtime/base/bytes.h"
-#include "runtime/prediction/spill/job_accesses.h"
-
 namespace sial {
 namespace {
 
@@ -31,6 +29,13 @@ std::int64_t without_gaps(std::int64_t bytes) { return std::max<std::int64_t>(by
 std::int64_t fixed_of(const ProgramNeed& program, const PlanSetting& setting, const Owner& owner) {
   const int nodes = setting.servers > 0 ? setting.servers : setting.nodes();
   return program.directory / nodes + (owner.works ? program.floor * owner.ranks : 0);
+}
+
+/// Per rank. What is in use may lie so that no gap takes the largest piece: there must be room for one more. Never more
+/// than without a tier.
+std::int64_t least_of(const ProgramNeed& program, std::int64_t fixed, std::int64_t in_use, const Owner& owner) {
+  const std::int64_t sum = (fixed + with_gaps(in_use) + owner.ranks - 1) / owner.ranks;
+  return std::min(std::max(sum + program.largest, program.floor), std::max(program.enough, program.floor));
 }
 
 std::int64_t disk_of(const SpillRequest& request) {
@@ -61,12 +66,15 @@ SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, 
   if (!spill.known) return spill;
   const Capacity capacity(spill.capacity);
   spill.moved = replay(followed.sequence, {.capacity = capacity});
-  spill.optimum = offline_optimum(followed.sequence, capacity);
-  spill.bound = lower_bound(followed.sequence, capacity);
+  if (!setting.spill.empty()) {
+    spill.optimum = offline_optimum(followed.sequence, capacity);
+    spill.bound = lower_bound(followed.sequence, capacity);
+  }
+  spill.orders = followed.orders;
   spill.arrays = followed.sequence.arrays();
   for (std::size_t p = 0; p < programs.size(); ++p) {
     const BlocksInUse& used = spill.moved.max_in_use[p];
-    const std::int64_t least = (spill.fixed[p] + with_gaps(used.bytes) + owner.ranks - 1) / owner.ranks;
+    const std::int64_t least = least_of(plan.programs[p], spill.fixed[p], used.bytes, owner);
     if (least <= spill.least) continue;
     spill.least = least;
     spill.least_fixed = spill.fixed[p] / owner.ranks;
@@ -90,18 +98,26 @@ std::string movement(const SpillModel& spill, const PlanSetting& setting) {
 }
 
 void print_arrays(const SpillModel& spill, const PlanSetting& setting, std::ostream& out) {
-  out << fmt::format("blocks that do not fit into memory{}\n  {:<34} {:>9} {:>10} {:>9} {:>10}\n",
-                     on_each_node(setting), "array", "writes", "written", "reads", "read");
+  constexpr auto row = "  {:<34} {:>9} {:>10} {:>10} {:>9} {:>10}\n";
+  out << fmt::format("blocks that do not fit into memory{}\n", on_each_node(setting))
+      << fmt::format(row, "array", "writes", "written", "in vain", "reads", "read");
   for (std::size_t a = 0; a < spill.arrays.size(); ++a) {
     const TierTraffic& t = spill.moved.by_array[a];
     if (t.bytes() > 0)
-      out << fmt::format("  {:<34} {:>9} {:>10} {:>9} {:>10}\n", spill.arrays[a], t.writes, bytes_text(t.bytes_written),
+      out << fmt::format(row, spill.arrays[a], t.writes, bytes_text(t.bytes_written), bytes_text(t.bytes_in_vain),
                          t.reads, bytes_text(t.bytes_read));
   }
-  out << fmt::format("  {} moved, {} of it written and replaced or deleted unread\n",
-                     bytes_text(spill.moved.total.bytes()), bytes_text(spill.moved.total.bytes_in_vain));
-  out << fmt::format("  offline optimum {}; less than {} is not possible with these accesses in this order\n",
-                     bytes_text(spill.optimum.total.bytes()), bytes_text(spill.bound.bytes()));
+  if (spill.moved.total.bytes_in_vain > 0)
+    out << fmt::format(
+        "  {} written in vain: replaced or dead before they are read; `delete` arrays after their last use\n",
+        bytes_text(spill.moved.total.bytes_in_vain));
+  out << fmt::format("  {} moved; offline optimum {}; less than {} is not possible with these accesses in this order\n",
+                     bytes_text(spill.moved.total.bytes()), bytes_text(spill.optimum.total.bytes()),
+                     bytes_text(spill.bound.bytes()));
+  for (const OrderedPardo& pardo : spill.orders)
+    out << fmt::format("  the pardo at {} runs {}: {} instead of {} at each execution\n", pardo.place, pardo.order,
+                       bytes_text(static_cast<std::int64_t>(pardo.bytes)),
+                       bytes_text(static_cast<std::int64_t>(pardo.bytes_as_written)));
   if (!spill.exact)
     out << "  not exact: both ways of conditions on data count, loops that data end take 12 trips, ranks are equally fast\n";
 }
@@ -116,9 +132,10 @@ void print_spill(const SpillModel& spill, const PlanSetting& setting, std::ostre
     return;
   }
   if (spill.least > static_cast<std::int64_t>(setting.memory_per_rank)) {
-    out << fmt::format("{}: needs --memory {}: {} that never leave it, and the blocks in use at once at {}\n",
-                       asked ? "does not fit with --spill" : "with `--spill DIR`", memory_option(spill.least),
-                       bytes_text(spill.least_fixed), spill.place);
+    out << fmt::format(
+        "{}: needs --memory {}: {} that never leave it, and the blocks in use at once at {}, with gaps\n",
+        asked ? "does not fit with --spill" : "with `--spill DIR`", memory_option(spill.least),
+        bytes_text(spill.least_fixed), spill.place);
     return;
   }
   if (!asked) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/prediction/memory_model.h"
+#include "runtime/prediction/spill/job_accesses.h"
 #include "runtime/tier/replay/lower_bound.h"
 #include "runtime/tier/replay/replay.h"
 
@@ -23,10 +24,11 @@ struct SpillModel {
   std::int64_t least = 0;              // memory per rank that works,
   std::int64_t least_fixed = 0;        // of it what never leaves; the rest are the blocks
   std::string place;                   // that are in use at once at "prog.sialx:12"
-  ReplayResult moved;                  // by the rule that runs follow
-  ReplayResult optimum;                // had it been known from the start what comes
-  TrafficBound bound;                  // less is not possible
+  ReplayResult moved;                  // with the next uses known, which runs expect
+  ReplayResult optimum;                // had it been known from the start what comes; with setting.spill
+  TrafficBound bound;                  // less is not possible; with setting.spill
   std::vector<std::string> arrays;
+  std::vector<OrderedPardo> orders;
   double seconds = 0;  // of transfers, one after the other
   bool fits(std::size_t memory_per_rank) const {
     return known && least <= static_cast<std::int64_t>(memory_per_rank) && (disk == 0 || moved.max_below <= disk);

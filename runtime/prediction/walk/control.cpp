@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "runtime/base/iteration_shares.h"
-#include "runtime/interp/order/choose_order.h"
 
 namespace sial {
 namespace {
@@ -240,9 +239,9 @@ void WalkControl::order(const LoopRow& row) {
     initial_values(context_.module, context_.memory.job, ints, scalars);
     const OrderSetting orders{setting.spill_capacity, setting.ranks, setting.node_size(),
                               setting.static_schedule || setting.deterministic, setting.deterministic};
-    found = orders_.emplace(pardo_.loop, choose_order(context_.bound, ints, pardo_.loop, orders).order).first;
+    found = orders_.emplace(pardo_.loop, choose_order(context_.bound, ints, pardo_.loop, orders)).first;
   }
-  pardo_.space.follow(found->second);
+  pardo_.space.follow(found->second.order);
 }
 
 bool WalkControl::begin_pardo(std::int32_t loop) {

@@ -9,6 +9,7 @@
 
 #include "runtime/bytecode/evaluate/control_flow.h"
 #include "runtime/bytecode/evaluate/iteration_space.h"
+#include "runtime/interp/order/choose_order.h"
 #include "runtime/prediction/registers.h"
 #include "runtime/prediction/walk/indices.h"
 #include "runtime/prediction/walk/iteration_share.h"
@@ -34,6 +35,8 @@ class WalkControl {
   /// The counter of the static schedule begins anew.
   void barrier() { cyclic_counter_ = 0; }
   void end_program() { loops_.clear(); }
+  /// In which pardos run their iterations, by loop, where orders are chosen.
+  const std::map<std::int32_t, PardoOrder>& orders() const { return orders_; }
 
  private:
   struct Frame {
@@ -93,7 +96,7 @@ class WalkControl {
   std::set<std::int32_t> followed_;  // procedures, since there are no steps left
   std::vector<Uncertain> uncertain_;
   Pardo pardo_;
-  std::map<std::int32_t, TupleOrder> orders_;  // of the pardos, by loop
+  std::map<std::int32_t, PardoOrder> orders_;  // of the pardos, by loop
   std::int64_t cyclic_counter_ = 0;            // of the machine, whose rule it is
 };
 

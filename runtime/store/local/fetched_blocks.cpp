@@ -229,7 +229,7 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
     ++(blocked ? stats.prefetches_late : stats.prefetches_useful);
   }
   copies_.note_read(*h);
-  if (context_.spilled && !h->own && h->value && NodeHeap::is_arriving(h->value)) wait_for_tier(*h, row);
+  if (context_.spilled && !h->own && h->value && NodeHeap::is_not_there(h->value)) wait_for_tier(*h, row);
   const Chunk* c = h->own ? h->own : h->value;
   if (!c) report(context_, h->outcome, RequestKind::get, id, block, size, h->get_place);
   if (c->doubles != size)
@@ -260,7 +260,7 @@ const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::i
     finish(*h);
   }
   const Chunk* c = h->own ? h->own : h->value;
-  if (context_.spilled && c && NodeHeap::is_arriving(c)) return nullptr;
+  if (context_.spilled && c && NodeHeap::is_not_there(c)) return nullptr;
   return c && c->doubles == size ? c->data() : nullptr;
 }
 

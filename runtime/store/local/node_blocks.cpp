@@ -118,7 +118,7 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
     heap_.drop_reference(chunk, config_.arena);
     chunk = nullptr;
   }
-  if (chunk && !access.waits && NodeHeap::is_arriving(chunk)) {
+  if (chunk && !access.waits && NodeHeap::is_not_there(chunk)) {
     try {
       spilled_->wait_for(chunk, key);
     } catch (...) {
@@ -134,7 +134,7 @@ Chunk* NodeBlocks::whole_value(Entry& e, const BlockKey& key) {
   Chunk* c = value(e);
   if (!spilled_) return c;
   if (!c && spilled_->is_below(e)) c = spilled_->bring_back(e, key, TierPriority::demand);
-  if (c && NodeHeap::is_arriving(c)) spilled_->wait_for(c, key);
+  if (c && NodeHeap::is_not_there(c)) spilled_->wait_for(c, key);
   return c;
 }
 
@@ -171,7 +171,7 @@ Chunk* NodeBlocks::present(const BlockKey& key, bool& locked) {
   if (locked) return nullptr;
   const BlockLock lock(*e, AlreadyLocked{});
   Chunk* c = e->contributions == 0 ? value(*e) : nullptr;
-  if (c && NodeHeap::is_arriving(c)) {
+  if (c && NodeHeap::is_not_there(c)) {
     locked = true;
     return nullptr;
   }
@@ -452,7 +452,7 @@ std::vector<ListedBlock> NodeBlocks::list(std::uint64_t array, std::uint32_t gen
     directory_.for_each(shelf, [&](Entry& e) {
       const BlockLock lock(*this, e);
       if (const Chunk* c = value(e)) blocks.push_back({e.block, c->doubles});
-      else if (e.below != 0) blocks.push_back({e.block, spilled_->size_below(e)});
+      else if (e.below != 0) blocks.push_back({e.block, spilled_->size_below(e), false});
     });
   std::sort(blocks.begin(), blocks.end(), [](const ListedBlock& a, const ListedBlock& b) { return a.block < b.block; });
   return blocks;

@@ -37,6 +37,7 @@ struct Access {
 struct ListedBlock {
   BlockIndex block;
   std::int64_t size = 0;
+  bool in_heap = true;  // else in a tier
 };
 
 struct NodeCounters {

@@ -12,8 +12,8 @@ std::size_t pages(std::size_t bytes) { return (bytes + page - 1) / page * page; 
 
 }  // namespace
 
-NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options,
-                         std::function<bool(std::uint64_t)> reclaim) {
+NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options, std::function<bool(std::uint64_t)> reclaim,
+                         std::function<std::string()> problem) {
   const int arenas = transport.node_size();
   const std::size_t share = pages(std::max<std::size_t>(options.memory_per_rank, page));
   const bool spills = !options.spill.empty() || options.make_tiers;
@@ -21,14 +21,17 @@ NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options,
   const std::size_t chains = directory_chains(share * static_cast<std::size_t>(arenas) * (spills ? 8 : 1));
   const std::size_t heap_at = pages(Directory::bytes_needed(chains));  // behind the directory
   memory_ = transport.map_node_memory(heap_at + NodeHeap::bytes_needed(arenas, share, spills), "block memory");
-  const HeapHooks hooks{
-      [memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); },
-      [&transport] { transport.pause(); },
-      std::move(reclaim),
-      spills,
-      [memory = memory_] { return memory->committed(); },
-      [memory = memory_](std::size_t offset, std::size_t bytes) { return memory->uncommitted(offset, bytes); },
-      [memory = memory_](std::size_t offset, std::size_t bytes) { memory->uncommit(offset, bytes); }};
+  HeapHooks hooks{[memory = memory_](std::size_t offset, std::size_t bytes) { memory->commit(offset, bytes); },
+                  [&transport] { transport.pause(); }, std::move(reclaim)};
+  if (spills) {
+    hooks.spills = true;
+    hooks.problem = std::move(problem);
+    hooks.committed = [memory = memory_] { return memory->committed(); };
+    hooks.uncommitted = [memory = memory_](std::size_t offset, std::size_t bytes) {
+      return memory->uncommitted(offset, bytes);
+    };
+    hooks.uncommit = [memory = memory_](std::size_t offset, std::size_t bytes) { memory->uncommit(offset, bytes); };
+  }
   heap_ = std::make_shared<NodeHeap>(memory_->base(), heap_at, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), 0, chains, *heap_, transport.node_rank(), hooks);
 }

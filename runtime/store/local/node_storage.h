@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "runtime/store/local/directory.h"
 #include "runtime/store/options.h"
@@ -14,7 +15,9 @@ namespace sial {
 class NodeStorage {
  public:
   /// `reclaim`: asked, on whatever thread needs it, for memory that this rank can do without.
-  NodeStorage(Transport& transport, const StoreOptions& options, std::function<bool(std::uint64_t)> reclaim);
+  /// `problem`: why it has nothing, where blocks may leave memory.
+  NodeStorage(Transport& transport, const StoreOptions& options, std::function<bool(std::uint64_t)> reclaim,
+              std::function<std::string()> problem);
 
   NodeHeap& heap() { return *heap_; }
   const std::shared_ptr<NodeHeap>& shared_heap() { return heap_; }

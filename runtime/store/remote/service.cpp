@@ -51,6 +51,7 @@ StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_p
       arena_(config.arena),
       names_(names),
       queue_(queue),
+      spilled_(spilled),
       blocks_(
           transport, *heap_, directory, on_helper(config), [this](const BlockKey& key) { return names_.block(key); },
           spilled) {}
@@ -58,7 +59,13 @@ StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_p
 /// The message is about another rank's statement: this one's own has nothing to do with it.
 OutOfMemory StoreService::of_sender(const OutOfMemory& error, const RequestHeader& request) {
   return {error.wanted(), error.used(), fmt::format("{}; rank {} sent it", error.situation(), request.access.rank),
-          error.spills(), names_.place(request.access.place)};
+          error.least(), names_.place(request.access.place)};
+}
+
+SpillArea* StoreService::begin_hold() {
+  if (!spilled_) return nullptr;
+  spilled_->area().begin_hold();
+  return &spilled_->area();
 }
 
 Chunk* StoreService::allocate(const RequestHeader& request) {
@@ -127,7 +134,10 @@ Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byt
         break;
       }
       return {to_bytes(reply), std::as_bytes(std::span(c->data(), static_cast<std::size_t>(c->doubles))),
-              [heap = heap_, c, arena = arena_] { heap->drop_reference(c, arena); }};
+              [heap = heap_, c, arena = arena_, area = begin_hold()] {
+                heap->drop_reference(c, arena);
+                if (area) area->end_hold();
+              }};
     }
     case RequestKind::note_get: {
       Chunk* c = nullptr;

@@ -45,6 +45,8 @@ class StoreService final : public Service {
 
  private:
   Reply answer(std::span<const std::byte> header, std::span<std::byte> payload);
+  /// A reply keeps its block in memory until it has been released. Null: nothing leaves it.
+  SpillArea* begin_hold();
   Chunk* allocate(const RequestHeader& request);
   OutOfMemory of_sender(const OutOfMemory& error, const RequestHeader& request);
   Outcome modify(const RequestHeader& request, std::span<std::byte> payload);
@@ -54,6 +56,7 @@ class StoreService final : public Service {
   int arena_;
   ArrayNames& names_;
   WorkQueue* queue_;
+  SpilledBlocks* spilled_;
   NodeBlocks blocks_;
   std::atomic<std::int64_t> served_{0}, busy_ns_{0};
 };

@@ -44,14 +44,15 @@ class SpillArea {
   /// Counts the uses of blocks on the node: a clock for next uses.
   std::uint64_t now() const { return header().clock.load(std::memory_order_relaxed); }
   void note_use() { header().clock.fetch_add(1, std::memory_order_relaxed); }
-  /// Writes that any rank of the node has begun and that have not ended; how many have ended.
-  void begin_write() { header().writing.fetch_add(1, std::memory_order_relaxed); }
-  void end_write() noexcept {
-    header().written.fetch_add(1, std::memory_order_relaxed);
-    header().writing.fetch_sub(1, std::memory_order_release);
+  /// What keeps blocks in memory and will end by itself, of all ranks of the node: writes to tiers, and replies to
+  /// other nodes; how many have ended.
+  void begin_hold() { header().holding.fetch_add(1, std::memory_order_relaxed); }
+  void end_hold() noexcept {
+    header().holds_ended.fetch_add(1, std::memory_order_relaxed);
+    header().holding.fetch_sub(1, std::memory_order_release);
   }
-  bool is_writing() const { return header().writing.load(std::memory_order_acquire) > 0; }
-  std::uint64_t writes_ended() const { return header().written.load(std::memory_order_relaxed); }
+  bool is_holding() const { return header().holding.load(std::memory_order_acquire) > 0; }
+  std::uint64_t holds_ended() const { return header().holds_ended.load(std::memory_order_relaxed); }
 
  private:
   // Parts of up to 64 units (the alignment) have a class each, larger ones eight per power of two.
@@ -68,7 +69,7 @@ class SpillArea {
     SpinLock lock;  // guards the next two
     std::uint64_t free_copies, copies_made, committed;
     std::atomic<std::uint64_t> returned;  // copies without users, with their parts
-    std::atomic<std::uint64_t> clock, writing, written;
+    std::atomic<std::uint64_t> clock, holding, holds_ended;
     std::atomic<std::uint32_t> turn;  // of tiers of one kind
   };
   Header& header() const { return *reinterpret_cast<Header*>(memory_->base()); }

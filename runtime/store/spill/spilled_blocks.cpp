@@ -55,7 +55,7 @@ struct SpilledBlocks::Transfer final : TierTransfer {
     Transfer* first = owner->done_.load(std::memory_order_relaxed);
     do next = first;
     while (!owner->done_.compare_exchange_weak(first, this, std::memory_order_release, std::memory_order_relaxed));
-    if (wrote) area.end_write();
+    if (wrote) area.end_hold();
   }
 };
 
@@ -153,9 +153,9 @@ bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
   bool has_space = false;
   try {
     has_space = area_.find_space(copy);
-  } catch (...) {
+  } catch (const EnvironmentError& e) {
     copy.state.store(TierCopyState::empty, std::memory_order_release);
-    throw;
+    throw EnvironmentError(fmt::format("block {} cannot leave memory: {}", namer_(key), e.what()), e.hint());
   }
   if (!has_space) {
     copy.state.store(TierCopyState::empty, std::memory_order_release);
@@ -165,7 +165,7 @@ bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
   }
   Transfer& t = new_transfer(key, c, copy);
   t.reads = false;
-  area_.begin_write();
+  area_.begin_hold();
   ++counts_.writes;
   counts_.bytes_written += c->doubles * 8;
   bytes_writing_ += NodeHeap::chunk_bytes(c->doubles);
@@ -174,9 +174,10 @@ bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
 }
 
 void SpilledBlocks::note_full() {
-  problem_ = "no room is left in";
+  problem_.clear();
   for (const auto& t : area_.tiers())
-    problem_ += fmt::format(" {} ({})", t->name(), bytes_text(static_cast<std::int64_t>(t->capacity())));
+    problem_ += fmt::format("{}{} is full: {} may be used there", problem_.empty() ? "" : ", ", t->name(),
+                            bytes_text(static_cast<std::int64_t>(t->capacity())));
 }
 
 void SpilledBlocks::fail(const Transfer& t, const char* what) {
@@ -212,7 +213,10 @@ void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
 std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   const std::uint64_t now = area_.now();
   const std::uint64_t next = e.next_use.load(std::memory_order_relaxed);
-  if (next > now) return next - now;
+  // One that would have to be written first costs twice.
+  const bool is_written =
+      e.below != 0 && area_.copy(e.below).state.load(std::memory_order_relaxed) == TierCopyState::written;
+  if (next > now) return is_written ? next - now : (next - now) / 2;
   const std::uint64_t last = e.last_use.load(std::memory_order_relaxed);
   const std::uint64_t age = now > last ? now - last : 0;
   // A loop that is longer than the window comes back last to what it used last; of arrays that it does not use, the
@@ -225,7 +229,7 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
 bool SpilledBlocks::may_leave(Entry& e) const {
   if (e.value == 0 || e.contributions != 0 || e.array == kept_array) return false;
   const Chunk* c = heap_.chunk(e.value);
-  if (c->doubles == 0 || NodeHeap::is_arriving(c)) return false;
+  if (c->doubles == 0 || NodeHeap::is_not_there(c)) return false;
   const std::uint32_t users = e.below == 0 ? 1 : area_.copy(e.below).users.load(std::memory_order_relaxed);
   if (c->references.load(std::memory_order_acquire) > users) return false;
   return !is_dead_ || !is_dead_({e.array, e.generation, e.block});
@@ -306,14 +310,15 @@ std::uint64_t SpilledBlocks::relieve(std::uint64_t bytes, bool may_write) {
 bool SpilledBlocks::make_room(std::uint64_t bytes) {
   const double start = config_.on_rank_thread ? transport_.now() : 0;
   short_ = true;
+  problem_.clear();
   std::uint64_t freed = 0;
   for (bool hope = true; hope;) {
-    const std::uint64_t ended = area_.writes_ended();  // of any rank of the node
+    const std::uint64_t ended = area_.holds_ended();  // of any rank of the node
     settle();
     freed = relieve(bytes, true);
     if (freed > 0) break;
-    while (area_.is_writing() && area_.writes_ended() == ended) wait_a_little();
-    hope = area_.writes_ended() != ended;
+    while (area_.is_holding() && area_.holds_ended() == ended) wait_a_little();
+    hope = area_.holds_ended() != ended;
   }
   if (config_.on_rank_thread) counts_.wait_seconds += transport_.now() - start;
   return freed > 0;

@@ -200,7 +200,7 @@ TEST_CASE("the verdict") {
   CHECK(spill.exact);
   CHECK(spill.fixed[0] + spill.capacity[0] <= static_cast<std::int64_t>(setting.memory_per_rank));
   CHECK(spill.moved.max_in_use[0].bytes == block_bytes);
-  CHECK(spill.least == spill.fixed[0] + block_bytes + block_bytes / 16);
+  CHECK(spill.least == spill.fixed[0] + block_bytes + block_bytes / 16 + block_bytes);
   CHECK(spill.fits(setting.memory_per_rank));
   CHECK(spill.fits(static_cast<std::size_t>(spill.least)));
   CHECK_FALSE(spill.fits(static_cast<std::size_t>(spill.least - 1)));
@@ -220,6 +220,25 @@ TEST_CASE("the verdict") {
 
   PlanSetting little = setting_of(1, 1000);
   CHECK(verdict(model(programs, little), little).starts_with("with `--spill DIR`: needs --memory "));
+}
+
+TEST_CASE("pardos run in the order that is chosen when memory is short") {
+  const std::string product =
+      "pardo i, j, k\nget a[i,k]\nget a[k,j]\nt[i,j] = a[i,k]*a[k,j]\nput b[i,j] += t[i,j]\nendpardo i, j, k\nsip_barrier\n";
+  const Programs programs = program(put_all + product);
+  PlanSetting setting = setting_of(1, 9 * block_bytes);
+  const JobAccesses chosen = accesses_of(programs, setting);
+  setting.orders_pardos = false;
+  const JobAccesses written = accesses_of(programs, setting);
+  REQUIRE(chosen.orders.size() == 1);
+  CHECK(chosen.orders[0].bytes < chosen.orders[0].bytes_as_written);
+  CHECK(chosen.orders[0].place.starts_with("test.sialx:"));
+  CHECK(written.orders.empty());
+  CHECK(chosen.sequence.blocks().size() == written.sequence.blocks().size());
+  const ReplaySetting memory{.capacity = 9 * block_bytes};
+  CHECK(replay(chosen.sequence, memory).total.bytes() < replay(written.sequence, memory).total.bytes());
+  setting.deterministic = setting.orders_pardos = true;
+  CHECK(accesses_of(programs, setting).orders.empty());
 }
 
 TEST_CASE("more memory never moves more") {

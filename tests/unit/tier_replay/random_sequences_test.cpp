@@ -181,6 +181,8 @@ TEST_CASE("bounds, least movement, optimum and plan follow each other") {
     CHECK(lower_bound(s, capacity).bytes() <= least);
     CHECK(least <= optimum);
     CHECK(optimum <= replay(s, {.capacity = capacity}).total.bytes());
+    for (const std::int64_t window : {-1, 0, 3, 100})
+      CHECK(least <= replay(s, {.capacity = capacity, .rule = SpillRule::weighted, .window = window}).total.bytes());
     least_sum += static_cast<double>(least);
     optimum_sum += static_cast<double>(optimum);
   }

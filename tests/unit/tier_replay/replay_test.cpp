@@ -96,6 +96,21 @@ TEST_CASE("a fill needs no read, an update does") {
   CHECK(lower_bound(b.sequence, 10).bytes() == 20);
 }
 
+TEST_CASE("what frees its memory at the least cost leaves by weight") {
+  Blocks b(3);
+  b.sweep(2, AccessKind::write);
+  b.access(2, AccessKind::write);
+  for (int k = 0; k < 2; ++k) b.access(2, AccessKind::read);
+  b.access(1, AccessKind::read);
+  b.access(0, AccessKind::write);
+  // There is room for two of three: block 0, never read, costs one transfer and block 1 two.
+  const ReplayResult weighted = replay(b.sequence, {.capacity = 20, .rule = SpillRule::weighted});
+  CHECK(weighted.total.writes == 2);
+  CHECK(weighted.total.reads == 0);
+  CHECK(weighted.total.bytes_in_vain == 20);
+  CHECK(offline_optimum(b.sequence, 20).total.bytes() == 0);
+}
+
 TEST_CASE("blocks that come back unchanged leave without being written") {
   Blocks b(2);
   b.sweep(2, AccessKind::write);
