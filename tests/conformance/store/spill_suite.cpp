@@ -113,8 +113,7 @@ TEST_CASE("spill: a block that could not be read ahead is no value") {
       auto space = std::make_shared<SimulatedSpace>(1 << 20, SimulatedSpeed{0, endless, endless});
       TierFaults faults;
       faults.fail_read = 1;
-      return TierList{
-          std::make_shared<FaultyTier>(std::make_unique<SimulatedTier>(space, [] { return 0.0; }), faults)};
+      return TierList{std::make_shared<FaultyTier>(std::make_unique<SimulatedTier>(space, [] { return 0.0; }), faults)};
     };
     return make_block_store(transport, nullptr, options);
   };
@@ -130,6 +129,5 @@ TEST_CASE("spill: a block that could not be read ahead is no value") {
   REQUIRE(job.store->look_ahead().prefetch(array, fails, 4, job.next()) == Prefetch::started);
   fetch.get(array, arrives, 4, job.next());
   CHECK(fetch.read(array, arrives, 4, job.next())[3] == 8);  // the other one has failed meanwhile
-  CHECK_THROWS_AS((fetch.get(array, fails, 4, job.next()), fetch.read(array, fails, 4, job.next())),
-                  EnvironmentError);
+  CHECK_THROWS_AS((fetch.get(array, fails, 4, job.next()), fetch.read(array, fails, 4, job.next())), EnvironmentError);
 }
