@@ -26,7 +26,7 @@ struct StoreOptions {
   /// Other tiers than those of `spill`, for tests: collective over the ranks of a node, which get tiers over the same
   /// space.
   std::function<TierList(Transport&)> make_tiers;
-  bool spill_eagerly = false;  // for tests: what may leave memory leaves it after each statement
+  int spill_every = 0;  // for tests: what may leave memory leaves it after so many statements; 0: where it is short
 };
 
 }  // namespace sial

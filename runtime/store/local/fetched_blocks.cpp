@@ -121,7 +121,8 @@ void FetchedBlocks::bring_stale_back(HeldBlock& h) {
 void FetchedBlocks::end_statement() {
   if (!context_.spilled) return;
   copies_.end_statement();
-  if (context_.options.spill_eagerly) {
+  const int every = context_.options.spill_every;
+  if (every > 0 && ++statements_ % static_cast<std::uint64_t>(every) == 0) {
     copies_.give_up_leases(0, [] { return false; });
     copies_.put_away_stale(context_.options.memory_per_rank);
     context_.spilled->spill_all();

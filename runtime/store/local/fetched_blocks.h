@@ -47,6 +47,7 @@ class FetchedBlocks final : public BlockFetch {
   PrefetchPool& prefetches_;
   OutgoingPuts& puts_;
   HeldSums& sums_;
+  std::uint64_t statements_ = 0;  // with StoreOptions::spill_every
 };
 
 }  // namespace sial

@@ -2,10 +2,13 @@
 #include <catch2/catch.hpp>
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <mutex>
 
+#include "runtime/base/error.h"
 #include "runtime/store/spill/make_tiers.h"
+#include "runtime/tier/faulty_tier.h"
 #include "runtime/tier/simulated_tier.h"
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/simulated.h"
@@ -32,7 +35,7 @@ std::unique_ptr<BlockStore> roomy(Transport& transport, const StoreOptions& opti
 }
 
 std::unique_ptr<BlockStore> spilling(Transport& transport, StoreOptions options) {
-  options.spill_eagerly = true;
+  options.spill_every = 1;
   return with_disk(transport, options);
 }
 
@@ -47,7 +50,7 @@ class SimulatedDisks {
   }
   suite::StoreMaker spilling(bool eagerly) {
     return [this, eagerly](Transport& transport, StoreOptions options) {
-      options.spill_eagerly = eagerly;
+      options.spill_every = eagerly ? 1 : 0;
       options.make_tiers = [this](Transport& t) { return tiers(t); };
       return make_block_store(transport, nullptr, options);
     };
@@ -100,4 +103,31 @@ TEST_CASE("spill: rules and histories on threads") {
         suite::history(t, seed, 2, 4, spilling);
       }));
   }
+}
+
+TEST_CASE("spill: a block that could not be read ahead is no value") {
+  constexpr double endless = std::numeric_limits<double>::infinity();
+  const auto faulty = [](Transport& transport, StoreOptions options) {
+    options.spill_every = 1;
+    options.make_tiers = [](Transport&) {
+      auto space = std::make_shared<SimulatedSpace>(1 << 20, SimulatedSpeed{0, endless, endless});
+      TierFaults faults;
+      faults.fail_read = 1;
+      return TierList{std::make_shared<FaultyTier>(std::make_unique<SimulatedTier>(space, [] { return 0.0; }), faults)};
+    };
+    return make_block_store(transport, nullptr, options);
+  };
+  const auto transport = make_loopback();
+  suite::Job job(*transport, {}, faulty);
+  const ArrayId array(0);
+  const BlockIndex fails{1, {1}}, arrives{1, {2}};
+  job.put(array, fails, {1, 2, 3, 4});
+  job.put(array, arrives, {5, 6, 7, 8});
+  job.barrier();
+  BlockFetch& fetch = job.store->fetch();
+  for (int statement = 0; statement < 4; ++statement) fetch.end_statement();  // both are written, and leave
+  REQUIRE(job.store->look_ahead().prefetch(array, fails, 4, job.next()) == Prefetch::started);
+  fetch.get(array, arrives, 4, job.next());
+  CHECK(fetch.read(array, arrives, 4, job.next())[3] == 8);  // the other one has failed meanwhile
+  CHECK_THROWS_AS((fetch.get(array, fails, 4, job.next()), fetch.read(array, fails, 4, job.next())), EnvironmentError);
 }
