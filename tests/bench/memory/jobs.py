@@ -48,7 +48,7 @@ class Job:
 
 # With small virtual segments one work item of (T), 16 blocks of six indices, fits into a quarter of the memory.
 DIMER = Job("water dimer aug-cc-pVDZ", COUPLED_CLUSTER, "water-dimer.xyz", "aug-cc-pvdz", "ao_target=20,occ_target=5,virt_target=15", ("scf_energy", "ccsd_energy", "total_energy"))
-BENZENE = Job("benzene 6-31G*", COUPLED_CLUSTER, "benzene.xyz", "6-31g*", "ao_target=12,occ_target=7,virt_target=9", ("scf_energy", "ccsd_energy", "total_energy"))
+BENZENE = Job("benzene 6-31G*", COUPLED_CLUSTER, "benzene.xyz", "6-31g*", "ao_target=20,occ_target=5,virt_target=14", ("scf_energy", "ccsd_energy", "total_energy"))
 TINY = Job("water cc-pVDZ", COUPLED_CLUSTER[:3], "water.xyz", "cc-pvdz", "ao_target=8,occ_target=5,virt_target=10", ("scf_energy", "ccsd_energy"))
 
 

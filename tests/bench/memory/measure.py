@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs whose blocks do not fit into memory: how long they take and what they move, beside what was promised and what others published.
 
-    measure.py --bin DIR --out DIR [--only caps,order,swap,stream,again,overhead] [--repeat N] [--all] [--spill DIR] [--smoke]
+    measure.py --bin DIR --out DIR [--only caps,benzene,order,swap,stream,again,overhead] [--repeat N] [--all] [--spill DIR] [--smoke]
 
 Writes memory.json and memory.html. Nothing here passes or fails by time, but no ratio is printed of runs whose energies differ.
 """
@@ -73,21 +73,20 @@ def print_order(r: dict[str, Any]) -> None:
 
 
 def measure(runner: Runner, args: argparse.Namespace) -> dict[str, Any]:
-    jobs = [TINY] if args.smoke else [DIMER, BENZENE] if args.all else [DIMER]
+    job = TINY if args.smoke else DIMER
     shares = [100, 50] if args.smoke else list(caps.BARS)
     result: dict[str, Any] = {"made": datetime.date.today().isoformat(), "machine": machine(runner), "smoke": args.smoke, "caps": [], "published": published.FIGURES, "source": published.SOURCE,
                               "shares": published.SHARES}
     print(f"processor: {result['machine']['processor']}\ndisk: {result['machine']['disk']}, {args.spill}", flush=True)
-    if "caps" in args.only:
-        for job in jobs:
-            result["caps"].append(caps.measure_caps(runner, job, shares, args.repeat))
-            caps.print_caps(result["caps"][-1])
+    for one in [job] * ("caps" in args.only) + [BENZENE] * ("benzene" in args.only):
+        result["caps"].append(caps.measure_caps(runner, one, shares, 1 if one is BENZENE else args.repeat))
+        caps.print_caps(result["caps"][-1])
         sys.stdout.flush()
     if "swap" in args.only:
-        result["swap"] = swap.measure_swap(runner, jobs[0], shares[-1], result["caps"][0], args.repeat) if result["caps"] and not args.smoke else {"skipped": "no runs to compare with"}
+        result["swap"] = swap.measure_swap(runner, job, shares[-1], result["caps"][0], args.repeat) if "caps" in args.only and not args.smoke else {"skipped": "no runs to compare with"}
         print_swap(result["swap"])
     if "order" in args.only:
-        result["order"] = caps.measure_order(runner, jobs[0], 50 if args.smoke else 25)
+        result["order"] = caps.measure_order(runner, job, 50 if args.smoke else 25)
         print_order(result["order"])
     if "stream" in args.only:
         result["stream"] = streams.measure_stream(runner, *((8, 100) if args.smoke else (16, 700)), args.repeat)
@@ -96,7 +95,7 @@ def measure(runner: Runner, args: argparse.Namespace) -> dict[str, Any]:
         result["again"] = streams.measure_again(runner, *((8, 200, 3_000_000) if args.smoke else (9, 900, 70_000_000)), times=3)
         print_again(result["again"])
     if "overhead" in args.only:
-        result["overhead"] = caps.measure_overhead(runner, jobs[0], 1 if args.smoke else 5)
+        result["overhead"] = caps.measure_overhead(runner, job, 1 if args.smoke else 5)
         print_overhead(result["overhead"])
     print_published()
     return result
@@ -112,8 +111,10 @@ def main() -> None:
     parser.add_argument("--spill", type=pathlib.Path)
     parser.add_argument("--smoke", action="store_true")
     args = parser.parse_args()
-    if unknown := set(args.only) - set(PARTS):
-        parser.error(f"there is no part {', '.join(sorted(unknown))}: {', '.join(PARTS)}")
+    if unknown := set(args.only) - {*PARTS, "benzene"}:
+        parser.error(f"there is no part {', '.join(sorted(unknown))}: benzene, {', '.join(PARTS)}")
+    if args.all:
+        args.only = ["benzene", *args.only]
     args.repeat = args.repeat or (1 if args.smoke else 3)
     args.spill = args.spill or args.out
     args.out.mkdir(parents=True, exist_ok=True)
