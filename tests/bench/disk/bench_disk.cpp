@@ -2,6 +2,7 @@
 // (64-byte aligned) and from pages. Beside each figure stands the disk's own speed, measured just before and after it
 // in the same run (plain_disk.h): figures are ratios, disks are not steady. The share of a core counts all threads.
 //   bench_disk [folder, default .] [MiB per figure, default 512]
+//   bench_disk FOLDER MIB plain     only the disk's own speeds, in bytes per second, as JSON
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,20 +92,34 @@ void print_row(DiskTier& tier, std::uint64_t bytes, std::size_t block, std::size
   }
 }
 
+/// The first writing of a file with its space reserved, and the best of some rounds after it.
+void print_plain(DiskTier& tier, std::uint64_t bytes) {
+  const int file = tier.file().descriptor();
+  const double first = bench::plain_speed(file, bytes, true);
+  double write = 0, read = 0;
+  for (int round = 0; round < rounds; ++round) {
+    write = std::max(write, bench::plain_speed(file, bytes, true));
+    read = std::max(read, bench::plain_speed(file, bytes, false));
+  }
+  fmt::print("{{\"first_write\": {:.0f}, \"write\": {:.0f}, \"read\": {:.0f}}}\n", first, write, read);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::string folder = count > 1 ? arguments[1] : ".";
   const std::uint64_t bytes = (count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 512) << 20;
   try {
+    const bool plain = count > 3 && std::string(arguments[3]) == "plain";
     std::vector<EngineKind> engines{EngineKind::threads};
-    if (has_uring()) engines.push_back(EngineKind::uring);
+    if (has_uring() && !plain) engines.push_back(EngineKind::uring);
     std::string json;
     for (const EngineKind engine : engines) {
       SpillFileOptions options;
       options.cap = bytes;
       DiskTier tier(SpillFile::create(folder, options), engine);
       tier.reserve(bytes);
+      if (plain) return print_plain(tier, bytes), 0;
       fmt::print("{}, {}, memory aligned to {}\n", tier.name(), tier.file().direct() ? "direct" : "buffered",
                  tier.file().memory_alignment());
       bench::plain_speed(tier.file().descriptor(), bytes, true);  // the first writing of a file is slower
