@@ -429,7 +429,9 @@ Chunk* NodeHeap::allocate_or_throw(int own, std::int64_t doubles, const std::fun
           bytes_text(static_cast<std::int64_t>(bytes_per_arena_)), bytes_text(used),
           gaps ? fmt::format(", but no {} has so much in one piece", arenas_ == 1 ? "part of the rest" : "rank") : "",
           reason.empty() ? "" : "; " + reason),
-      !hooks_.spills ? 0 : problem.empty() ? needed + needed / 16 : -1);
+      !hooks_.spills    ? 0
+      : problem.empty() ? needed + needed / 16
+                        : -1);
 }
 
 /// By the arena's rank itself, of a chunk of its own that nobody else holds. False, with nothing done: it is not like

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -46,7 +47,11 @@ class HandedOn {
   HandedOn(const Module& module, const LoopRow& loop) : m_(module) { follow(loop.begin + 1, loop.next, 0); }
 
   std::string reason() const {
-    for (const Register& r : early_)
+    Registers handed_on = early_;
+    // What is added to and multiplied, or at times set anew, depends on the order of these.
+    for (const auto& [r, ways] : changes_)
+      if (ways > 1 && (ways & (ways - 1)) != 0) handed_on.insert(r);
+    for (const Register& r : handed_on)
       if (written_.contains(r) && r.number < (r.scalar ? std::ssize(m_.scalars) : std::ssize(m_.ints))) {
         const auto at = static_cast<std::size_t>(r.number);
         return fmt::format("its iterations hand on `{}`", r.scalar ? m_.scalars[at].name : m_.ints[at].name);
@@ -86,26 +91,30 @@ class HandedOn {
     }
   }
 
+  /// How an iteration changes a register that it has not set for sure before.
+  enum Change : unsigned { none = 0, sums = 1, products = 2, anew = 4 };
+
   /// a = a + x, or the like.
-  static bool grows(const Instruction& in) {
+  static Change grows(const Instruction& in) {
+    const bool either = (in.a == in.b) != (in.a == in.c), first = in.a == in.b && in.a != in.c;
     switch (in.op) {
       case Opcode::int_add:
+      case Opcode::real_add: return either ? sums : none;
       case Opcode::int_mul:
-      case Opcode::real_add:
-      case Opcode::real_mul: return (in.a == in.b) != (in.a == in.c);
+      case Opcode::real_mul: return either ? products : none;
       case Opcode::int_sub:
-      case Opcode::real_sub:
-      case Opcode::real_div: return in.a == in.b && in.a != in.c;
-      default: return false;
+      case Opcode::real_sub: return first ? sums : none;
+      case Opcode::real_div: return first ? products : none;
+      default: return none;
     }
   }
 
   void note(const Instruction& in) {
     const OpcodeInfo& info = *opcode_info(in.op);
     const auto operands = operands_of(in);
-    const bool grown = grows(in);
+    const Change grown = grows(in);
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (grown && operands[k] == in.a) continue;
+      if (grown != none && operands[k] == in.a) continue;
       if (info.operands[k] == OperandKind::iin) read({false, operands[k]});
       if (info.operands[k] == OperandKind::sin) read({true, operands[k]});
     }
@@ -113,24 +122,26 @@ class HandedOn {
       if (arg.kind == ArgKind::scalar && arg.intent != Intent::write) read({true, arg.id});
     });
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (info.operands[k] == OperandKind::iout) write({false, operands[k]}, !grown);
-      if (info.operands[k] == OperandKind::sout) write({true, operands[k]}, !grown);
+      if (info.operands[k] == OperandKind::iout) write({false, operands[k]}, grown);
+      if (info.operands[k] == OperandKind::sout) write({true, operands[k]}, grown);
     }
     for_each_argument(m_, in, [&](const ArgRow& arg) {
-      if (arg.kind == ArgKind::scalar && arg.intent != Intent::read) write({true, arg.id}, true);
+      if (arg.kind == ArgKind::scalar && arg.intent != Intent::read) write({true, arg.id}, none);
     });
   }
 
   void read(Register r) {
     if (!sure_.contains(r)) early_.insert(r);
   }
-  void write(Register r, bool anew) {
+  void write(Register r, Change grown) {
     written_.insert(r);
-    if (anew) sure_.insert(r);
+    if (!sure_.contains(r)) changes_[r] |= grown == none ? anew : grown;
+    if (grown == none) sure_.insert(r);
   }
 
   const Module& m_;
   Registers sure_, early_, written_;
+  std::map<Register, unsigned> changes_;
 };
 
 /// Remote blocks that one iteration puts and another may get or put anew.

@@ -42,6 +42,9 @@ TEST_CASE("what an iteration leaves for the next has an order") {
   CHECK_THAT(seen("n = n + 1\nif n == 3\nt[i] = 1.0\nendif"), Contains("`n`"));
   CHECK_THAT(seen("s += 1.0\nt[i] = s"), Contains("`s`"));
   CHECK_THAT(seen("s = 1.0 - s"), Contains("`s`"));
+  CHECK_THAT(seen("s += 1.0\ns *= 2.0"), Contains("`s`"));
+  CHECK_THAT(seen("if i == 2\ns = 0.0\nendif\ns += 1.0"), Contains("`s`"));
+  CHECK(seen("s *= 2.0\ns *= 3.0\nr = 0.0\nr += 1.0").empty());
   CHECK_THAT(seen("if i < j\ns = 1.0\nendif\nt[i] = s"), Contains("`s`"));
   CHECK_THAT(seen("do k\ns = 1.0\nenddo k\nt[i] = s"), Contains("`s`"));
 }
