@@ -103,6 +103,9 @@ PardoOrder choose_order(const BoundProgram& bound, const std::vector<std::int32_
   if (chosen.order.as_written()) return chosen;
   chosen.text = order_text(bound, loop, chosen.order);
   chosen.refusal = order_is_fixed(*bound.module, loop, setting.deterministic);
+  const bool in_turn = pardo_mode(*bound.module, row_of(bound, loop), setting.static_schedule) != PardoMode::dynamic;
+  if (chosen.refusal.empty() && in_turn && setting.ranks > 1)
+    chosen.refusal = "its iterations are dealt to the ranks in turn, and another order would deal them otherwise";
   if (!chosen.refusal.empty()) chosen.order = {};
   return chosen;
 }

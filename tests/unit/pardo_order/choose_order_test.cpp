@@ -87,12 +87,15 @@ TEST_CASE("the choice is the same whenever it is made") {
   CHECK(first.bytes == second.bytes);
 }
 
-TEST_CASE("iterations that are dealt out in turn are ordered, too") {
+TEST_CASE("iterations that several ranks are dealt in turn keep their order") {
   const Pardo p(matrices, product, 16);
   const OrderSetting dealt{(5 * 16 + 4) * 8, 4, 2, true};
-  const PardoOrder chosen = choose_order(p.bound, p.ints, p.loop, dealt);
-  CHECK(chosen.bytes <= 0.7 * chosen.bytes_as_written);
-  CHECK(chosen.refusal.empty());
+  const PardoOrder kept = choose_order(p.bound, p.ints, p.loop, dealt);
+  CHECK(kept.bytes <= 0.7 * kept.bytes_as_written);
+  CHECK_THAT(kept.refusal, Catch::Matchers::Contains("dealt to the ranks in turn"));
+  CHECK(kept.order.as_written());
+  const OrderSetting alone{(5 * 16 + 4) * 8, 1, 1, true};
+  CHECK(choose_order(p.bound, p.ints, p.loop, alone).refusal.empty());
 }
 
 TEST_CASE("--deterministic keeps the order, and the reason and the cost are told") {
