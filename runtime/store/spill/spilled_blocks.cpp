@@ -25,6 +25,9 @@ constexpr int rest_after_none = 64;
 /// How far away a use is of which nothing is known: farther than any that is foreseen.
 constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61, not_in_loop = std::uint64_t{1} << 62;
 
+constexpr const char* remedy_of_failure =
+    "give `--spill` another directory, or more `--memory`; with `--checkpoint-every` the job can be continued from its last checkpoint";
+
 }  // namespace
 
 /// Owned by the tier while it is under way, then listed as done.
@@ -127,6 +130,7 @@ Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, Ti
 }
 
 Chunk* SpilledBlocks::bring_back(Entry& e, const BlockKey& key, TierPriority priority) {
+  if (idle_.empty()) settle();  // helpers come here only
   Chunk* chunk = heap_.allocate(config_.arena, size_below(e), [this, &key] { return "block " + namer_(key); }, true);
   return begin_read(e, key, chunk, priority);
 }
@@ -193,7 +197,10 @@ std::uint64_t SpilledBlocks::put_away(Chunk* c, const BlockKey& key) {
 Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
   TierCopy& copy = area_.copy(below);
   while (copy.state.load(std::memory_order_acquire) == TierCopyState::writing) wait_a_little();
-  settle();  // which ends the job if it could not be written
+  settle();
+  if (copy.state.load(std::memory_order_acquire) != TierCopyState::written)  // whose error is not listed yet
+    throw EnvironmentError(fmt::format("block {} could not be written to {}", namer_(key), area_.tier(copy).name()),
+                           remedy_of_failure);
   Chunk* c = heap_.allocate(config_.arena, copy.doubles, [this, &key] { return "block " + namer_(key); });
   NodeHeap::begin_arrival(c);
   Transfer& t = new_transfer(key, c, copy);
@@ -223,7 +230,7 @@ void SpilledBlocks::note_full() {
 void SpilledBlocks::fail(const Transfer& t, const char* what) {
   throw EnvironmentError(
       fmt::format("block {} could not be {} {}: {}", namer_(t.key), what, t.tier->name(), std::strerror(t.error)),
-      "give `--spill` another directory, or more `--memory`; with `--checkpoint-every` the job can be continued from its last checkpoint");
+      remedy_of_failure);
 }
 
 void SpilledBlocks::settle() {
@@ -243,9 +250,8 @@ void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
   while (NodeHeap::is_arriving(c) && !fault_enabled(Fault::spill_arrival)) wait_a_little();
   if (timed) counts_.wait_seconds += transport_.now() - start;
   if (const int error = NodeHeap::arrival_error(c))
-    throw EnvironmentError(
-        fmt::format("block {} could not be read back: {}", namer_(key), std::strerror(error)),
-        "give `--spill` another directory, or more `--memory`; with `--checkpoint-every` the job can be continued from its last checkpoint");
+    throw EnvironmentError(fmt::format("block {} could not be read back: {}", namer_(key), std::strerror(error)),
+                           remedy_of_failure);
 }
 
 // --- which block leaves
