@@ -253,7 +253,8 @@ void NodeHeap::merge_neighbours(Arena& a, int index) {
 
 /// With the arena's lock held, when no list has what was asked for.
 Chunk* NodeHeap::find(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
-  Chunk* c = take_fresh(a, index, bytes, reason);
+  // Where memory is handed back, what was in use before has some still; fresh addresses have none.
+  Chunk* c = hooks_.spills ? nullptr : take_fresh(a, index, bytes, reason);
   // Splitting leaves remainders of odd sizes, less so when there are long runs to split; but a merge walks the whole
   // arena.
   const auto after_merge = [&] {
@@ -265,6 +266,7 @@ Chunk* NodeHeap::find(Arena& a, int index, std::uint64_t bytes, std::string* rea
   if (!c && a.freed_since_merge >= bytes_per_arena_ / 16) after_merge();
   if (!c) c = take_larger(a, index, bytes);
   if (!c && a.freed_since_merge > 0) after_merge();
+  if (!c && hooks_.spills) c = take_fresh(a, index, bytes, reason);
   return c;
 }
 
