@@ -7,7 +7,6 @@
 // store's buffers. Threads: the rank's interpreter thread only. Errors: none.
 
 #include <limits>
-#include <span>
 
 #include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
@@ -44,8 +43,6 @@ class BlockLookAhead {
   virtual std::int64_t bytes_ahead() const { return std::numeric_limits<std::int64_t>::max(); }
   /// This rank's next get of the block is so many gets away; 0: none is foreseen. Says which block leaves memory last.
   virtual void set_next_get(ArrayId /*array*/, const BlockIndex& /*block*/, std::uint64_t /*gets_away*/) {}
-  /// The loop that runs gets blocks of these arrays, as far as is known.
-  virtual void set_loop_arrays(std::span<const ArrayId> /*arrays*/) {}
   /// Whether a full iteration of the present loop has shown what it needs itself; until then prefetches take little.
   virtual void set_live_set_known(bool known) = 0;
   /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0:

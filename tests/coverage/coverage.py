@@ -7,7 +7,7 @@ diagnostics.def          each code stands in a golden message (tests/lang/**/*.e
 opcodes.def              each opcode is in the code of a program under tests/lang/run or examples, which run with expectations, or of one
                          of the local plans in tests/lang/plan, which run beside the program as written
 super_instructions.def   each name is executed by such a program or by a unit test of runtime/super
-counters.def             each counter is checked by a unit test, by tests/stats, tests/restart or tests/lookahead
+counters.def             each counter is checked by a unit test, by tests/stats, tests/restart, tests/lookahead or tests/spill
 """
 import argparse
 import pathlib
@@ -62,7 +62,7 @@ def main():
         if not re.search(rf"\bexecute\s+{name}\b", programs) and f'"{name}"' not in super_tests:
             missing.append(f"super instruction {name}: executed by no test")
 
-    unit_tests = all_text("tests/unit/**/*.cpp", "tests/stats/*.py", "tests/restart/*.py", "tests/lookahead/*.py")
+    unit_tests = all_text("tests/unit/**/*.cpp", "tests/stats/*.py", "tests/restart/*.py", "tests/lookahead/*.py", "tests/spill/*.py")
     for name in sorted(rows("runtime/stats/counters.def", "COUNTER", r"\s*\d+,\s*(\w+)")):
         if not re.search(rf"\b{name}\b", unit_tests):
             missing.append(f"counter {name}: checked by no test")

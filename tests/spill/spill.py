@@ -34,6 +34,22 @@ class Spill(InScratch):
         wanted = sum_of_touch(count, extent, times)
         self.assertLess(abs(found["all_sum"] - wanted), 1e-11 * wanted)
 
+    def assert_counters_agree(self, total, block, ranks):
+        """Of blocks of one size."""
+        reads, writes = total["tier_reads"], total["tier_writes"]
+        self.assertGreater(reads, 0)
+        self.assertEqual((total["tier_bytes_read"], total["tier_bytes_written"]), (reads * block, writes * block))
+        self.assertEqual(reads, total["tier_demand_reads"] + total["tier_prefetches"])
+        # What is there unused at the end of the program is none of these.
+        foreseen = sum(total[name] for name in ("tier_prefetches_useful", "tier_prefetches_late", "tier_prefetches_useless"))
+        self.assertLessEqual(foreseen, total["tier_prefetches"])
+        self.assertGreaterEqual(foreseen, 0.9 * total["tier_prefetches"])
+        self.assertGreater(total["tier_dropped_clean"], 0)
+        self.assertLessEqual(total["tier_dropped_clean"], reads + writes)
+        for name in ("tier_wait_time", "tier_bookkeeping_time"):
+            self.assertGreater(total[name], 0)
+            self.assertLess(total[name], ranks * total["wall_time"])
+
     # ---- more blocks than memory
     def test_blocks_of_half_a_gigabyte_in_70_megabytes(self):
         args = [*blocks(9, 900), "--set", "times=3", "--memory", "70MB", "--results", "none"]
@@ -48,8 +64,8 @@ class Spill(InScratch):
                 self.assertLessEqual(total["buffer_bytes_high_water"], memory)
                 self.assertGreaterEqual(total["tier_bytes_written"], array - memory)
                 self.assertGreaterEqual(total["tier_bytes_read"], 3 * (array - memory))
-                self.assertGreater(total["tier_reads"], 0)
                 self.assertGreaterEqual(total["tier_bytes_high_water"], array - memory)
+                self.assert_counters_agree(total, 900 * 900 * 8, max(1, ranks))
                 self.assert_nothing_left()
 
     def test_memory_of_the_process_stays_near_the_limit(self):

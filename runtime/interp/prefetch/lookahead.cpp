@@ -45,15 +45,7 @@ void LookAhead::start(std::int32_t loop) {
   if (cursor_.slice() != &*bound) cursor_ = SliceCursor(*bound);
   iterations_ = 0;
   store_.set_live_set_known(false);
-  tell_arrays(*bound);
   begin_here();
-}
-
-/// Which arrays the loop gets blocks of.
-void LookAhead::tell_arrays(const BoundSlice& slice) {
-  std::vector<ArrayId> arrays;
-  for (const SliceFetch& f : slice.fetches()) arrays.push_back(f.array);
-  store_.set_loop_arrays(arrays);
 }
 
 /// From the iteration that the program is in.

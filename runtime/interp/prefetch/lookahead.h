@@ -100,7 +100,6 @@ class LookAhead {
   bool next_tuple(std::int64_t& tuple);
   bool ask(Coming& coming);
   void drop_first(std::size_t n);
-  void tell_arrays(const BoundSlice& slice);
   void foresee_far();
   void bring();
   void bring_near();

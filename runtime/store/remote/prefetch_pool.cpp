@@ -96,13 +96,6 @@ void PrefetchPool::set_next_get(ArrayId id, const BlockIndex& block, std::uint64
                              gets_away * static_cast<std::uint64_t>(context_.transport.node_size()));
 }
 
-void PrefetchPool::set_loop_arrays(std::span<const ArrayId> arrays) {
-  if (!context_.spilled) return;
-  std::vector<std::uint64_t> numbers;
-  for (const ArrayId id : arrays) numbers.push_back(context_.arrays.number(id));
-  context_.spilled->set_loop_arrays(std::move(numbers));
-}
-
 BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool briefly) {
   NodeHeap& heap = context_.heap;
   // Who holds it might hold it from others, who then write to a copy.

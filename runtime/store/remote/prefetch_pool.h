@@ -32,7 +32,6 @@ class PrefetchPool final : public BlockLookAhead {
   std::size_t horizon() const override;
   std::int64_t bytes_ahead() const override;
   void set_next_get(ArrayId array, const BlockIndex& block, std::uint64_t gets_away) override;
-  void set_loop_arrays(std::span<const ArrayId> arrays) override;
   void set_incoming(IncomingPlaces* places) noexcept override;
 
   /// Bytes of prefetched blocks that no get has adopted.

@@ -16,14 +16,15 @@ namespace sial {
 
 namespace {
 
-/// Of the node's memory: kept free once it has been short, for what is read ahead and what statements make.
-constexpr std::uint64_t free_part = 8;
+/// Kept free once memory has been short, for what is read ahead and what statements make: so many blocks, this part of
+/// the node's memory at least, and that at most.
+constexpr std::uint64_t blocks_free = 2, free_part = 16, most_free_part = 4;
 /// Of the node's memory: at most so much is being written at a time.
 constexpr std::uint64_t writing_part = 8;
 /// Calls of tend() without a search for victims, after one that has found none.
 constexpr int rest_after_none = 64;
 /// How far away a use is of which nothing is known: farther than any that is foreseen.
-constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61, not_in_loop = std::uint64_t{1} << 62;
+constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61;
 
 constexpr const char* remedy_of_failure =
     "give `--spill` another directory, or more `--memory`; with `--checkpoint-every` the job can be continued from its last checkpoint";
@@ -107,6 +108,7 @@ SpilledBlocks::Transfer& SpilledBlocks::new_transfer(const BlockKey& key, Chunk*
   t->at = copy.at;
   t->memory = reinterpret_cast<std::byte*>(chunk->data());
   t->bytes = static_cast<std::size_t>(copy.doubles) * sizeof(double);
+  largest_ = std::max(largest_, NodeHeap::chunk_bytes(copy.doubles));
   heap_.add_reference(chunk);
   area_.add_user(copy);
   ++under_way_;
@@ -266,10 +268,9 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   if (next > now) return is_written ? next - now : (next - now) / 2;
   const std::uint64_t last = e.last_use.load(std::memory_order_relaxed);
   const std::uint64_t age = now > last ? now - last : 0;
-  // A loop that is longer than the window comes back last to what it used last; of arrays that it does not use, the
-  // longest unused goes first.
-  const bool in_loop = std::find(loop_arrays_.begin(), loop_arrays_.end(), e.array) != loop_arrays_.end();
-  return in_loop ? unforeseen - std::min(age, unforeseen / 2) : not_in_loop + age;
+  // What is repeated comes back last to what it used last; so do the arrays of other loops of an iterative program. A
+  // block that was put and never got is needed soon.
+  return unforeseen - std::min(age, unforeseen / 2);
 }
 
 /// With the entry's lock held.
@@ -382,7 +383,8 @@ void SpilledBlocks::tend() {
   if (done_.load(std::memory_order_relaxed)) settle();
   progress();
   if (!short_) return;
-  const auto wanted = static_cast<std::int64_t>(heap_.budget() / free_part);
+  const auto wanted = static_cast<std::int64_t>(
+      std::clamp<std::uint64_t>(blocks_free * largest_, heap_.budget() / free_part, heap_.budget() / most_free_part));
   const std::int64_t free = heap_.bytes_free();
   if (free >= wanted || (rest_ > 0 && --rest_ > 0)) return;
   const auto start = std::chrono::steady_clock::now();

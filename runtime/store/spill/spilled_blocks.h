@@ -101,8 +101,6 @@ class SpilledBlocks {
   const TierCounts& counts() const { return counts_; }
   /// Whether this rank has deleted a block that is there until all have; such blocks leave last. Empty: none is known.
   void set_is_dead(std::function<bool(const BlockKey&)> is_dead) { is_dead_ = std::move(is_dead); }
-  /// The arrays of which the loop that runs gets blocks.
-  void set_loop_arrays(std::vector<std::uint64_t> arrays) { loop_arrays_ = std::move(arrays); }
   /// Whether blocks had to leave, so far.
   bool has_been_short() const { return short_; }
   /// A block that was read ahead of its use has come to it: in time, or `late`; or it has left again unused.
@@ -140,13 +138,13 @@ class SpilledBlocks {
   const Config config_;
   Namer namer_;
   std::function<bool(const BlockKey&)> is_dead_;
-  std::vector<std::uint64_t> loop_arrays_;
   TierCounts counts_;
   std::string problem_;
 
   std::atomic<Transfer*> done_{nullptr};  // completed, not settled
   std::int64_t under_way_ = 0;            // transfers begun and not settled
   std::uint64_t bytes_writing_ = 0;       // of the writes among them
+  std::uint64_t largest_ = 0;             // bytes of the largest block that was moved
   std::deque<Transfer> transfers_;        // all
   std::vector<Transfer*> idle_;           // of them
   std::vector<Victim> victims_;           // the farthest last
