@@ -315,7 +315,7 @@ SpilledBlocks::Gone SpilledBlocks::send_away(const Victim& v, bool may_write, st
     Chunk* c = heap_.chunk(e.value);
     const TierCopyState state =
         e.below == 0 ? TierCopyState::empty : area_.copy(e.below).state.load(std::memory_order_acquire);
-    if (state == TierCopyState::written || (e.below != 0 && fault_enabled(Fault::spill_unwritten))) {
+    if (state == TierCopyState::written || fault_enabled(Fault::spill_unwritten)) {
       if (heap_.sole_reference(c)) freed += c->bytes;
       e.value = 0;
       heap_.drop_reference(c, config_.arena);
