@@ -105,7 +105,7 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
     if (!access.ahead) settle_contributions(*e, key);
     if (!unsettled) chunk = value(*e);
     if (spilled_) {
-      if (!chunk && !unsettled && spilled_->is_below(*e)) chunk = spilled_->bring_back(*e, key, TierPriority::demand);
+      if (!chunk && !unsettled && spilled_->is_below(*e)) chunk = spilled_->bring_back(*e, key);
       e->last_use.store(spilled_->area().now(), std::memory_order_relaxed);
       if (chunk && !access.ahead && std::exchange(e->read_ahead, 0)) spilled_->count_used(NodeHeap::is_arriving(chunk));
     }
@@ -133,7 +133,7 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
 Chunk* NodeBlocks::whole_value(Entry& e, const BlockKey& key) {
   Chunk* c = value(e);
   if (!spilled_) return c;
-  if (!c && spilled_->is_below(e)) c = spilled_->bring_back(e, key, TierPriority::demand);
+  if (!c && spilled_->is_below(e)) c = spilled_->bring_back(e, key);
   if (c && NodeHeap::is_not_there(c)) spilled_->wait_for(c, key);
   return c;
 }

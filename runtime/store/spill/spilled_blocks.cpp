@@ -11,6 +11,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/fault_injection.h"
 #include "runtime/store/local/kept_blocks.h"
+#include "runtime/tier/transfer_failure.h"
 
 namespace sial {
 
@@ -26,8 +27,7 @@ constexpr int rest_after_none = 64;
 /// How far away a use is of which nothing is known: farther than any that is foreseen.
 constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61;
 
-constexpr const char* remedy_of_failure =
-    "give `--spill` another directory, or more `--memory`; with `--checkpoint-every` the job can be continued from its last checkpoint";
+constexpr const char* checkpoint_remedy = "with `--checkpoint-every` the job can be continued from its last checkpoint";
 
 }  // namespace
 
@@ -131,10 +131,10 @@ Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, Ti
   return chunk;
 }
 
-Chunk* SpilledBlocks::bring_back(Entry& e, const BlockKey& key, TierPriority priority) {
+Chunk* SpilledBlocks::bring_back(Entry& e, const BlockKey& key) {
   if (idle_.empty()) settle();  // helpers come here only
   Chunk* chunk = heap_.allocate(config_.arena, size_below(e), [this, &key] { return "block " + namer_(key); }, true);
-  return begin_read(e, key, chunk, priority);
+  return begin_read(e, key, chunk, TierPriority::demand);
 }
 
 Chunk* SpilledBlocks::try_bring_back(Entry& e, const BlockKey& key) {
@@ -202,7 +202,7 @@ Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
   settle();
   if (copy.state.load(std::memory_order_acquire) != TierCopyState::written)  // whose error is not listed yet
     throw EnvironmentError(fmt::format("block {} could not be written to {}", namer_(key), area_.tier(copy).name()),
-                           remedy_of_failure);
+                           fmt::format("name another folder with `--spill`; {}", checkpoint_remedy));
   Chunk* c = heap_.allocate(config_.arena, copy.doubles, [this, &key] { return "block " + namer_(key); });
   NodeHeap::begin_arrival(c);
   Transfer& t = new_transfer(key, c, copy);
@@ -229,10 +229,10 @@ void SpilledBlocks::note_full() {
                             bytes_text(static_cast<std::int64_t>(t->capacity())));
 }
 
-void SpilledBlocks::fail(const Transfer& t, const char* what) {
-  throw EnvironmentError(
-      fmt::format("block {} could not be {} {}: {}", namer_(t.key), what, t.tier->name(), std::strerror(t.error)),
-      remedy_of_failure);
+void SpilledBlocks::fail(const Transfer& t) {
+  const EnvironmentError cause = transfer_failure(*t.tier, !t.reads, t.error);
+  throw EnvironmentError(fmt::format("block {}: {}", namer_(t.key), cause.what()),
+                         fmt::format("{}; {}", cause.hint(), checkpoint_remedy));
 }
 
 void SpilledBlocks::settle() {
@@ -243,7 +243,7 @@ void SpilledBlocks::settle() {
     if (!t->reads) bytes_writing_ -= NodeHeap::chunk_bytes(static_cast<std::int64_t>(t->bytes / sizeof(double)));
     if (t->error != 0) failed = t;
   }
-  if (failed) fail(*failed, failed->reads ? "read from" : "written to");
+  if (failed) fail(*failed);
 }
 
 void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
@@ -253,7 +253,7 @@ void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
   if (timed) counts_.wait_seconds += transport_.now() - start;
   if (const int error = NodeHeap::arrival_error(c))
     throw EnvironmentError(fmt::format("block {} could not be read back: {}", namer_(key), std::strerror(error)),
-                           remedy_of_failure);
+                           fmt::format("name another folder with `--spill`; {}", checkpoint_remedy));
 }
 
 // --- which block leaves

@@ -63,7 +63,7 @@ class SpilledBlocks {
   std::int64_t size_below(const Entry& e) const { return area_.copy(e.below).doubles; }
   /// Begins to read a value back: it is the entry's from now on, and arriving. May have to make room, which takes other
   /// blocks only.
-  Chunk* bring_back(Entry& e, const BlockKey& key, TierPriority priority);
+  Chunk* bring_back(Entry& e, const BlockKey& key);
   /// The same, out of memory that is free; null: there is none.
   Chunk* try_bring_back(Entry& e, const BlockKey& key);
   /// The value is changed, or another one: what is below is not the block's any more.
@@ -122,7 +122,7 @@ class SpilledBlocks {
   bool begin_write(TierCopy& copy, Chunk* c, const BlockKey& key);
   Transfer& new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy);
   void settle();
-  [[noreturn]] void fail(const Transfer& transfer, const char* what);
+  [[noreturn]] void fail(const Transfer& transfer);
   void note_full();
   void find_victims();
   std::uint64_t distance(const Entry& e) const;
