@@ -24,7 +24,7 @@ namespace {
 
 /// The nodes that the slice carries out, in the order of the text.
 void slice(const ir::Program& program, const Slice& s, std::string& out) {
-  static constexpr const char* names[] = {"", "run", "fetch", "stop", "abandon"};
+  static constexpr const char* names[] = {"", "run", "fetch", "stop", "abandon", "put"};
   std::set<std::int32_t> called;
   const auto line = [&](const ir::Node& n, std::size_t depth) {
     const auto found = s.actions.find(n.id);

@@ -83,7 +83,7 @@ class Listing {
 
   void plan() {
     rows("slices", m_.slices, [](const SliceRow& r) {
-      static constexpr const char* names[] = {"", "run", "fetch", "stop", "abandon"};
+      static constexpr const char* names[] = {"", "run", "fetch", "stop", "abandon", "put"};
       std::string text = fmt::format("loop {}:", r.loop);
       for (const SliceStep& s : r.steps) text += fmt::format(" @{} {}", s.pc, names[static_cast<int>(s.action)]);
       return text;

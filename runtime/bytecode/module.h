@@ -155,8 +155,9 @@ struct RemarkRow {
 };
 
 /// What look-ahead does at an instruction: carry it out on its shadow state, ask for the block of a get, end there for
-/// good, or abandon the current iteration of the slice's own loop and go on with the next one.
-enum class SliceAction : std::int32_t { run = 1, fetch = 2, stop = 3, abandon = 4 };
+/// good, abandon the current iteration of the slice's own loop and go on with the next one, or foresee the block that a
+/// put changes.
+enum class SliceAction : std::int32_t { run = 1, fetch = 2, stop = 3, abandon = 4, put = 5 };
 struct SliceStep {
   std::int32_t pc = 0;
   SliceAction action = SliceAction::run;
@@ -164,8 +165,8 @@ struct SliceStep {
 };
 
 /// The access slice of a loop (compiler/plan/README.md): the part of its code, and of the procedures called from it,
-/// that decides which blocks it gets. Instructions without a step are passed over; a procedure's final `ret` is run
-/// wherever its call is.
+/// that decides which blocks it gets and puts. Instructions without a step are passed over; a procedure's final `ret`
+/// is run wherever its call is.
 struct SliceRow {
   std::int32_t loop = 0;         // loop row
   std::vector<SliceStep> steps;  // ascending pc

@@ -1,7 +1,8 @@
 #pragma once
 // Access slices at work (compiler/plan/README.md). BoundSlice is a slice bound to the numbers of a job, in a compact
 // form of its own: it is immutable, refers to the module, and is shared by any number of cursors. SliceCursor carries
-// it out on shadow state, apart from the program it belongs to, and tells which blocks the program will get, in order.
+// it out on shadow state, apart from the program it belongs to, and tells which blocks the program will get, in order;
+// if asked to, also which ones it will put.
 // Plain values: copying a cursor copies its state, without allocation once both have the same slice. Used by the run's
 // look-ahead and by predictions.
 //
@@ -16,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/foreseen_use.h"
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/evaluate/control_flow.h"
 #include "runtime/bytecode/module.h"
@@ -32,27 +34,32 @@ struct IndexRange {
 /// to be had, and a cursor that needs one ends.
 using StaticElements = std::function<const double*(ArrayId array)>;
 
-/// What the program will get: instruction, array and block (segment numbers as the store sees them).
+/// What the program will get or put: instruction, array and block (segment numbers as the store sees them).
 struct FetchRequest {
   std::int32_t pc = 0;
   ArrayId array;
   BlockIndex block;
+  ForeseenUse use = ForeseenUse::get;
   bool operator==(const FetchRequest&) const = default;
 };
 
-/// A get in a slice.
+/// A get or put in a slice.
 struct SliceFetch {
   std::int32_t pc = 0;
   ArrayId array;
   std::int64_t range = 1;  // iterations of the slice's loops around it, before where clauses, procedures included
+  ForeseenUse use = ForeseenUse::get;
 };
+
+/// What a BoundSlice tells of.
+enum class SliceUses { gets, gets_and_puts };
 
 class BoundSlice {
  public:
-  /// `slice`: row of module.slices. `ranges`: one per index row. The module must outlive the result. Gets whose range
-  /// is a single iteration are left out: there is nothing to look ahead to.
+  /// `slice`: row of module.slices. `ranges`: one per index row. The module must outlive the result. Gets and puts
+  /// whose range is a single iteration are left out: there is nothing to look ahead to.
   BoundSlice(const Module& module, std::int32_t slice, std::span<const IndexRange> ranges,
-             const StaticElements& statics);
+             const StaticElements& statics, SliceUses uses = SliceUses::gets);
 
   const Module& module() const { return *module_; }
   std::int32_t loop() const { return loop_; }
@@ -60,9 +67,9 @@ class BoundSlice {
   /// A pardo's iterations hand values on that decide what later ones get: a cursor has to enter exactly the iterations
   /// that the rank runs, in their order, or to be loaded anew.
   bool carries() const { return carries_; }
-  /// All gets of the slice, with those left out for their range; by pc.
+  /// All gets of the slice, and puts if they are wanted, with those left out for their range; by pc.
   const std::vector<SliceFetch>& fetches() const { return fetches_; }
-  /// Nothing to ask for.
+  /// Nothing to tell of.
   bool empty() const { return empty_; }
 
  private:
@@ -71,6 +78,7 @@ class BoundSlice {
   struct Step {
     Opcode op = Opcode::halt;
     SliceAction action = SliceAction::run;
+    ForeseenUse use = ForeseenUse::get;
     std::int32_t a = 0, b = 0, c = 0, d = 0, pc = 0;
   };
   struct Range {
@@ -104,7 +112,7 @@ class BoundSlice {
 };
 
 enum class SliceOutcome {
-  fetch,     // the program will get a block
+  fetch,     // the program will get or put a block
   done,      // the iteration (of a pardo) or the whole loop (of a serial one) is over
   given_up,  // the rest of this iteration cannot be known; of a serial loop, the next call goes on with the next
              // iteration
@@ -130,7 +138,7 @@ class SliceCursor {
   /// clause filters it out, or the cursor has ended.
   bool enter(std::span<const std::int32_t> tuple);
 
-  /// Runs to the next get, for at most `budget` steps, which it counts down.
+  /// Runs to the next get or put, for at most `budget` steps, which it counts down.
   SliceOutcome next(FetchRequest& request, std::int64_t& budget);
 
   bool ended() const { return state_ == State::ended; }

@@ -10,6 +10,11 @@
 namespace sial {
 namespace {
 
+ForeseenUse use_of(const Instruction& i) {
+  if (op_class(i.op) != OpClass::put) return ForeseenUse::get;
+  return assignment_of(i) == SetOp::assign ? ForeseenUse::replace : ForeseenUse::accumulate;
+}
+
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
@@ -20,9 +25,10 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
 class SliceBinder {
  public:
   SliceBinder(BoundSlice& out, const Module& m, const SliceRow& row, std::span<const IndexRange> ranges,
-              const StaticElements& statics)
+              const StaticElements& statics, SliceUses uses)
       : out_(out),
         m_(m),
+        uses_(uses),
         ranges_(ranges),
         statics_(statics),
         root_(m.loops[static_cast<std::size_t>(row.loop)]),
@@ -69,17 +75,20 @@ class SliceBinder {
     for (const SliceStep& s : row.steps) {
       if (s.pc == root_.begin) continue;
       const Instruction& i = code(s.pc);
-      if (s.action == SliceAction::fetch) {
+      if (s.action == SliceAction::put && uses_ == SliceUses::gets) continue;
+      if (s.action == SliceAction::fetch || s.action == SliceAction::put) {
         const std::int64_t range = range_at(s.pc);
-        out_.fetches_.push_back({s.pc, m_.refs[static_cast<std::size_t>(i.a)].array, range});
+        out_.fetches_.push_back({s.pc, m_.refs[static_cast<std::size_t>(i.a)].array, range, use_of(i)});
         if (range <= 1) continue;
         out_.empty_ = false;
+        out_.steps_.push_back({i.op, s.action, use_of(i), i.a, 0, 0, 0, s.pc});
+        continue;
       }
-      out_.steps_.push_back({i.op, s.action, i.a, i.b, i.c, i.d, s.pc});
+      out_.steps_.push_back({i.op, s.action, ForeseenUse::get, i.a, i.b, i.c, i.d, s.pc});
     }
     for (std::size_t p = 0; p < called_.size(); ++p)
       if (const std::int32_t last = m_.procs[p].end - 1; called_[p])
-        out_.steps_.push_back({Opcode::ret, SliceAction::run, 0, 0, 0, 0, last});
+        out_.steps_.push_back({Opcode::ret, SliceAction::run, ForeseenUse::get, 0, 0, 0, 0, last});
     std::sort(out_.steps_.begin(), out_.steps_.end(), [](const auto& a, const auto& b) { return a.pc < b.pc; });
   }
 
@@ -185,6 +194,10 @@ class SliceBinder {
 
   void translate(BoundSlice::Step& s) {
     if (s.action == SliceAction::stop || s.action == SliceAction::abandon) return;
+    if (s.action == SliceAction::fetch || s.action == SliceAction::put) {
+      s.a = reference(s.a);
+      return;
+    }
     const Instruction i = code(s.pc);
     if (ends_loop(s.op)) {
       s.a = number_of(i.a);
@@ -284,6 +297,7 @@ class SliceBinder {
 
   BoundSlice& out_;
   const Module& m_;
+  const SliceUses uses_;
   std::span<const IndexRange> ranges_;
   const StaticElements& statics_;
   const LoopRow& root_;
@@ -295,9 +309,9 @@ class SliceBinder {
 };
 
 BoundSlice::BoundSlice(const Module& module, std::int32_t slice, std::span<const IndexRange> ranges,
-                       const StaticElements& statics)
+                       const StaticElements& statics, SliceUses uses)
     : module_(&module) {
-  SliceBinder(*this, module, module.slices[static_cast<std::size_t>(slice)], ranges, statics);
+  SliceBinder(*this, module, module.slices[static_cast<std::size_t>(slice)], ranges, statics, uses);
 }
 
 }  // namespace sial

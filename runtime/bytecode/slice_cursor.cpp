@@ -143,26 +143,27 @@ std::optional<SliceOutcome> SliceCursor::leaves(const BoundSlice::Step& s) {
 }
 
 /// Without a request: up to the body of the slice's loop, or to its end when a where clause says no. With one: up to
-/// the next get or the end of the iteration.
+/// the next get or put, or the end of the iteration.
 SliceOutcome SliceCursor::run(FetchRequest* request, std::int64_t& budget) {
   Flow flow{*this};
   for (; budget > 0; --budget) {
     const BoundSlice::Step& s = slice_->steps_[static_cast<std::size_t>(at_)];
     if (const auto outcome = leaves(s)) return *outcome;
     ++at_;
+    if (s.action == SliceAction::fetch || s.action == SliceAction::put) {
+      const BoundSlice::Reference& r = slice_->references_[static_cast<std::size_t>(s.a)];
+      request->pc = s.pc;
+      request->array = r.array;
+      request->use = s.use;
+      if (!locate(r, request->block)) return end();
+      --budget;
+      return SliceOutcome::fetch;
+    }
     if (evaluate_control(s.op, s, flow)) continue;
     if (s.op == Opcode::body_begin) {
       if (request || s.a != 0) continue;
       --at_;
       return SliceOutcome::done;
-    }
-    if (s.op == Opcode::get) {
-      const BoundSlice::Reference& r = slice_->references_[static_cast<std::size_t>(s.a)];
-      request->pc = s.pc;
-      request->array = r.array;
-      if (!locate(r, request->block)) return end();
-      --budget;
-      return SliceOutcome::fetch;
     }
     if (!arithmetic(s)) return end();
   }

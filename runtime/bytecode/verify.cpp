@@ -198,7 +198,7 @@ void verify_slice(const VerifyContext& c, const SliceRow& row) {
     const SliceStep& step = row.steps[i];
     c.require(in_table(step.pc, c.m.code), "step {} is at instruction {}, which does not exist", i, step.pc);
     c.require(i == 0 || row.steps[i - 1].pc < step.pc, "step {} is not behind the one before it", i);
-    c.require(step.action >= SliceAction::run && step.action <= SliceAction::abandon, "there is no action {}",
+    c.require(step.action >= SliceAction::run && step.action <= SliceAction::put, "there is no action {}",
               static_cast<int>(step.action));
   }
 }

@@ -1,7 +1,7 @@
 // The verifier's part on access slices: a slice that passes, carried out by a SliceCursor, never leaves its code,
-// always comes to an end of each iteration, and asks for exactly what the program will get up to where it gives up. To
-// that end
-//   - only arithmetic, control and gets are carried out, of statics only elements that the loop does not write;
+// always comes to an end of each iteration, and asks for exactly what the program will get, and foresees what it will
+// put, up to where it gives up. To that end
+//   - only arithmetic, control, gets and puts are carried out, of statics only elements that the loop does not write;
 //   - what decides the way through the code is either carried out, or gives up, or all of the code that hangs on it is
 //   passed over;
 //   - every register that is read holds what it holds in the program at that point: a data-flow over the loop and the
@@ -164,6 +164,9 @@ class SliceChecker {
         }
         return;
       case SliceAction::fetch: c_.require(i.op == Opcode::get, "instruction {} ({}) is no get", s.pc, name); return;
+      case SliceAction::put:
+        c_.require(op_class(i.op) == OpClass::put, "instruction {} ({}) is no put", s.pc, name);
+        return;
       case SliceAction::stop:
       case SliceAction::abandon: return;
     }
@@ -315,7 +318,8 @@ class SliceChecker {
       case SliceAction::abandon:
         for (std::size_t w = 0; w < words_; ++w) now[w] |= by_loop[w];
         return come(root_->begin + 1, now);
-      case SliceAction::fetch: return come(pc + 1, now);
+      case SliceAction::fetch:
+      case SliceAction::put: return come(pc + 1, now);
       case SliceAction::run: return run(pc, i, now);
     }
     // Passed over. A procedure's last instruction is run wherever its call is.

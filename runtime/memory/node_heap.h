@@ -67,7 +67,8 @@ struct HeapHooks {
 
 class NodeHeap {
  public:
-  static constexpr std::uint64_t failed_content = ~std::uint64_t{0};  // of a chunk that could not be read
+  static constexpr std::uint64_t failed_content = ~std::uint64_t{0};   // of a chunk that could not be read
+  static constexpr std::uint64_t awaited_content = ~std::uint64_t{1};  // of one that is arriving, and waited for
   enum class Use : std::uint8_t { own = 0, node = 1, spare = 2, kept = 3 };
 
   /// Bytes that a chunk for `doubles` doubles takes.
@@ -119,24 +120,36 @@ class NodeHeap {
   }
   /// What a chunk holds is still to be read from a tier: it has no number until then. Before anybody else sees it.
   static void begin_arrival(Chunk* c) { c->content.store(0, std::memory_order_relaxed); }
-  static bool is_arriving(const Chunk* c) { return c->content.load(std::memory_order_acquire) == 0; }
+  static bool is_arriving(const Chunk* c) {
+    const std::uint64_t content = c->content.load(std::memory_order_acquire);
+    return content == 0 || content == awaited_content;
+  }
+  /// Somebody waits for it: whoever reads it may see that.
+  static void await_arrival(Chunk* c) {
+    std::uint64_t arriving = 0;
+    c->content.compare_exchange_strong(arriving, awaited_content, std::memory_order_relaxed);
+  }
+  static bool is_awaited(const Chunk* c) { return c->content.load(std::memory_order_relaxed) == awaited_content; }
   /// ... or it could not be read: nobody may use it.
   static bool is_not_there(const Chunk* c) {
     const std::uint64_t content = c->content.load(std::memory_order_acquire);
-    return content == 0 || content == failed_content;
+    return content == 0 || content >= awaited_content;
   }
   /// By whoever has filled it; any thread.
   void end_arrival(Chunk* c) {
     set_content(c, arena(c->arena).changes.fetch_add(1, std::memory_order_relaxed) + 1, 1, std::memory_order_release);
   }
-  /// It could not be read: `error` is an errno, which arrival_error() gives to whoever waits for it; else 0.
-  static void fail_arrival(Chunk* c, int error) {
+  /// It could not be read from the tier of that number: `error` is an errno, which arrival_error() gives to whoever
+  /// waits for it; else 0.
+  static void fail_arrival(Chunk* c, int error, std::uint32_t tier) {
     c->sequence = static_cast<std::uint64_t>(error);
+    c->rank = static_cast<std::int32_t>(tier);
     c->content.store(failed_content, std::memory_order_release);
   }
   static int arrival_error(const Chunk* c) {
     return c->content.load(std::memory_order_acquire) == failed_content ? static_cast<int>(c->sequence) : 0;
   }
+  static std::size_t failed_tier(const Chunk* c) { return static_cast<std::size_t>(c->rank); }
   /// True when the caller's reference is the only one: nobody else can read the chunk.
   bool sole_reference(const Chunk* c) const { return c->references.load(std::memory_order_acquire) == 1; }
   /// Drops one reference; the last one frees. `arena`: the arena of the calling rank, -1 on a helper thread. Never

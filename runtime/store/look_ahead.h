@@ -8,6 +8,7 @@
 
 #include <limits>
 
+#include "runtime/base/foreseen_use.h"
 #include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/memory/incoming.h"
@@ -28,6 +29,9 @@ class BlockLookAhead {
   virtual ~BlockLookAhead() = default;
 
   virtual Prefetch prefetch(ArrayId array, const BlockIndex& block, std::int64_t size, Place get) = 0;
+  /// The same for a block that this rank is going to change, out of what it holds: only the home node has a use for it,
+  /// which reads it from a tier.
+  virtual Prefetch prefetch_to_change(ArrayId /*array*/, const BlockIndex& /*block*/) { return Prefetch::here; }
   /// What a get of the block would give by now, for whoever foresees it: it lies on this node, or was fetched and has
   /// come. The caller holds it in BlockStore::buffers() from then on and gives it back: at once (`briefly`; then
   /// nothing is done to learn whether it has come), or later, and then it gets it only where memory is enough for all
@@ -37,12 +41,14 @@ class BlockLookAhead {
     bool coming = false;
   };
   virtual Foreseen foreseen(ArrayId array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
-  /// How many gets ahead it is of use to know what a loop will get: 0 where no block has to leave memory.
+  /// How many gets and puts ahead it is of use to know those of a loop: 0 where no block has to leave memory.
   virtual std::size_t horizon() const { return 0; }
   /// Bytes of the gets to come that may be offered for prefetching: of more, some would have to leave before their use.
   virtual std::int64_t bytes_ahead() const { return std::numeric_limits<std::int64_t>::max(); }
-  /// This rank's next get of the block is so many gets away; 0: none is foreseen. Says which block leaves memory last.
-  virtual void set_next_get(ArrayId /*array*/, const BlockIndex& /*block*/, std::uint64_t /*gets_away*/) {}
+  /// This rank uses the block next after so many gets and puts; 0: no use is foreseen. Says which block leaves memory
+  /// last.
+  virtual void set_next_use(ArrayId /*array*/, const BlockIndex& /*block*/, std::uint64_t /*uses_away*/,
+                            ForeseenUse /*use*/) {}
   /// Whether a full iteration of the present loop has shown what it needs itself; until then prefetches take little.
   virtual void set_live_set_known(bool known) = 0;
   /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0:

@@ -48,6 +48,7 @@ class FaultyTier final : public Tier {
   /// Between whoever started a transfer and the tier below.
   struct Held final : TierTransfer {
     void completed(int error) noexcept override { owner->ended(*this, error); }
+    bool is_awaited() const noexcept override { return outer->is_awaited(); }
     FaultyTier* owner = nullptr;
     TierTransfer* outer = nullptr;
     bool write = false, ended = false, stalled = false;

@@ -119,8 +119,20 @@ std::optional<Piece> PieceQueue::cut(TransferJob& job) {
   return piece;
 }
 
+/// Prefetches that another rank waits for. With the lock.
+void PieceQueue::raise_awaited() {
+  auto& prefetches = queued_[static_cast<std::size_t>(TierPriority::prefetch)];
+  std::erase_if(prefetches, [&](TransferJob* job) {
+    if (!job->transfer->is_awaited()) return false;
+    job->priority = TierPriority::demand;
+    queued_[static_cast<std::size_t>(TierPriority::demand)].push_back(job);
+    return true;
+  });
+}
+
 /// With the lock.
 std::optional<Piece> PieceQueue::take() {
+  raise_awaited();
   for (auto& jobs : queued_) {
     if (jobs.empty()) continue;
     TransferJob& job = *jobs.front();

@@ -58,6 +58,7 @@ class PieceQueue {
   std::optional<Piece> cut(TransferJob& job);
   bool may_begin(TierPriority priority, std::size_t bytes) const;
   std::size_t direct_bytes(const TransferJob& job) const;
+  void raise_awaited();
   TransferJob* remove_later(const TierTransfer& transfer);
   bool nothing_queued() const;
   void stop(TransferJob& job);

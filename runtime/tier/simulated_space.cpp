@@ -39,6 +39,15 @@ void SimulatedSpace::raise(TierTransfer& transfer) {
     }
 }
 
+/// Prefetches that another rank waits for.
+void SimulatedSpace::raise_awaited(Channel& channel) {
+  std::erase_if(channel.queued[static_cast<std::size_t>(TierPriority::prefetch)], [&](const Queued& queued) {
+    if (!queued.transfer->is_awaited()) return false;
+    channel.queued[static_cast<std::size_t>(TierPriority::demand)].push_back(queued);
+    return true;
+  });
+}
+
 /// Of those that had come when the channel became free, the most urgent; else the first that came.
 SimulatedSpace::Queued SimulatedSpace::next(Channel& channel) const {
   std::deque<Queued>* earliest = nullptr;
@@ -58,6 +67,7 @@ SimulatedSpace::Queued SimulatedSpace::next(Channel& channel) const {
 void SimulatedSpace::start(Channel& channel, double now) {
   const auto empty = [](const auto& queue) { return queue.empty(); };
   while (channel.free_at <= now && !std::ranges::all_of(channel.queued, empty)) {
+    raise_awaited(channel);
     const Queued what = next(channel);
     const double bandwidth = what.write ? speed_.write_bandwidth : speed_.read_bandwidth;
     channel.free_at = std::max(channel.free_at, what.since) + static_cast<double>(what.transfer->bytes) / bandwidth;

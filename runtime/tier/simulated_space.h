@@ -52,6 +52,7 @@ class SimulatedSpace {
     double free_at = 0;
   };
 
+  static void raise_awaited(Channel& channel);
   void start(Channel& channel, double now);
   Queued next(Channel& channel) const;
   void move(const Queued& what);

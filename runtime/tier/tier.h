@@ -23,6 +23,8 @@ class TierTransfer {
   /// Called once, on any thread, when the transfer has ended; `error` is 0 or an errno. Must not wait, nor start
   /// another transfer. The tier does not touch the transfer afterwards.
   virtual void completed(int error) noexcept = 0;
+  /// Somebody else waits for it, who cannot call Tier::raise(): of prefetches that are queued, the tier asks this.
+  virtual bool is_awaited() const noexcept { return false; }
 
   std::uint64_t at = 0;         // offset in the space of the tier, a multiple of its alignment
   std::byte* memory = nullptr;  // of the node, 64-byte aligned

@@ -88,6 +88,35 @@ class Spill(InScratch):
         self.assertEqual(total["tier_prefetches_useless"], 0)
         self.assert_nothing_left()
 
+    # ---- what puts change
+    def added(self, how, *more, ranks=0, steps=4):
+        """Counters of a run of add.sialx in a seventh of what its array takes."""
+        out, _ = self.job("add.sialx", *SMALL, "--set", f"steps={steps}", "--set", f"how={how}", "--memory", f"{3 // max(1, ranks)}MB", "--spill", "scratch", *NO_FILES, "--run-json", "run.json", *more, ranks=ranks)
+        squares = 200 * 200 * sum((p + 100 * q) ** 2 for p in range(1, 9) for q in range(1, 9))
+        self.assertEqual(values(out)["total"], squares * (steps * steps if how < 2 else 1))
+        total = self.total()
+        self.assert_counters_agree(total, 200 * 200 * 8, max(1, ranks))
+        return total
+
+    def test_what_is_added_to_is_read_ahead(self):
+        for ranks in (0, 2):
+            with self.subTest(ranks=ranks):
+                total = self.added(0, ranks=ranks)
+                self.assertGreater(total["tier_reads"], 3 * 0.7 * 64)
+                self.assertLess(total["tier_demand_reads"], 0.1 * total["tier_reads"])
+
+    def test_what_is_added_to_is_not_read_ahead(self):
+        """Where the slice cannot know of it, or look-ahead is off, or it is needed at the barrier only."""
+        for how, more in ((1, ()), (0, ("--look-ahead", "off")), (0, ("--deterministic", "--memory", "30MB", "--spill-every", "1"))):
+            with self.subTest(how=how, more=more):
+                total = self.added(how, *more)
+                self.assertGreater(total["tier_demand_reads"], 0.7 * 3 * 64)
+
+    def test_what_is_replaced_is_not_read(self):
+        total = self.added(2)
+        self.assertLessEqual(total["tier_reads"], 64)  # for the sum
+        self.assertLess(total["tier_demand_reads"], 8)
+
     def test_every_layout_of_ranks(self):
         wanted, _ = self.job("grow.sialx", *SMALL, "--set", "steps=3", *NO_FILES)
         for ranks, more in WORLDS:

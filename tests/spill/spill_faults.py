@@ -90,6 +90,26 @@ class SpillFaults(InScratch):
         self.assertIsNotNone(least, err)
         self.must("sialrun", *args, "--memory", least[1])
 
+    def test_block_that_cannot_be_read(self):
+        """The file has become too short: the message names block, statement and place."""
+        command = self.command("sialrun", PROGRAMS / "touch.sialx", *SMALL, "--set", "times=100000", "--memory", "3MB", "--spill", "scratch", *NO_FILES)
+        p = subprocess.Popen(command, cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(p.stdout.readline().strip().split()[-1], "filled")
+            time.sleep(0.1)
+            for link in pathlib.Path(f"/proc/{p.pid}/fd").iterdir():
+                if os.readlink(link).startswith(f"{self.scratch}/"):
+                    os.truncate(link, 0)
+            _, err = p.communicate(timeout=60)
+        finally:
+            p.kill()
+        self.assertEqual(p.returncode, 3, err)
+        self.assertEqual(err.count("error:"), 1, err)
+        self.assertRegex(err, r"touch\.sialx:\d+:\d+: ")
+        self.assertRegex(err, r"block `?a(`|\[).*: cannot read blocks from \S*scratch \(\w+\): Input/output error")
+        self.assertIn("--spill", err)
+        self.assert_nothing_left()
+
     # ---- jobs that end early
     def test_killed_at_random(self):
         """Nothing is left in the directory, whatever the job was doing."""

@@ -7,6 +7,8 @@
 //   writing what this rank
 //     gets, and gets that this rank's own puts of the loop may come before are left to the program (slice_sites.h);
 //   - it does not count as a get: absence is reported, and the phase rule enforced, at the get itself.
+// Puts are only foreseen: what they add to may be read from a tier of the home node early, where its value is the one
+// that the put finds, whoever puts.
 #include "compiler/plan/slice/access_slice.h"
 
 #include <fmt/format.h>
@@ -64,8 +66,9 @@ class AccessSlices {
           inside.loops.push_back(l);
           inside.synchronization = synchronization(l->body);
           body(l->body, inside);
-        } else if (std::any_of(summary.arrays.begin(), summary.arrays.end(),
-                               [](const analysis::ArrayTouch& t) { return t.own.fetched; })) {
+        } else if (std::any_of(summary.arrays.begin(), summary.arrays.end(), [](const analysis::ArrayTouch& t) {
+                     return t.own.fetched || t.home.replaced || t.home.accumulated;
+                   })) {
           slice(n, *l, outside);
         }
       } else {
@@ -112,11 +115,18 @@ class AccessSlices {
     return nullptr;
   }
 
+  bool gets(const ir::Node& n) {
+    const analysis::Summary& summary = summaries_.of_node(n);
+    return std::any_of(summary.arrays.begin(), summary.arrays.end(),
+                       [](const analysis::ArrayTouch& t) { return t.own.fetched; });
+  }
+
   // --- one slice
   void slice(const ir::Node& n, const ir::Loop& loop, const Outside& outside) {
     const std::optional<std::vector<Site>> sites = find_sites(p_, n);
     const char* const head = loop.kind == LoopKind::pardo ? "pardo" : "do";
     if (!sites) {
+      if (!gets(n)) return;
       remark(
           RemarkKind::missed, "calls-without-end", n, no_array,
           fmt::format(
@@ -131,14 +141,13 @@ class AccessSlices {
       if (!single(site)) several.insert(site.node->id);
     for (std::size_t s = 0; s < sites->size(); ++s) {
       const Site& site = (*sites)[s];
-      if (op_class(site.instr->op) != OpClass::fetch) continue;
-      if (const Site* put = put_before_get(p_, *sites, s); put != nullptr && left.insert(site.node->id).second)
-        fed[site.node->id] = put;
+      const Site* put = op_class(site.instr->op) == OpClass::fetch ? put_before_get(p_, *sites, s) : nullptr;
+      if (put != nullptr && left.insert(site.node->id).second) fed[site.node->id] = put;
       if (!several.contains(site.node->id)) left.insert(site.node->id);
     }
     const SliceFlow flow(p_, summaries_, n, left);
     if (flow.recursive()) return;  // find_sites has said so
-    if (flow.fetches()) plan_.slices.push_back({n.id, flow.actions()});
+    if (flow.fetches() || flow.puts()) plan_.slices.push_back({n.id, flow.actions()});
 
     std::set<ir::NodeId> ends;
     for (const Loss& l : flow.losses())

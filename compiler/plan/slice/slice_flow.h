@@ -1,13 +1,13 @@
 #pragma once
-// Which part of a loop decides what it gets. Two passes over the loop and the procedures it calls, both until nothing
-// changes: forwards, what a run ahead of the program can know (everything at the loop's entry; what follows from it by
-// arithmetic on ints, scalars, indices and elements of statics that the loop does not write); backwards from the gets,
-// which of that it needs.
+// Which part of a loop decides what it gets and puts. Two passes over the loop and the procedures it calls, both until
+// nothing changes: forwards, what a run ahead of the program can know (everything at the loop's entry; what follows
+// from it by arithmetic on ints, scalars, indices and elements of statics that the loop does not write); backwards from
+// the gets and puts, which of that it needs.
 //
 // Where a condition cannot be known, the construct it controls is passed over if nothing but what is inside hangs on
-// it: its gets are left to the program, and the variables it sets are unknown from there on. Where an exit or return
-// hangs on it, the iteration is given up, or the whole loop when it is the loop itself that may be left. In later
-// iterations whatever an iteration changed behind such a place counts as unknown.
+// it: its gets and puts are left to the program, and the variables it sets are unknown from there on. Where an exit or
+// return hangs on it, the iteration is given up, or the whole loop when it is the loop itself that may be left. In
+// later iterations whatever an iteration changed behind such a place counts as unknown.
 //
 // Procedures are analysed once for all their calls, as the actions of their instructions are the same for all of them.
 // A flow refers to the program and is stale as soon as that changes.
@@ -38,13 +38,14 @@ struct Loss {
 
 class SliceFlow {
  public:
-  /// `ignored`: gets that are left to the program for another reason.
+  /// `ignored`: gets and puts that are left to the program for another reason.
   SliceFlow(const ir::Program& program, analysis::Summaries& summaries, const ir::Node& root,
             const std::set<ir::NodeId>& ignored);
 
-  /// Nothing when there is no get to ask for.
+  /// Nothing when there is no get to ask for, and no put to foresee.
   const std::map<ir::NodeId, SliceAction>& actions() const { return actions_; }
   bool fetches() const { return fetches_; }
+  bool puts() const { return puts_; }
   /// A procedure calls itself; there is no slice.
   bool recursive() const { return recursive_; }
   const std::vector<Loss>& losses() const { return losses_; }
@@ -100,7 +101,7 @@ class SliceFlow {
   const ir::Node& root_;
   const std::set<ir::NodeId>& ignored_;
   std::size_t n_ints_, n_registers_;
-  bool recursive_ = false, fetches_ = false;
+  bool recursive_ = false, fetches_ = false, puts_ = false;
   std::set<std::int32_t> procs_;
   std::vector<std::int32_t> active_;
   std::map<ir::NodeId, std::vector<std::int32_t>> written_;

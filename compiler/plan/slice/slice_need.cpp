@@ -1,4 +1,4 @@
-// Backwards: what the gets need of that which can be known.
+// Backwards: what the gets and puts need of that which can be known.
 #include "compiler/analysis/operands.h"
 #include "compiler/plan/slice/slice_flow.h"
 
@@ -31,15 +31,16 @@ void SliceFlow::backward() {
     Live live(n_registers_, 0);
     backward(root_, root, live);
   } while (changed_);
-  if (!fetches_) return;
+  if (!fetches_ && !puts_) return;
   for (const ir::NodeId id : needed_) actions_[id] = SliceAction::run;
   for (const auto& [id, d] : decisions_)
     if (needed_.contains(id) && d != Decision::skip)
       actions_[id] = d == Decision::end ? SliceAction::stop : SliceAction::abandon;
-  // Gets, and the statement `stop`, are not run.
+  // Gets and puts, and the statement `stop`, are not run.
   const auto leaf = [&](const ir::Instr& i, const ir::Node& n) {
     if (!needed(n)) return;
     if (i.op == Opcode::get) actions_[n.id] = SliceAction::fetch;
+    if (op_class(i.op) == OpClass::put) actions_[n.id] = SliceAction::put;
     if (i.op == Opcode::stop) actions_[n.id] = SliceAction::stop;
   };
   analysis::for_each_instr(root.body, leaf);
@@ -98,6 +99,11 @@ bool SliceFlow::backward(const ir::Node& n, const ir::Instr& instr, Live& live) 
       return need(n);
     }
     default: break;
+  }
+  if (op_class(instr.op) == OpClass::put) {
+    if (ignored_.contains(n.id)) return false;
+    puts_ = true;
+    return need(n);
   }
   const std::vector<analysis::RegisterUse> uses = analysis::register_uses(instr);
   bool wanted = false;

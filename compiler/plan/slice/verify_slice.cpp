@@ -75,11 +75,13 @@ class SliceVerifier {
   void permitted(const ir::Node& n, SliceAction a) const {
     const auto* i = std::get_if<ir::Instr>(&n.value);
     if (i == nullptr) {
-      require(a != SliceAction::fetch, n, "a loop or if is fetched");
+      require(a != SliceAction::fetch && a != SliceAction::put, n, "a loop or if is fetched");
       return;
     }
     if (a == SliceAction::fetch)
       require(op_class(i->op) == OpClass::fetch, n, fmt::format("`{}` is fetched", opcode_info(i->op)->name));
+    if (a == SliceAction::put)
+      require(op_class(i->op) == OpClass::put, n, fmt::format("`{}` is foreseen as a put", opcode_info(i->op)->name));
     if (a != SliceAction::run) return;
     require(has(i->op, op::look_ahead), n, fmt::format("look-ahead runs `{}`", opcode_info(i->op)->name));
     if (i->op != Opcode::real_element) return;

@@ -40,13 +40,13 @@ void LoopHooks::begin_look_ahead(DevicePrefetch* to_device) {
       LookAhead::Program{context_.module, registers_.ints(), registers_.scalars(), registers_.index_values(),
                          index_ranges(bound), [this](ArrayId array) -> const double* { return statics_.find(array); },
                          elements, [this] { return pardo_.position(); }, [this] { return pardo_.reserve(); },
-                         [this] { return context_.now(); }, context_.sequence, several_nodes || has_tiers, to_device,
-                         cache_prefetch_.get()},
+                         [this] { return context_.now(); }, context_.sequence, several_nodes || has_tiers, has_tiers,
+                         to_device, cache_prefetch_.get()},
       env.store.look_ahead(), env.store.monitor(), context_.options.look_ahead);
 }
 
-void LoopHooks::check_get(Statement here, ArrayId array, const BlockIndex& block) {
-  if (check_->follows(here.pc, loops_.call_places())) check_->get(here.pc, array, block);
+void LoopHooks::check_use(Statement here, ArrayId array, const BlockIndex& block) {
+  if (check_->follows(here.pc, loops_.call_places())) check_->use(here.pc, array, block);
 }
 
 void LoopHooks::add_to(Stats& stats) const {

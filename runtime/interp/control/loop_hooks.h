@@ -39,15 +39,20 @@ class LoopHooks {
     if (check_) check_->leave(loop);
     if (look_ahead_ && look_ahead_->has_slice(loop)) look_ahead_->leave(loop);
   }
-  /// Before the program gets a block, behind that, and when it puts one.
+  /// Before the program gets or puts a block, and behind that.
   void before_get(Statement here, ArrayId array, const BlockIndex& block) {
-    if (check_ && check_->active()) check_get(here, array, block);
+    if (check_ && check_->active()) check_use(here, array, block);
   }
   void after_get(Statement here, ArrayId array, const BlockIndex& block) {
     if (look_ahead_) look_ahead_->get(here.pc, array, block);
   }
-  void put(ArrayId array, const BlockIndex& block) {
-    if (check_) check_->put(array, block);
+  void before_put(Statement here, ArrayId array, const BlockIndex& block) {
+    if (!check_ || !check_->active()) return;
+    check_use(here, array, block);
+    check_->put(array, block);
+  }
+  void after_put(Statement here, ArrayId array, const BlockIndex& block) {
+    if (look_ahead_) look_ahead_->put(here.pc, array, block);
   }
   void barrier() {
     if (look_ahead_) look_ahead_->barrier();
@@ -55,7 +60,7 @@ class LoopHooks {
   void add_to(Stats& stats) const;
 
  private:
-  void check_get(Statement here, ArrayId array, const BlockIndex& block);
+  void check_use(Statement here, ArrayId array, const BlockIndex& block);
   bool cache_prefetch_pays() const;
 
   const RunContext& context_;

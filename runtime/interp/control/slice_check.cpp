@@ -18,7 +18,7 @@ void SliceCheck::open(std::int32_t loop, std::size_t calls) {
   const std::int32_t slice = slice_of_loop_[static_cast<std::size_t>(loop)];
   if (loop_ >= 0 || slice < 0) return;
   std::optional<BoundSlice>& bound = slices_[static_cast<std::size_t>(slice)];
-  if (!bound) bound.emplace(p_.module, slice, p_.ranges, p_.statics);
+  if (!bound) bound.emplace(p_.module, slice, p_.ranges, p_.statics, SliceUses::gets_and_puts);
   loop_ = loop;
   calls_ = calls;
   cursor_ = SliceCursor(*bound);
@@ -77,15 +77,15 @@ std::string SliceCheck::text(ArrayId array, const BlockIndex& block) const {
                      fmt::join(block.segment.begin(), block.segment.begin() + block.rank, ","));
 }
 
-void SliceCheck::get(std::int32_t pc, ArrayId array, const BlockIndex& block) {
+void SliceCheck::use(std::int32_t pc, ArrayId array, const BlockIndex& block) {
   FetchRequest request;
   for (;;) {
     switch (pull(request)) {
       case SliceOutcome::fetch:
         SIAL_CHECK(request.pc == pc && request.array == array && request.block == block,
-                   "the slice of loop {} asks for {} of instruction {}, and the program gets {} at instruction {}",
+                   "the slice of loop {} asks for {} of instruction {}, and the program uses {} at instruction {}",
                    loop_, text(request.array, request.block), request.pc, text(array, block), pc);
-        SIAL_CHECK(!put_.contains({array, block}),
+        SIAL_CHECK(request.use != ForeseenUse::get || !put_.contains({array, block}),
                    "the slice of loop {} asks for {} at instruction {} ahead of the program, which puts it first",
                    loop_, text(array, block), pc);
         ++compared_;
@@ -99,7 +99,7 @@ void SliceCheck::get(std::int32_t pc, ArrayId array, const BlockIndex& block) {
       }
       case SliceOutcome::ended: return;
       case SliceOutcome::done:
-        SIAL_CHECK(false, "the slice of loop {} is done, and the program gets {} at instruction {}", loop_,
+        SIAL_CHECK(false, "the slice of loop {} is done, and the program uses {} at instruction {}", loop_,
                    text(array, block), pc);
       case SliceOutcome::paused: break;
     }

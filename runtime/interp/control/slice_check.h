@@ -1,7 +1,7 @@
 #pragma once
-// --check: carries out access slices beside the program and compares. What a slice asks for must be, get by get, what
-// the program gets, up to where the slice gives up; a difference is a bug of the compiler and stops the run. Owned by
-// its machine, which tells it where it is; sees the machine's state through the spans it is given.
+// --check: carries out access slices beside the program and compares. What a slice foresees must be, use by use, what
+// the program gets and puts, up to where the slice gives up; a difference is a bug of the compiler and stops the run.
+// Owned by its machine, which tells it where it is; sees the machine's state through the spans it is given.
 
 #include <functional>
 #include <optional>
@@ -31,10 +31,10 @@ class SliceCheck {
   /// The iteration of the loop that its indices name is carried out, or filtered out by a where clause.
   void iteration(std::int32_t loop);
   void filtered(std::int32_t loop);
-  /// Whether get() wants to know of a get at this instruction; `calls` are the call instructions that are open.
+  /// Whether use() wants to know of a get or put at this instruction; `calls` are the call instructions that are open.
   bool follows(std::int32_t pc, const std::vector<std::int32_t>& calls) const;
   bool active() const { return loop_ >= 0; }
-  void get(std::int32_t pc, ArrayId array, const BlockIndex& block);
+  void use(std::int32_t pc, ArrayId array, const BlockIndex& block);
   /// This rank puts a block: a later get of it in the loop must not be one that the slice asks for.
   void put(ArrayId array, const BlockIndex& block);
   /// An iteration of a pardo is over; the loop is left.

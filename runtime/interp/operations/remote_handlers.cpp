@@ -59,16 +59,19 @@ void PutHandlers::put(const Instruction& in, PutAs how, Statement here) {
   const ResolvedReference& ref = operands_.reference(in.a);
   profile_.count_block_operation();
   const Located at = operands_.locate(ref, here);
-  hooks_.put(ref.array, at.block);
+  hooks_.before_put(here, ref.array, at.block);
   const ConstView source = source_of(in, at, here);
   puts_.before_use(ref.array, at.block);
-  if (how == PutAs::shared) {
-    const ResolvedReference& from = operands_.reference(in.b);
-    const BlockIndex block = operands_.locate(from, here).block;
-    if (context_.env.store.update().put_held(ref.array, at.block, at.size, from.array, block, context_.place(here)))
-      return;
-  }
-  store(how, ref.array, at, source, here);
+  if (how != PutAs::shared || !put_held(in, at, here)) store(how, ref.array, at, source, here);
+  hooks_.after_put(here, ref.array, at.block);
+}
+
+/// The source is a fetched block that the store can share; false, with nothing done, where it cannot.
+bool PutHandlers::put_held(const Instruction& in, const Located& at, Statement here) {
+  const ResolvedReference& from = operands_.reference(in.b);
+  const BlockIndex block = operands_.locate(from, here).block;
+  return context_.env.store.update().put_held(operands_.reference(in.a).array, at.block, at.size, from.array, block,
+                                              context_.place(here));
 }
 
 /// From contiguous data: the source's own where it is dense, a scratch copy otherwise.
@@ -113,7 +116,8 @@ bool PutHandlers::put_later(const Instruction& in, PutAs how, Statement here) {
   put.array = operands_.reference(in.a).array;
   put.block = at.block;
   if (!puts_.defer(std::move(put))) return false;
-  hooks_.put(operands_.reference(in.a).array, at.block);
+  hooks_.before_put(here, operands_.reference(in.a).array, at.block);
+  hooks_.after_put(here, operands_.reference(in.a).array, at.block);
   return true;
 }
 
@@ -125,7 +129,8 @@ bool PutHandlers::put_from_device(const Instruction& in, bool add, Statement her
   if (!own_source(in, at, source, here) || !context_.env.store.update().leaves_node(array, at.block)) return false;
   puts_.before_use(array, at.block);
   if (!puts_.send_from_device(source, add, array, at.block, here)) return false;
-  hooks_.put(array, at.block);
+  hooks_.before_put(here, array, at.block);
+  hooks_.after_put(here, array, at.block);
   profile_.count_block_operation();
   return true;
 }
@@ -133,7 +138,7 @@ bool PutHandlers::put_from_device(const Instruction& in, bool add, Statement her
 void PutHandlers::op_put_scalar(const Instruction& in, Statement here) {
   const ResolvedReference& ref = operands_.reference(in.a);
   const Located at = operands_.locate(ref, here);
-  hooks_.put(ref.array, at.block);
+  hooks_.before_put(here, ref.array, at.block);
   puts_.before_use(ref.array, at.block);
   const double value = registers_.scalar(in.b);
   BlockUpdate& update = context_.env.store.update();
@@ -144,6 +149,7 @@ void PutHandlers::op_put_scalar(const Instruction& in, Statement here) {
     case SetOp::subtract: update.increment(ref.array, at.block, at.size, -value, place); break;
     case SetOp::scale: update.scale(ref.array, at.block, at.size, value, place); break;
   }
+  hooks_.after_put(here, ref.array, at.block);
 }
 
 }  // namespace sial

@@ -38,6 +38,7 @@ class PutHandlers {
   /// A put of a block that only the device has, to another node. False: nothing is done, the host has to do it.
   bool put_from_device(const Instruction& in, bool add, Statement here);
   bool own_source(const Instruction& in, Located& at, HostBlock& host, Statement here) const;
+  bool put_held(const Instruction& in, const Located& at, Statement here);
   ConstView source_of(const Instruction& in, const Located& at, Statement here);
   void store(PutAs how, ArrayId array, const Located& at, const ConstView& source, Statement here);
 

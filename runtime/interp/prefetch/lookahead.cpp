@@ -25,7 +25,7 @@ LookAhead::LookAhead(Program program, BlockLookAhead& store, const StoreMonitor&
       monitor_(monitor),
       automatic_(depth.blocks == LookAheadDepth::automatic),
       max_coming_(max_coming),
-      next_gets_(store),
+      next_uses_(store),
       depth_(automatic_ ? first_depth : depth.blocks),
       slice_of_loop_(p_.module.loops.size(), -1),
       slices_(p_.module.slices.size()) {
@@ -38,7 +38,8 @@ LookAhead::LookAhead(Program program, BlockLookAhead& store, const StoreMonitor&
 void LookAhead::start(std::int32_t loop) {
   const std::int32_t slice = slice_of_loop_[static_cast<std::size_t>(loop)];
   std::optional<BoundSlice>& bound = slices_[static_cast<std::size_t>(slice)];
-  if (!bound) bound.emplace(p_.module, slice, p_.ranges, p_.statics);
+  if (!bound)
+    bound.emplace(p_.module, slice, p_.ranges, p_.statics, p_.tiers ? SliceUses::gets_and_puts : SliceUses::gets);
   loop_ = -1;
   if (bound->empty()) return;
   loop_ = loop;
@@ -51,7 +52,7 @@ void LookAhead::start(std::int32_t loop) {
 /// From the iteration that the program is in.
 void LookAhead::begin_here() {
   coming_.clear();
-  next_gets_.clear();
+  next_uses_.clear();
   turns_.clear();
   asked_ = next_ = told_ = 0;
   offered_bytes_ = 0;
@@ -103,7 +104,9 @@ void LookAhead::iteration(std::int32_t loop) {
 }
 
 void LookAhead::leave(std::int32_t loop) {
-  if (loop == loop_) loop_ = -1;
+  if (loop != loop_) return;
+  loop_ = -1;
+  next_uses_.clear();
 }
 
 void LookAhead::forget_before(std::int64_t turn) {
@@ -116,10 +119,10 @@ void LookAhead::drop_first(std::size_t n) {
     asked_ -= first.asked ? 1 : 0;
     if (next_ > 0) {
       --next_;
-      offered_bytes_ -= first.elements * 8;
+      offered_bytes_ -= first.offered;
     }
     if (first.told) {
-      next_gets_.pass(first.request.array, first.request.block);
+      next_uses_.pass(first.request.array, first.request.block);
       --told_;
     }
     coming_.pop_front();
@@ -128,24 +131,29 @@ void LookAhead::drop_first(std::size_t n) {
 
 void LookAhead::get(std::int32_t pc, ArrayId array, const BlockIndex& block) {
   if (p_.to_device) p_.to_device->get();
+  used(pc, array, block);
+}
+
+void LookAhead::used(std::int32_t pc, ArrayId array, const BlockIndex& block) {
   if (loop_ < 0) return;
-  const FetchRequest made{pc, array, block};
   std::int64_t steps = steps_per_call;
   const std::int64_t turn = parallel() ? present_turn_ : present_tuple();
   const auto& fetches = cursor_.slice()->fetches();
   const bool foreseen = std::any_of(fetches.begin(), fetches.end(), [pc](const SliceFetch& f) { return f.pc == pc; });
-  // A get that is not found is one that the slice leaves out here.
+  // One that is not found is one that the slice leaves out here.
   for (std::size_t i = 0; foreseen && i < max_searched; ++i) {
     if (i == coming_.size() && ((i > 0 && coming_.back().turn > turn) || !produce(steps))) break;
-    if (coming_[i].request != made) continue;
+    const FetchRequest& request = coming_[i].request;
+    if (request.pc != pc || request.array != array || request.block != block) continue;
+    const bool counts = needs_value(request.use);
     drop_first(i + 1);
-    if (++gets_ % gets_between_looks == 0) adapt();
+    if (counts && ++gets_ % gets_between_looks == 0) adapt();
     break;
   }
   advance();
 }
 
-/// Foresees one more get.
+/// Foresees one more get or put.
 bool LookAhead::produce(std::int64_t& steps) {
   while (steps > 0) {
     if (parallel() && !inside_ && !enter_next()) return false;
@@ -203,38 +211,43 @@ bool LookAhead::next_tuple(std::int64_t& tuple) {
   return true;
 }
 
+Prefetch LookAhead::request(const Coming& coming) {
+  const auto& [pc, array, block, use] = coming.request;
+  // What is replaced before its use is not read.
+  if (p_.tiers && (use == ForeseenUse::replace || next_uses_.first(array, block) == ForeseenUse::replace))
+    return Prefetch::here;
+  return use == ForeseenUse::get ? store_.prefetch(array, block, coming.elements, {p_.sequence, pc})
+                                 : store_.prefetch_to_change(array, block);
+}
+
 bool LookAhead::ask(Coming& coming) {
-  switch (
-      store_.prefetch(coming.request.array, coming.request.block, coming.elements, {p_.sequence, coming.request.pc})) {
-    case Prefetch::started:
-      coming.asked = true;
-      ++asked_;
-      block_bytes_ = coming.elements * 8;
-      return true;
-    case Prefetch::held:
-    case Prefetch::here:
-    case Prefetch::too_big: return true;
-    case Prefetch::full: break;
+  const Prefetch answer = request(coming);
+  if (answer == Prefetch::full) return false;
+  if (answer == Prefetch::started) {
+    coming.asked = true;
+    ++asked_;
+    block_bytes_ = coming.elements * 8;
   }
-  return false;
+  if (coming.request.use == ForeseenUse::get || coming.asked) coming.offered = coming.elements * 8;
+  return true;
 }
 
 void LookAhead::advance() {
+  foresee_far();
   std::int64_t steps = steps_per_call;
   const std::int64_t max_bytes = store_.bytes_ahead();
   while (asked_ < static_cast<std::size_t>(depth_)) {
     if (next_ == coming_.size() && (coming_.size() >= max_coming_ || !produce(steps))) break;
     if (next_ >= min_offered && offered_bytes_ > max_bytes) break;
     if (!ask(coming_[next_])) break;
-    offered_bytes_ += coming_[next_].elements * 8;
+    offered_bytes_ += coming_[next_].offered;
     ++next_;
   }
-  foresee_far();
   if (p_.to_device) bring();
   if (p_.to_cache) bring_near();
 }
 
-/// What the store wants to know of gets that it is not asked for yet.
+/// What the store wants to know of gets and puts that it is not asked for yet.
 void LookAhead::foresee_far() {
   const std::size_t horizon = store_.horizon();
   if (horizon == 0) return;
@@ -242,7 +255,8 @@ void LookAhead::foresee_far() {
   while (coming_.size() < horizon && produce(steps)) {}
   for (; told_ < coming_.size(); ++told_) {
     coming_[told_].told = true;
-    next_gets_.foresee(coming_[told_].request.array, coming_[told_].request.block);
+    const FetchRequest& request = coming_[told_].request;
+    next_uses_.foresee(request.array, request.block, request.use);
   }
 }
 
@@ -252,6 +266,7 @@ void LookAhead::bring_near() {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < n; ++i) {
     Coming& coming = coming_[i];
+    if (coming.request.use != ForeseenUse::get) continue;
     bytes += coming.elements * 8;
     if (bytes > CachePrefetcher::max_bytes) return;
     if (!coming.settled) coming.settled = p_.to_cache->offer(coming.request, coming.elements);
@@ -263,7 +278,7 @@ void LookAhead::bring() {
   const std::size_t n = std::min(coming_.size(), static_cast<std::size_t>(depth_));
   int on_their_way = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (coming_[i].settled) continue;
+    if (coming_[i].settled || coming_[i].request.use != ForeseenUse::get) continue;
     switch (p_.to_device->offer(coming_[i].request, static_cast<std::int64_t>(i) + 1)) {
       case DevicePrefetch::Outcome::settled: coming_[i].settled = true; break;
       case DevicePrefetch::Outcome::unwanted: break;

@@ -1,7 +1,8 @@
 #pragma once
 // Look-ahead (runtime/interp/LOOK_AHEAD.md): carries the access slice of the loop that is running out ahead of the
-// program, and asks the store for the blocks whose gets are still to come, the nearest first. A hint to the store and
-// to the device: no result depends on it. What the slice foresees and the program then does are compared get by get;
+// program, and asks the store for the blocks whose gets are still to come, the nearest first. Where blocks lie in tiers
+// it follows puts, too: what they add to is read ahead. A hint to the store and
+// to the device: no result depends on it. What the slice foresees and the program then does are compared use by use;
 // where they part (another rank took iterations of a pardo that were set aside, a procedure left early) the slice is
 // loaded anew at the next iteration. Owned by its machine, which tells it where it is; sees the machine's state through
 // Program. Work per call is bounded.
@@ -9,8 +10,8 @@
 // Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead; else those of
 // the next gets may go into the cache.
 //
-// A program's own get always goes first: look-ahead acts behind gets, and at the beginning of iterations after the
-// first.
+// A program's own get always goes first: look-ahead acts behind gets and puts, and at the beginning of iterations after
+// the first.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +25,7 @@
 #include "runtime/bytecode/slice.h"
 #include "runtime/interp/prefetch/cache_prefetch.h"
 #include "runtime/interp/prefetch/device_prefetch.h"
-#include "runtime/interp/prefetch/next_gets.h"
+#include "runtime/interp/prefetch/next_uses.h"
 #include "runtime/store/look_ahead.h"
 #include "runtime/store/monitor.h"
 #include "runtime/transport/work_queue.h"
@@ -62,6 +63,7 @@ class LookAhead {
     std::function<double()> now;
     std::int32_t sequence;                // of the program in the job, for statistics
     bool remote = true;                   // blocks lie on other nodes, too, or in tiers
+    bool tiers = false;                   // they lie in tiers
     DevicePrefetch* to_device = nullptr;  // where blocks go to a device; null: they do not
     CachePrefetcher* to_cache = nullptr;  // where they go near; null: they do not
   };
@@ -73,8 +75,15 @@ class LookAhead {
   void leave(std::int32_t loop);
   /// After the store has been told of the get.
   void get(std::int32_t pc, ArrayId array, const BlockIndex& block);
+  /// After a put, or after it has been set aside.
+  void put(std::int32_t pc, ArrayId array, const BlockIndex& block) {
+    if (p_.tiers) used(pc, array, block);
+  }
   /// What was foreseen is void: all of it was before a barrier.
-  void barrier() { loop_ = -1; }
+  void barrier() {
+    loop_ = -1;
+    next_uses_.clear();
+  }
 
   int depth() const { return depth_; }
 
@@ -82,22 +91,25 @@ class LookAhead {
   struct Coming {
     FetchRequest request;
     std::int64_t elements = 0;
-    std::int64_t turn = 0;  // iteration of the slice's loop
-    bool asked = false;     // a prefetch is on its way, or there
-    bool told = false;      // the store knows of it, for what leaves memory
-    bool settled = false;   // all is done for it on the device, or with the cache
+    std::int64_t turn = 0;     // iteration of the slice's loop
+    std::int64_t offered = 0;  // bytes that prefetching it takes, as far as is known
+    bool asked = false;        // a prefetch is on its way, or there
+    bool told = false;         // the store knows of it, for what leaves memory
+    bool settled = false;      // all is done for it on the device, or with the cache
   };
   struct Turn {
     std::int64_t number = 0, tuple = 0;
   };
 
   void start(std::int32_t loop);
+  void used(std::int32_t pc, ArrayId array, const BlockIndex& block);
   void load();
   void begin_here();
   void forget_before(std::int64_t turn);
   bool produce(std::int64_t& steps);
   bool enter_next();
   bool next_tuple(std::int64_t& tuple);
+  Prefetch request(const Coming& coming);
   bool ask(Coming& coming);
   void drop_first(std::size_t n);
   void foresee_far();
@@ -113,7 +125,7 @@ class LookAhead {
   const StoreMonitor& monitor_;
   bool automatic_;
   std::size_t max_coming_;
-  NextGets next_gets_;  // of all that is coming
+  NextUses next_uses_;  // of all that is coming
   int depth_;
   std::vector<std::int32_t> slice_of_loop_;
   std::vector<std::optional<BoundSlice>> slices_;
@@ -121,10 +133,10 @@ class LookAhead {
   std::int32_t loop_ = -1;  // whose slice runs ahead; -1: none
   SliceCursor cursor_;
   std::int64_t iterations_ = 0;     // of that loop, begun by the program
-  std::deque<Coming> coming_;       // gets that are foreseen and not made yet, in order
+  std::deque<Coming> coming_;       // gets and puts that are foreseen and not made yet, in order
   std::size_t asked_ = 0;           // of them, prefetched
   std::size_t next_ = 0;            // the first of them that has not been offered to the store
-  std::size_t told_ = 0;            // of them, from the front, in next_gets_
+  std::size_t told_ = 0;            // of them, from the front, in next_uses_
   std::int64_t offered_bytes_ = 0;  // of those before next_
   // Serial loops: a turn is the value of the loop's index. Pardos: turns are counted, and each belongs to a tuple.
   std::deque<Turn> turns_;                       // entered ahead and not begun by the program

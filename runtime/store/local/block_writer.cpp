@@ -11,6 +11,7 @@ namespace sial {
 
 HeldBlock* BlockWriter::before_own_put(ArrayId id, const BlockIndex& block, std::int64_t size) {
   HeldBlock* h = copies_.find(id, block);
+  if (context_.spilled) context_.spilled->area().note_use();
   prefetches_.note_own_blocks();
   if (!h) return nullptr;
   if (h->ahead && !h->fetched) prefetches_.abandon(*h);

@@ -41,7 +41,8 @@ struct alignas(64) Entry {
   std::uint64_t dirty_next;
   std::uint64_t below;  // the value's copy in a tier (spill/tier_copy.h); 0: none
   PhaseRecord phase;
-  // Hints for what leaves memory, in uses of blocks on the node (spill/spill_area.h); anybody writes them:
+  // Hints for what leaves memory, in uses of blocks on the node (spill/spill_area.h), the next one as a word of
+  // spill/next_use.h; anybody writes them:
   std::atomic<std::uint64_t> last_use, next_use;
   // Shelves only:
   std::uint64_t shelf_first;  // guarded by `lock`

@@ -8,6 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/fault_injection.h"
+#include "runtime/store/spill/next_use.h"
 
 namespace sial {
 
@@ -107,7 +108,7 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
     if (spilled_) {
       if (!chunk && !unsettled && spilled_->is_below(*e)) chunk = spilled_->bring_back(*e, key);
       e->last_use.store(spilled_->area().now(), std::memory_order_relaxed);
-      if (chunk && !access.ahead && std::exchange(e->read_ahead, 0)) spilled_->count_used(NodeHeap::is_arriving(chunk));
+      if (chunk && !access.ahead) value_is_used(*e, chunk);
     }
     if (chunk) heap_.add_reference(chunk);
     outcome.version = e->version;
@@ -134,7 +135,9 @@ Chunk* NodeBlocks::whole_value(Entry& e, const BlockKey& key) {
   Chunk* c = value(e);
   if (!spilled_) return c;
   if (!c && spilled_->is_below(e)) c = spilled_->bring_back(e, key);
-  if (c && NodeHeap::is_not_there(c)) spilled_->wait_for(c, key);
+  if (!c) return c;
+  value_is_used(e, c);
+  if (NodeHeap::is_not_there(c)) spilled_->wait_for(c, key);
   return c;
 }
 
@@ -146,9 +149,9 @@ NodeBlocks::Ahead NodeBlocks::bring_ahead(const BlockKey& key) {
   return spilled_->try_bring_back(*e, key) ? Ahead::started : Ahead::full;
 }
 
-void NodeBlocks::set_next_use(const BlockKey& key, std::uint64_t uses_away) {
-  Entry* e = directory_.find(key);
-  if (e) e->next_use.store(uses_away == 0 ? 0 : spilled_->area().now() + uses_away, std::memory_order_relaxed);
+void NodeBlocks::set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use) {
+  const NextUse next{uses_away == 0 ? 0 : spilled_->area().now() + uses_away, use};
+  if (Entry* e = directory_.find(key)) e->next_use.store(next.word(), std::memory_order_relaxed);
 }
 
 bool NodeBlocks::share_value(const BlockKey& a, const BlockKey& b) {
@@ -422,6 +425,7 @@ void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::ui
   directory_.for_each(from, [&](Entry& e) {
     Chunk* c = nullptr;
     std::uint64_t below = 0;
+    std::uint32_t read_ahead = 0;
     {
       const BlockLock lock(*this, e);
       c = value(e);
@@ -429,6 +433,7 @@ void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::ui
       if (move) {
         e.value = 0;
         below = std::exchange(e.below, 0);
+        read_ahead = std::exchange(e.read_ahead, 0);
       } else {
         if (c) heap_.add_reference(c);
         below = spilled_ ? spilled_->share_below(e) : 0;
@@ -438,6 +443,7 @@ void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::ui
     const BlockLock lock(*this, to);
     replace(to, c);
     to.below = below;
+    to.read_ahead = read_ahead;
   });
 }
 

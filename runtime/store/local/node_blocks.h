@@ -6,8 +6,10 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "runtime/base/foreseen_use.h"
 #include "runtime/store/local/directory.h"
 #include "runtime/store/spill/spilled_blocks.h"
 #include "runtime/transport/transport.h"
@@ -68,8 +70,8 @@ class NodeBlocks {
   /// Begins to read it from a tier, out of memory that is free, before it is leased.
   enum class Ahead { started, here, full };
   Ahead bring_ahead(const BlockKey& key);
-  /// When a rank of the node will lease it next: after so many uses of blocks from now; 0: not known any more.
-  void set_next_use(const BlockKey& key, std::uint64_t uses_away);
+  /// When and how a rank of the node will use it next: after so many uses of blocks from now; 0: not known any more.
+  void set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use);
   /// Whether two names stand for one value, as restoring shares them.
   bool share_value(const BlockKey& a, const BlockKey& b);
   Outcome put(const BlockKey& key, std::int64_t size, const double* data, const Access& access);
@@ -118,7 +120,15 @@ class NodeBlocks {
   class BlockLock;
   Chunk* value(const Entry& e) const { return e.value == 0 ? nullptr : heap_.chunk(e.value); }
   Chunk* whole_value(Entry& e, const BlockKey& key);
+  /// The value is used: it may have been read ahead for that, and still be under way.
+  void value_is_used(Entry& e, Chunk* c) {
+    if (!std::exchange(e.read_ahead, 0)) return;
+    const bool late = NodeHeap::is_arriving(c);
+    spilled_->count_used(late);
+    if (late) spilled_->raise(c);
+  }
   void value_changes(Entry& e) {
+    if (std::exchange(e.read_ahead, 0)) spilled_->count_unused();
     if (spilled_ && !fault_enabled(Fault::spill_changed)) spilled_->forget_below(e);
   }
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);

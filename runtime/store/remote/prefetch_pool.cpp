@@ -64,6 +64,17 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
 Prefetch PrefetchPool::read_ahead(ArrayId id, const BlockIndex& block) {
   const HeldBlock* h = copies_.find(id, block);
   if (h && (h->value || h->own || h->stale)) return Prefetch::here;
+  return read_ahead_at_home(id, block);
+}
+
+// With `deterministic` contributions wait for the barrier, and what they are added to is not needed before.
+Prefetch PrefetchPool::prefetch_to_change(ArrayId id, const BlockIndex& block) {
+  if (!context_.spilled || context_.options.deterministic || !context_.homes.is_here(context_.home(id, block)))
+    return Prefetch::here;
+  return read_ahead_at_home(id, block);
+}
+
+Prefetch PrefetchPool::read_ahead_at_home(ArrayId id, const BlockIndex& block) {
   switch (context_.node.bring_ahead(context_.arrays.key(id, block))) {
     case NodeBlocks::Ahead::started: return Prefetch::started;
     case NodeBlocks::Ahead::full: return Prefetch::full;
@@ -81,7 +92,7 @@ double PrefetchPool::fetch_seconds(std::int64_t bytes) const {
 }
 
 std::size_t PrefetchPool::horizon() const {
-  return context_.spilled && context_.spilled->has_been_short() ? gets_foreseen : 0;
+  return context_.spilled && context_.spilled->has_been_short() ? uses_foreseen : 0;
 }
 
 std::int64_t PrefetchPool::bytes_ahead() const {
@@ -89,11 +100,12 @@ std::int64_t PrefetchPool::bytes_ahead() const {
                         : static_cast<std::int64_t>(context_.options.memory_per_rank / part_ahead);
 }
 
-// The clock of the node goes on with the gets of all its ranks.
-void PrefetchPool::set_next_get(ArrayId id, const BlockIndex& block, std::uint64_t gets_away) {
+// The clock of the node goes on with the gets and puts of all its ranks.
+void PrefetchPool::set_next_use(ArrayId id, const BlockIndex& block, std::uint64_t uses_away, ForeseenUse use) {
   if (!context_.spilled || !context_.homes.is_here(context_.home(id, block))) return;
+  if (use == ForeseenUse::accumulate && context_.options.deterministic) uses_away = 0;
   context_.node.set_next_use(context_.arrays.key(id, block),
-                             gets_away * static_cast<std::uint64_t>(context_.transport.node_size()));
+                             uses_away * static_cast<std::uint64_t>(context_.transport.node_size()), use);
 }
 
 BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool briefly) {

@@ -26,12 +26,13 @@ class PrefetchPool final : public BlockLookAhead {
       : context_(context), copies_(copies), requests_(requests) {}
 
   Prefetch prefetch(ArrayId array, const BlockIndex& block, std::int64_t size, Place get) override;
+  Prefetch prefetch_to_change(ArrayId array, const BlockIndex& block) override;
   Foreseen foreseen(ArrayId array, const BlockIndex& block, std::int64_t size, bool briefly) override;
   void set_live_set_known(bool known) override { live_set_known_ = known; }
   double fetch_seconds(std::int64_t bytes) const override;
   std::size_t horizon() const override;
   std::int64_t bytes_ahead() const override;
-  void set_next_get(ArrayId array, const BlockIndex& block, std::uint64_t gets_away) override;
+  void set_next_use(ArrayId array, const BlockIndex& block, std::uint64_t uses_away, ForeseenUse use) override;
   void set_incoming(IncomingPlaces* places) noexcept override;
 
   /// Bytes of prefetched blocks that no get has adopted.
@@ -76,10 +77,11 @@ class PrefetchPool final : public BlockLookAhead {
   /// With tiers: blocks of the next gets that may be read ahead take this part of a rank's memory.
   static constexpr std::uint64_t part_ahead = 4;
   /// With tiers: what next uses are known for. Foreseeing one takes about a microsecond once.
-  static constexpr std::size_t gets_foreseen = 32768;
+  static constexpr std::size_t uses_foreseen = 32768;
 
   /// Of a block of this node that is in a tier.
   Prefetch read_ahead(ArrayId array, const BlockIndex& block);
+  Prefetch read_ahead_at_home(ArrayId array, const BlockIndex& block);
   Prefetch note_too_large(ArrayId array, std::int64_t size, Place get);
   bool has_room(std::uint64_t bytes);
   bool is_ahead(const Ahead& a) const { return a.block->ahead == a.number; }

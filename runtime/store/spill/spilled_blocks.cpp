@@ -11,6 +11,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/fault_injection.h"
 #include "runtime/store/local/kept_blocks.h"
+#include "runtime/store/spill/next_use.h"
 #include "runtime/tier/transfer_failure.h"
 
 namespace sial {
@@ -42,13 +43,14 @@ struct SpilledBlocks::Transfer final : TierTransfer {
   int error = 0;
   Transfer* next = nullptr;
 
+  bool is_awaited() const noexcept override { return reads && NodeHeap::is_awaited(chunk); }
   /// Tells everybody who waits, gives back what the transfer held, and leaves the rest to settle().
   void completed(int result) noexcept override {
     error = result;
     NodeHeap& heap = owner->heap_;
     if (reads) {
       if (result == 0) heap.end_arrival(chunk);
-      else NodeHeap::fail_arrival(chunk, result);
+      else NodeHeap::fail_arrival(chunk, result, copy->tier);
     } else {
       copy->state.store(result == 0 ? TierCopyState::written : TierCopyState::failed, std::memory_order_release);
     }
@@ -229,9 +231,9 @@ void SpilledBlocks::note_full() {
                             bytes_text(static_cast<std::int64_t>(t->capacity())));
 }
 
-void SpilledBlocks::fail(const Transfer& t) {
-  const EnvironmentError cause = transfer_failure(*t.tier, !t.reads, t.error);
-  throw EnvironmentError(fmt::format("block {}: {}", namer_(t.key), cause.what()),
+void SpilledBlocks::fail(const BlockKey& key, const Tier& tier, bool write, int error) {
+  const EnvironmentError cause = transfer_failure(tier, write, error);
+  throw EnvironmentError(fmt::format("block {}: {}", namer_(key), cause.what()),
                          fmt::format("{}; {}", cause.hint(), checkpoint_remedy));
 }
 
@@ -243,7 +245,7 @@ void SpilledBlocks::settle() {
     if (!t->reads) bytes_writing_ -= NodeHeap::chunk_bytes(static_cast<std::int64_t>(t->bytes / sizeof(double)));
     if (t->error != 0) failed = t;
   }
-  if (failed) fail(*failed);
+  if (failed) fail(failed->key, *failed->tier, !failed->reads, failed->error);
 }
 
 void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
@@ -252,8 +254,13 @@ void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
   while (NodeHeap::is_arriving(c) && !fault_enabled(Fault::spill_arrival)) wait_a_little();
   if (timed) counts_.wait_seconds += transport_.now() - start;
   if (const int error = NodeHeap::arrival_error(c))
-    throw EnvironmentError(fmt::format("block {} could not be read back: {}", namer_(key), std::strerror(error)),
-                           fmt::format("name another folder with `--spill`; {}", checkpoint_remedy));
+    fail(key, *area_.tiers().at(NodeHeap::failed_tier(c)), false, error);
+}
+
+void SpilledBlocks::raise(Chunk* c) {
+  NodeHeap::await_arrival(c);
+  for (Transfer& t : transfers_)
+    if (t.reads && t.chunk == c) t.tier->raise(t);  // no effect on one that has ended
 }
 
 // --- which block leaves
@@ -261,11 +268,13 @@ void SpilledBlocks::wait_for(const Chunk* c, const BlockKey& key) {
 std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   if (is_dead_ && is_dead_({e.array, e.generation, e.block})) return 0;  // its memory will be had without a write
   const std::uint64_t now = area_.now();
-  const std::uint64_t next = e.next_use.load(std::memory_order_relaxed);
+  const auto [next, use] = NextUse::of(e.next_use.load(std::memory_order_relaxed));
   // One that would have to be written first costs twice.
   const bool is_written =
       e.below != 0 && area_.copy(e.below).state.load(std::memory_order_relaxed) == TierCopyState::written;
-  if (next > now) return is_written ? next - now : (next - now) / 2;
+  // One that is replaced next is not read again.
+  const std::uint64_t moves = (is_written ? 0 : 1) + (needs_value(use) ? 1 : 0);
+  if (next > now) return moves == 0 ? unforeseen : (next - now) / moves;
   const std::uint64_t last = e.last_use.load(std::memory_order_relaxed);
   const std::uint64_t age = now > last ? now - last : 0;
   // What is repeated comes back last to what it used last; so do the arrays of other loops of an iterative program. A

@@ -78,6 +78,9 @@ class SpilledBlocks {
   std::uint64_t share_below(Entry& from);
 
   // --- without locks
+  /// A value that is arriving is needed now: its read goes before those that are only foreseen, whichever rank has
+  /// begun it. Also with locks.
+  void raise(Chunk* c);
   /// Waits until a value is there. Throws EnvironmentError when it could not be read.
   void wait_for(const Chunk* c, const BlockKey& key);
   /// A value that this rank alone has, and will not write, goes to a tier; its reference is taken, and the memory is
@@ -105,6 +108,7 @@ class SpilledBlocks {
   bool has_been_short() const { return short_; }
   /// A block that was read ahead of its use has come to it: in time, or `late`; or it has left again unused.
   void count_used(bool late) { ++(late ? counts_.prefetches_late : counts_.prefetches_useful); }
+  void count_unused() { ++counts_.prefetches_useless; }
 
  private:
   struct Transfer;
@@ -122,7 +126,7 @@ class SpilledBlocks {
   bool begin_write(TierCopy& copy, Chunk* c, const BlockKey& key);
   Transfer& new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy);
   void settle();
-  [[noreturn]] void fail(const Transfer& transfer);
+  [[noreturn]] void fail(const BlockKey& key, const Tier& tier, bool write, int error);
   void note_full();
   void find_victims();
   std::uint64_t distance(const Entry& e) const;

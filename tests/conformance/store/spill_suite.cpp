@@ -16,6 +16,7 @@
 #include "suite.h"
 
 using namespace sial;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -129,5 +130,131 @@ TEST_CASE("spill: a block that could not be read ahead is no value") {
   REQUIRE(job.store->look_ahead().prefetch(array, fails, 4, job.next()) == Prefetch::started);
   fetch.get(array, arrives, 4, job.next());
   CHECK(fetch.read(array, arrives, 4, job.next())[3] == 8);  // the other one has failed meanwhile
-  CHECK_THROWS_AS((fetch.get(array, fails, 4, job.next()), fetch.read(array, fails, 4, job.next())), EnvironmentError);
+  // As for a failed write, the message names the place.
+  CHECK_THROWS_WITH((fetch.get(array, fails, 4, job.next()), fetch.read(array, fails, 4, job.next())),
+                    Contains("cannot read blocks from simulated") && Contains("Input/output error"));
+}
+
+namespace {
+
+using suite::Values;
+
+constexpr std::int64_t size_read = 1000;  // elements: a millisecond at the speed below
+BlockIndex read_at(int i) { return {1, {i}}; }
+
+/// One node with a slow tier; rank 0 has put blocks 1 to `n`, and they have left memory.
+class OnSlowTier {
+ public:
+  OnSlowTier(Transport& transport, std::shared_ptr<SimulatedSpace> space, int n, bool deterministic = false)
+      : t(transport), job(transport, options(deterministic), [space](Transport& its, StoreOptions o) {
+          o.make_tiers = [space](Transport& own) {
+            return TierList{std::make_shared<SimulatedTier>(space, [&own] { return own.now(); })};
+          };
+          return make_block_store(its, nullptr, o);
+        }) {
+    for (int i = 1; t.rank() == 0 && i <= n; ++i) job.put(array, read_at(i), Values(size_read, i));
+    job.barrier();
+    leave();
+  }
+  static StoreOptions options(bool deterministic) {
+    StoreOptions o;
+    o.spill_every = 1;
+    o.deterministic = deterministic;
+    return o;
+  }
+  /// All that is in memory leaves it.
+  void leave() {
+    for (int statement = 0; statement < 4; ++statement) {
+      t.charge_compute(1.0);
+      job.store->fetch().end_statement();
+    }
+    job.meet();
+  }
+  StoreStats stats() const { return job.store->monitor().stats(); }
+  /// Seconds until the values are there.
+  double get(int i) {
+    const double start = t.now();
+    job.store->fetch().get(array, read_at(i), size_read, job.next());
+    EXPECT(job.read(array, read_at(i), size_read) == Values(size_read, i));
+    return t.now() - start;
+  }
+
+  const ArrayId array{0};
+  Transport& t;
+  suite::Job job;
+};
+
+std::shared_ptr<SimulatedSpace> slow_space() {
+  return std::make_shared<SimulatedSpace>(1 << 20, SimulatedSpeed{0, 8e6, 8e9});
+}
+
+void on_one_node(int ranks, const std::function<void(Transport&)>& body) {
+  SimulationOptions o;
+  o.ranks = ranks;
+  o.ranks_per_node = ranks;
+  REQUIRE_NOTHROW(run_simulated(o, body));
+}
+
+}  // namespace
+
+TEST_CASE("spill: a get raises the read ahead that it meets, whichever rank has begun it") {
+  for (const int ranks : {1, 2}) {
+    INFO(ranks << " ranks");
+    const auto space = slow_space();
+    on_one_node(ranks, [&](Transport& t) {
+      constexpr int n = 10;
+      OnSlowTier node(t, space, n);
+      if (t.rank() == 0)
+        for (int i = 1; i <= n; ++i)
+          EXPECT(node.job.store->look_ahead().prefetch(node.array, read_at(i), size_read, node.job.next()) ==
+                 Prefetch::started);
+      node.job.meet();
+      // The one that is being read, and this one; without a change of order all ten.
+      if (t.rank() == ranks - 1) EXPECT(node.get(n) < 4e-3);
+      node.job.meet();
+      const StoreStats s = node.stats();
+      if (t.rank() == 0) EXPECT(s.tier_prefetches == n && s.tier_demand_reads == 0);
+      if (t.rank() == ranks - 1) EXPECT(s.tier_prefetches_late == 1 && s.tier_prefetches_useful == 0);
+      node.job.barrier();
+    });
+  }
+}
+
+TEST_CASE("spill: what is added to is read ahead, and what is replaced counts as read in vain") {
+  const auto space = slow_space();
+  on_one_node(1, [&](Transport& t) {
+    OnSlowTier node(t, space, 4);
+    BlockLookAhead& ahead = node.job.store->look_ahead();
+    for (const int i : {1, 2, 3, 4}) EXPECT(ahead.prefetch_to_change(node.array, read_at(i)) == Prefetch::started);
+    EXPECT(ahead.prefetch_to_change(node.array, read_at(1)) == Prefetch::here);
+    EXPECT(ahead.prefetch_to_change(node.array, read_at(5)) == Prefetch::here);  // there is none
+    node.job.accumulate(node.array, read_at(1), Values(size_read, 1.0));
+    EXPECT(node.stats().tier_prefetches_late == 1);
+    t.charge_compute(1.0);
+    node.job.accumulate_later(node.array, read_at(2), Values(size_read, 1.0));
+    node.job.store->update().scale(node.array, read_at(3), size_read, 2.0, node.job.next());
+    node.job.put(node.array, read_at(4), Values(size_read, 8.0));
+    const StoreStats s = node.stats();
+    EXPECT(s.tier_prefetches == 4 && s.tier_demand_reads == 0);
+    EXPECT(s.tier_prefetches_late == 1 && s.tier_prefetches_useful == 2 && s.tier_prefetches_useless == 1);
+    node.job.barrier();
+    const double wanted[] = {2, 3, 6, 8};
+    for (int i = 1; i <= 4; ++i) {
+      node.job.get(node.array, read_at(i), size_read);
+      EXPECT(node.job.read(node.array, read_at(i), size_read) == Values(size_read, wanted[i - 1]));
+    }
+    node.job.barrier();
+  });
+}
+
+TEST_CASE("spill: contributions that wait for the barrier need nothing before") {
+  const auto space = slow_space();
+  on_one_node(1, [&](Transport& t) {
+    OnSlowTier node(t, space, 1, true);
+    EXPECT(node.job.store->look_ahead().prefetch_to_change(node.array, read_at(1)) == Prefetch::here);
+    node.job.accumulate(node.array, read_at(1), Values(size_read, 1.0));
+    EXPECT(node.stats().tier_reads == 0);
+    node.job.barrier();
+    EXPECT(node.stats().tier_demand_reads == 1);
+  });
 }

@@ -125,7 +125,7 @@ void inner(Assembler& a) {
   a.add(Opcode::elements_block, a.r(t, {i, j}), 0, x, i2);
 }
 
-// Of the pardo: only its where clause. Of the nest over i and j: its get, and the procedure called behind it.
+// Of the pardo: its where clause and puts. Of the nest over i and j: its get, and the procedure called behind it.
 void slices(Module& m) {
   const auto find = [&](Opcode op, std::int32_t from) {
     while (m.code[from].op != op) ++from;
@@ -133,6 +133,8 @@ void slices(Module& m) {
   };
   SliceRow pardo{0, {}};
   for (std::int32_t pc = m.loops[0].begin; pc <= m.loops[0].body; ++pc) pardo.steps.push_back({pc, SliceAction::run});
+  for (const Opcode op : {Opcode::put_block, Opcode::put_scalar})
+    pardo.steps.push_back({find(op, m.loops[0].body), SliceAction::put});
   pardo.steps.push_back({m.loops[0].next, SliceAction::run});
   m.slices.push_back(std::move(pardo));
   SliceRow nest{1, {}};

@@ -63,7 +63,7 @@ TEST_CASE("remarks and slices") {
       {"the terms of a cost are not in order",
        [](Module& m) { std::swap(m.remarks[0].executions.terms[0], m.remarks[0].executions.terms[1]); }},
       {"slice 0: the loop 99 does not exist", [](Module& m) { m.slices[0].loop = 99; }},
-      {"slice 0: there is no action 5", [](Module& m) { m.slices[0].steps[0].action = static_cast<SliceAction>(5); }},
+      {"slice 0: there is no action 6", [](Module& m) { m.slices[0].steps[0].action = static_cast<SliceAction>(6); }},
       {"slice 0: step 1 is not behind", [](Module& m) { m.slices[0].steps[1].pc = m.slices[0].steps[0].pc; }},
       {"step 1 is at instruction 9999", [](Module& m) { m.slices[0].steps[1].pc = 9999; }},
       {"loop 0 has two slices", [](Module& m) { m.slices.push_back(m.slices[0]); }},

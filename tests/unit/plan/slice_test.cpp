@@ -13,11 +13,14 @@ const std::string names =
     "predefined int n\naoindex i = 1:n\naoindex j = 1:n\naoindex k = 1:n\nindex u = 1:n\nindex v = 0:2\nscalar x\nint pp\nint q\nstatic tab[u]\n"
     "distributed a[i,j]\ndistributed b[i,j]\ndistributed va[i]\n";
 
-/// "a[1,2] b[2,1] |": `|` iteration or loop done, `?` given up, `.` ended.
+/// "a[1,2] +b[2,1] |": `+` put to what the block holds, `=` whatever it holds; `|` iteration or loop done, `?` given
+/// up,
+/// `.` ended.
 std::string text(const Module& m, SliceOutcome outcome, const FetchRequest& r) {
   switch (outcome) {
     case SliceOutcome::fetch: {
-      std::string out = m.arrays[r.array.at()].name + "[";
+      std::string out = r.use == ForeseenUse::get ? "" : r.use == ForeseenUse::replace ? "=" : "+";
+      out += m.arrays[r.array.at()].name + "[";
       for (int d = 0; d < r.block.rank; ++d)
         out += (d ? "," : "") + std::to_string(r.block.segment[static_cast<std::size_t>(d)]);
       return out + "]";
@@ -46,8 +49,9 @@ std::string drain(SliceCursor& cursor, std::int64_t step_budget = 1000) {
 }
 
 struct Run {
-  explicit Run(const Module& module, std::int32_t n = 3, const StaticElements& statics = {})
-      : m(module), state(m), slice(m, 0, test::ranges_of(m, n), statics), cursor(slice) {
+  explicit Run(const Module& module, std::int32_t n = 3, const StaticElements& statics = {},
+               SliceUses uses = SliceUses::gets)
+      : m(module), state(m), slice(m, 0, test::ranges_of(m, n), statics, uses), cursor(slice) {
     state.ints[0] = n;
   }
   Run(const Run&) = delete;
@@ -76,6 +80,38 @@ TEST_CASE("a serial nest is followed from beginning to end") {
   CHECK(drain(r.cursor) == "a[2,3] b[2,2] b[3,3] |");
   r.cursor.begin_at(4);
   CHECK(drain(r.cursor) == ".");
+}
+
+TEST_CASE("puts are told of where they are wanted") {
+  const Module m = sliced(
+      names,
+      "do i\ndo j\nwhere j > 1\nget a[i,j]\nx = x + 1.0\nput b[i,j] += a[i,j]\nenddo j\nput va[i] = x\nput b[i,i] *= x\nenddo i");
+  CHECK(Run(m, 2).serial() == "a[1,2] a[2,2] |");
+  CHECK(Run(m, 2, {}, SliceUses::gets_and_puts).serial() ==
+        "a[1,2] +b[1,2] =va[1] +b[1,1] a[2,2] +b[2,2] =va[2] +b[2,2] |");
+}
+
+TEST_CASE("a loop that only puts has a slice, and tells of nothing where puts are not wanted") {
+  const Module m = sliced(names, "pardo i, j\nwhere i < j\nput a[i,j] = 1.0\nendpardo i, j");
+  Run puts(m, 3, {}, SliceUses::gets_and_puts), gets(m);
+  CHECK(gets.slice.empty());
+  CHECK_FALSE(puts.slice.empty());
+  puts.load();
+  CHECK(puts.enter({1, 2}) == "=a[1,2] |");
+  CHECK(puts.enter({2, 1}) == "-");
+}
+
+TEST_CASE("puts under conditions on data, and of one iteration, are left to the program") {
+  const std::string data = "x = 0.0\nget a[i,j]\nx = a[i,j]*a[i,j]\n";
+  const Module m =
+      sliced(names, "do i\ndo j\n" + data + "if x > 1.0\nput b[i,j] += 1.0\nendif\nput b[j,i] = 1.0\nenddo j\nenddo i");
+  CHECK(Run(m, 2, {}, SliceUses::gets_and_puts).serial() ==
+        "a[1,1] =b[1,1] a[1,2] =b[2,1] a[2,1] =b[1,2] a[2,2] =b[2,2] |");
+  CHECK(Run(m, 1, {}, SliceUses::gets_and_puts).slice.empty());
+  const Module only =
+      sliced(names + "special f w\n",
+             "do i\ndo j\nx = 0.0\nexecute f x\nif x > 1.0\nput b[i,j] += 1.0\nendif\nenddo j\nenddo i");
+  CHECK(only.slices.empty());
 }
 
 TEST_CASE("a small budget pauses and changes nothing; a copy goes its own way") {

@@ -91,7 +91,9 @@ TEST_CASE("instructions that cannot be carried out ahead of the program") {
   CHECK_THAT(with(Opcode::int_compare, SliceAction::fetch), Contains("is no get"));
   CHECK_THAT(with(Opcode::block_copy, SliceAction::fetch), Contains("is no get"));
   CHECK_THAT(with(Opcode::halt, SliceAction::stop), Contains("neither in its loop nor"));
-  CHECK_THAT(with(Opcode::block_copy, static_cast<SliceAction>(5)), Contains("there is no action 5"));
+  CHECK_THAT(with(Opcode::get, SliceAction::put), Contains("is no put"));
+  CHECK_THAT(with(Opcode::block_copy, SliceAction::put), Contains("is no put"));
+  CHECK_THAT(with(Opcode::block_copy, static_cast<SliceAction>(6)), Contains("there is no action 6"));
 }
 
 TEST_CASE("stopping is always allowed") {

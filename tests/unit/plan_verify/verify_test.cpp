@@ -186,6 +186,13 @@ TEST_CASE("slices run pure control only") {
   Sliced put("pardo i, j\nget d[i,j]\nput e[i,j] = d[i,j]\nendpardo i, j");
   put.actions()[put.id(Opcode::put_block)] = SliceAction::fetch;
   CHECK_THAT(put.refused(), Contains("`put_block` is fetched"));
+  put.actions()[put.id(Opcode::put_block)] = SliceAction::put;
+  CHECK(put.refused().empty());
+  put.actions()[put.id(Opcode::get)] = SliceAction::put;
+  CHECK_THAT(put.refused(), Contains("`get` is foreseen as a put"));
+  put.actions()[put.id(Opcode::get)] = SliceAction::fetch;
+  put.actions()[put.plan.slices[0].loop] = SliceAction::put;
+  CHECK_THAT(put.refused(), Contains("a loop or if is fetched"));
   Sliced outside("x = 1.0\npardo i, j\nget d[i,j]\nendpardo i, j");
   outside.actions()[outside.id(Opcode::real_const)] = SliceAction::run;
   CHECK_THAT(outside.refused(), Contains("not part of its loop"));

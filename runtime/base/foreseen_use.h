@@ -1,0 +1,18 @@
+#pragma once
+// How a program uses a remote block next, as far as its access slices know: what look-ahead tells the store, and the
+// directory keeps as a hint.
+
+#include <cstdint>
+
+namespace sial {
+
+enum class ForeseenUse : std::uint8_t {
+  get,         // its value is read
+  accumulate,  // its value is changed: put +=, an increment, a scale
+  replace,     // it gets another value, whatever it held: put =, a fill
+};
+
+/// Whether the use is of the value that the block has before it.
+constexpr bool needs_value(ForeseenUse use) { return use != ForeseenUse::replace; }
+
+}  // namespace sial
