@@ -86,6 +86,15 @@ void Parts::follow(std::int32_t begin, std::int32_t end, std::set<std::int32_t>&
   }
 }
 
+namespace {
+
+bool gets(const SliceRow& slice) {
+  return std::any_of(slice.steps.begin(), slice.steps.end(),
+                     [](const SliceStep& s) { return s.action == SliceAction::fetch; });
+}
+
+}  // namespace
+
 Parts::Parts(const Module& m) : m_(m), part_(m.code.size(), -1) {
   for (const LoopKind kind : {LoopKind::pardo, LoopKind::do_})  // what is serial inside of a pardo is the pardo's
     for (std::size_t l = 0; l < m.loops.size(); ++l) {
@@ -93,7 +102,7 @@ Parts::Parts(const Module& m) : m_(m), part_(m.code.size(), -1) {
       if (loop.kind != kind || part_[static_cast<std::size_t>(loop.begin)] >= 0) continue;
       if (kind == LoopKind::do_ &&
           (std::none_of(m.slices.begin(), m.slices.end(),
-                        [&](const SliceRow& s) { return s.loop == static_cast<std::int32_t>(l); }) ||
+                        [&](const SliceRow& s) { return s.loop == static_cast<std::int32_t>(l) && gets(s); }) ||
            has_synchronization(loop)))
         continue;
       for (std::int32_t pc = loop.begin; pc < loop.end; ++pc)

@@ -17,9 +17,9 @@ namespace sial::report {
 
 using LineKey = std::pair<std::string, int>;
 
-/// Which part each line belongs to: a pardo, or an outermost serial loop with an access slice in which ranks do not
-/// meet (its loop row), with the procedures it calls; or what is outside (-1). A procedure called from a part and from
-/// elsewhere counts to the part, and so does a line that both share.
+/// Which part each line belongs to: a pardo, or an outermost serial loop with an access slice that gets in which
+/// ranks do not meet (its loop row), with the procedures it calls; or what is outside (-1). A procedure called from a
+/// part and from elsewhere counts to the part, and so does a line that both share.
 class Parts {
  public:
   explicit Parts(const Module& m);

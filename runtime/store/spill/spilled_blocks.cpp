@@ -274,7 +274,8 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
       e.below != 0 && area_.copy(e.below).state.load(std::memory_order_relaxed) == TierCopyState::written;
   // One that is replaced next is not read again.
   const std::uint64_t moves = (is_written ? 0 : 1) + (needs_value(use) ? 1 : 0);
-  if (next > now) return moves == 0 ? unforeseen : (next - now) / moves;
+  // What is overdue is still to come: whoever foresaw it is slower than others, and takes back what is void.
+  if (next != 0) return moves == 0 ? unforeseen : (next > now ? next - now : 1) / moves;
   const std::uint64_t last = e.last_use.load(std::memory_order_relaxed);
   const std::uint64_t age = now > last ? now - last : 0;
   // What is repeated comes back last to what it used last; so do the arrays of other loops of an iterative program. A

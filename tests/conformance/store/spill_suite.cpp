@@ -132,7 +132,7 @@ TEST_CASE("spill: a block that could not be read ahead is no value") {
   CHECK(fetch.read(array, arrives, 4, job.next())[3] == 8);  // the other one has failed meanwhile
   // As for a failed write, the message names the place.
   CHECK_THROWS_WITH((fetch.get(array, fails, 4, job.next()), fetch.read(array, fails, 4, job.next())),
-                    Contains("cannot read blocks from simulated") && Contains("Input/output error"));
+                    Contains("cannot read blocks from the simulated disk") && Contains("Input/output error"));
 }
 
 namespace {
@@ -156,6 +156,10 @@ class OnSlowTier {
     job.barrier();
     leave();
   }
+  /// What is under way ends.
+  ~OnSlowTier() { t.charge_compute(1.0); }
+  OnSlowTier(const OnSlowTier&) = delete;
+  OnSlowTier& operator=(const OnSlowTier&) = delete;
   static StoreOptions options(bool deterministic) {
     StoreOptions o;
     o.spill_every = 1;
@@ -231,12 +235,12 @@ TEST_CASE("spill: what is added to is read ahead, and what is replaced counts as
     node.job.accumulate(node.array, read_at(1), Values(size_read, 1.0));
     EXPECT(node.stats().tier_prefetches_late == 1);
     t.charge_compute(1.0);
+    node.job.store->update().scale(node.array, read_at(3), size_read, 2.0, node.job.next());  // the tier is looked at
     node.job.accumulate_later(node.array, read_at(2), Values(size_read, 1.0));
-    node.job.store->update().scale(node.array, read_at(3), size_read, 2.0, node.job.next());
     node.job.put(node.array, read_at(4), Values(size_read, 8.0));
     const StoreStats s = node.stats();
     EXPECT(s.tier_prefetches == 4 && s.tier_demand_reads == 0);
-    EXPECT(s.tier_prefetches_late == 1 && s.tier_prefetches_useful == 2 && s.tier_prefetches_useless == 1);
+    EXPECT(s.tier_prefetches_late == 2 && s.tier_prefetches_useful == 1 && s.tier_prefetches_useless == 1);
     node.job.barrier();
     const double wanted[] = {2, 3, 6, 8};
     for (int i = 1; i <= 4; ++i) {
