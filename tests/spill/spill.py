@@ -90,8 +90,8 @@ class Spill(InScratch):
 
     # ---- what puts change
     def added(self, how, *more, ranks=0, steps=4):
-        """Counters of a run of add.sialx in a seventh of what its array takes."""
-        out, _ = self.job("add.sialx", *SMALL, "--set", f"steps={steps}", "--set", f"how={how}", "--memory", f"{3 // max(1, ranks)}MB", "--spill", "scratch", *NO_FILES, "--run-json", "run.json", *more, ranks=ranks)
+        """Counters of a run of add.sialx; its array takes seven times the memory of a rank."""
+        out, _ = self.job("add.sialx", *SMALL, "--set", f"steps={steps}", "--set", f"how={how}", "--memory", "3MB", "--spill", "scratch", *NO_FILES, "--run-json", "run.json", *more, ranks=ranks)
         squares = 200 * 200 * sum((p + 100 * q) ** 2 for p in range(1, 9) for q in range(1, 9))
         self.assertEqual(values(out)["total"], squares * (steps * steps if how < 2 else 1))
         total = self.total()

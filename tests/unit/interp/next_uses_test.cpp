@@ -27,7 +27,7 @@ class Told final : public BlockLookAhead {
   std::map<std::int32_t, std::string> told;
 };
 
-BlockIndex block(std::int32_t i) { return {1, {i}}; }
+BlockIndex at_segment(std::int32_t i) { return {1, {i}}; }
 
 }  // namespace
 
@@ -35,25 +35,25 @@ TEST_CASE("the store is told the first use of each block that is still to come")
   Told store;
   NextUses uses(store);
   const ArrayId a(0);
-  uses.foresee(a, block(1), ForeseenUse::replace);
-  uses.foresee(a, block(2), ForeseenUse::accumulate);
-  uses.foresee(a, block(1), ForeseenUse::get);
+  uses.foresee(a, at_segment(1), ForeseenUse::replace);
+  uses.foresee(a, at_segment(2), ForeseenUse::accumulate);
+  uses.foresee(a, at_segment(1), ForeseenUse::get);
   CHECK(store.told == std::map<std::int32_t, std::string>{{1, "replace 1"}, {2, "accumulate 2"}});
-  CHECK(uses.first(a, block(1)) == ForeseenUse::replace);
-  CHECK_FALSE(uses.first(a, block(3)));
-  uses.pass(a, block(1));
+  CHECK(uses.first(a, at_segment(1)) == ForeseenUse::replace);
+  CHECK_FALSE(uses.first(a, at_segment(3)));
+  uses.pass(a, at_segment(1));
   CHECK(store.told == std::map<std::int32_t, std::string>{{1, "get 2"}, {2, "accumulate 2"}});
-  uses.pass(a, block(2));
+  uses.pass(a, at_segment(2));
   CHECK(store.told[2] == "none");
-  uses.foresee(a, block(2), ForeseenUse::get);
+  uses.foresee(a, at_segment(2), ForeseenUse::get);
   CHECK(store.told[2] == "get 2");
 }
 
 TEST_CASE("what is void is taken back") {
   Told store;
   NextUses uses(store);
-  uses.foresee(ArrayId(0), block(1), ForeseenUse::replace);
+  uses.foresee(ArrayId(0), at_segment(1), ForeseenUse::replace);
   uses.clear();
   CHECK(store.told[1] == "none");
-  CHECK_FALSE(uses.first(ArrayId(0), block(1)));
+  CHECK_FALSE(uses.first(ArrayId(0), at_segment(1)));
 }
