@@ -1,11 +1,10 @@
 #pragma once
 // Look-ahead (runtime/interp/LOOK_AHEAD.md): carries the access slice of the loop that is running out ahead of the
 // program, and asks the store for the blocks whose gets are still to come, the nearest first. Where blocks lie in tiers
-// it follows puts, too: what they add to is read ahead. A hint to the store and
-// to the device: no result depends on it. What the slice foresees and the program then does are compared use by use;
-// where they part (another rank took iterations of a pardo that were set aside, a procedure left early) the slice is
-// loaded anew at the next iteration. Owned by its machine, which tells it where it is; sees the machine's state through
-// Program. Work per call is bounded.
+// it follows puts, too: what they add to is read ahead. A hint to the store and to the device: no result depends on it.
+// What the slice foresees and the program then does are compared use by use; where they part (another rank took
+// iterations of a pardo that were set aside, a procedure left early) the slice is loaded anew at the next iteration.
+// Owned by its machine, which tells it where it is; sees the machine's state through Program. Work per call is bounded.
 //
 // Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead; else those of
 // the next gets may go into the cache.
