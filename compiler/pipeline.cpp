@@ -18,6 +18,7 @@
 #include "compiler/plan/local/share_blocks.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/remote/combined_puts.h"
+#include "compiler/plan/remote/discard_values.h"
 #include "compiler/plan/remote/idle_barriers.h"
 #include "compiler/plan/remote/invariant_gets.h"
 #include "compiler/plan/remote/kept_copies.h"
@@ -116,6 +117,7 @@ const std::vector<Pass>& passes() {
       planned("combined-puts", 2, plan::combine_puts),
       planned("idle-barriers", 2, plan::drop_idle_barriers),
       planned("kept-copies", 2, plan::keep_copies),    // behind idle-barriers: it counts the barriers that are left
+      planned("discard-values", 2, plan::discard_values),  // behind idle-barriers, too
       planned("invariant-gets", 2, plan::get_once),    // behind all that looks for gets in their places
       planned("share-blocks", 1, plan::share_blocks),  // of the copies that are left
       planned("free-early", 1, plan::free_early),      // last uses are known now

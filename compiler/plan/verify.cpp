@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/analysis/alias.h"
+#include "compiler/analysis/home_lifetime.h"
 #include "compiler/analysis/lifetime.h"
 #include "compiler/analysis/phases.h"
 #include "compiler/plan/slice/verify_slice.h"
@@ -117,17 +118,19 @@ class Verifier {
   /// Blocks that are freed have no later use; arrays whose copies are kept are not changed in the phase.
   void last_uses() {
     std::vector<std::pair<const ir::Node*, std::size_t>> freed;
-    std::vector<const ir::Node*> kept;
+    std::vector<const ir::Node*> kept, discarded;
     for (const auto& [id, n] : after_nodes_) {
       const ir::Instr* i = instruction_of(*n);
       if (i == nullptr) continue;
       if (name_of(i->op) == "free_block") freed.emplace_back(n, 0);
       if (name_of(i->op) == "keep_copies") kept.push_back(n);
+      if (i->op == Opcode::discard_values) discarded.push_back(n);
     }
     if (!freed.empty() && !lifetimes_) lifetimes_.emplace(p_);
     for (const auto& [n, operand] : freed)
       SIAL_CHECK(lifetimes_->dead_after(n->id, operand), "plan: {}: `{}` is freed before its last use", place(p_, *n),
                  text_of(p_, std::get<ir::Block>(std::get<ir::Instr>(n->value).operands[operand])));
+    given_up(discarded);
     if (kept.empty()) return;
     const Phases phases(p_);
     for (const ir::Node* n : kept) {
@@ -138,6 +141,41 @@ class Verifier {
       SIAL_CHECK(how != KeepCopies::unchanged || !phases.may_put(phases.of(n->id), array),
                  "plan: {}: copies of `{}` are kept over a phase that may change it", place(p_, *n),
                  array_name(p_, array));
+    }
+  }
+
+  /// Values that are given up stand behind a barrier behind which nobody uses them.
+  void given_up(const std::vector<const ir::Node*>& discarded) {
+    if (discarded.empty()) return;
+    const HomeLifetimes lifetimes(p_);
+    std::map<ir::NodeId, ir::NodeId> barriers;  // by node, of those that follow one in its list of statements
+    const auto look = [&](const ir::Body& body) {
+      const ir::Node* barrier = nullptr;
+      for (const ir::Node& n : body) {
+        const ir::Instr* i = instruction_of(n);
+        if (i != nullptr && i->op == Opcode::discard_values && barrier != nullptr) barriers[n.id] = barrier->id;
+        else barrier = i != nullptr && i->op == Opcode::barrier ? &n : nullptr;
+      }
+    };
+    for (const ir::Procedure& proc : p_.procs) for_each_list(proc.body, look);
+    for_each_list(p_.main, look);
+    for (const ir::Node* n : discarded) {
+      const ArrayId array = std::get<ArrayId>(instruction_of(*n)->operands[0]);
+      const auto barrier = barriers.find(n->id);
+      SIAL_CHECK(
+          barrier != barriers.end() && is_remote_array(p_, array) && lifetimes.dead_behind(barrier->second, array),
+          "plan: {}: values of `{}` are given up that may be used later", place(p_, *n), array_name(p_, array));
+    }
+  }
+
+  template <class F>
+  static void for_each_list(const ir::Body& body, const F& f) {
+    f(body);
+    for (const ir::Node& n : body) {
+      if (const auto* loop = std::get_if<ir::Loop>(&n.value)) for_each_list(loop->body, f);
+      else if (const auto* section = std::get_if<ir::Section>(&n.value)) for_each_list(section->body, f);
+      else if (const auto* branch = std::get_if<ir::If>(&n.value))
+        for_each_list(branch->then_body, f), for_each_list(branch->else_body, f);
     }
   }
 

@@ -80,6 +80,7 @@ class BlockRules {
         remote(m_.arrays[i.a]);
         c_.require(i.b < n_keeps, "{} is no way to keep copies", i.b);
         break;
+      case Opcode::discard_values: remote(m_.arrays[i.a]); break;
       case Opcode::put_scalar:
         setop_in(i.c, {SetOp::assign, SetOp::add, SetOp::scale});
         operand(i.a);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
+#include "runtime/base/fault_injection.h"
 
 namespace sial {
 
@@ -40,6 +41,14 @@ bool ArrayTable::is_deleted(const BlockKey& key) const {
   const std::size_t id = key.array & 0xffffffff;
   return key.array >> 32 == static_cast<std::uint32_t>(program_) && id < arrays_.size() &&
          key.generation < arrays_[id].generation;
+}
+
+bool ArrayTable::is_discarded(const BlockKey& key, std::int64_t put_in) const {
+  const std::size_t id = key.array & 0xffffffff;
+  if (key.array >> 32 != static_cast<std::uint32_t>(program_) || id >= arrays_.size()) return false;
+  const RemoteArray& a = arrays_[id];
+  return key.generation == a.generation &&
+         (put_in < a.discarded_before || (a.discarded_before > 0 && fault_enabled(Fault::discard_new_value)));
 }
 
 NodeId HomeMap::home(std::uint64_t placement, const BlockIndex& block) const {

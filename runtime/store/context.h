@@ -19,11 +19,12 @@ struct RemoteArray {
   RemoteArrayInfo info;
   std::uint32_t generation = 0;
   std::uint64_t placement = 0;
-  std::string restored_from;       // label
-  std::optional<Place> deleted;    // where, last
-  std::optional<KeepCopies> keep;  // over the next barrier
-  bool on_host_only = false;       // its copies are compared with the owner's
-  bool retain_puts = false;        // what this rank puts may outlive the barrier: decided once for the program
+  std::string restored_from;          // label
+  std::optional<Place> deleted;       // where, last
+  std::optional<KeepCopies> keep;     // over the next barrier
+  bool on_host_only = false;          // its copies are compared with the owner's
+  bool retain_puts = false;           // what this rank puts may outlive the barrier: decided once for the program
+  std::int64_t discarded_before = 0;  // values of the generation that were put before this phase are not used again
 };
 
 /// The remote arrays of the running program, by id.
@@ -46,6 +47,10 @@ class ArrayTable {
   std::string deletion(ArrayId id);
   /// Whether it is a block of the running program that this rank has deleted.
   bool is_deleted(const BlockKey& key) const;
+  /// Nobody uses what was put into the array before the phase.
+  void discard(ArrayId id, std::int64_t phase) { at(id).discarded_before = phase; }
+  /// Whether the running program has given up what the block has held since the phase.
+  bool is_discarded(const BlockKey& key, std::int64_t put_in) const;
   /// For messages of both threads of the rank: what an array number is called.
   void set_name(std::uint64_t number, const std::string& name) { names_.set(number, name); }
 

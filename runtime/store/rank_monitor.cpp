@@ -21,6 +21,7 @@ void add(const TierCounts& counts, StoreStats& s) {
   s.tier_prefetches_late += counts.prefetches_late;
   s.tier_prefetches_useless += counts.prefetches_useless;
   s.tier_dropped_clean += counts.dropped_clean;
+  s.tier_discarded += counts.discarded;
   s.tier_wait_seconds += counts.wait_seconds;
   s.tier_bookkeeping_seconds += counts.bookkeeping_seconds;
 }

@@ -78,7 +78,11 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
       phases_(context_, retention_, array_requests_, deletions_, snapshots_),
       monitor_(context_, copies_, snapshots_, phases_, service_.get(), spilled_for_others_.get()) {
   context_.spilled = spilled_.get();
-  if (spilled_) spilled_->set_is_dead([this](const BlockKey& key) { return context_.arrays.is_deleted(key); });
+  if (spilled_) {
+    spilled_->set_is_dead([this](const BlockKey& key) { return context_.arrays.is_deleted(key); });
+    spilled_->set_is_discarded(
+        [this](const BlockKey& key, std::int64_t put_in) { return context_.arrays.is_discarded(key, put_in); });
+  }
   if (service_) transport.set_service(service_.get());
   if (service_ || spilled_) transport.set_while_waiting([this] { copies_.give(); });
   set_parts({&fetched_, &prefetches_, &writer_, &phases_, &snapshots_, &kept_, &monitor_, &buffers_});

@@ -35,6 +35,9 @@ class StoreSynchronization {
   /// then takes no message, or one without the block's data where `compared` finds it unchanged. `unchanged` is a
   /// promise for the time since the last barrier. Not collective.
   virtual void keep_copies(ArrayId array, KeepCopies which) = 0;
+  /// A promise: no rank uses a value that was put into the array before the last barrier. The store need not keep them:
+  /// such a block may be absent from now on. Not collective; by every rank, behind the same barrier.
+  virtual void discard_values(ArrayId array) = 0;
 };
 
 }  // namespace sial

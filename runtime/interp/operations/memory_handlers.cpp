@@ -80,4 +80,8 @@ void MemoryHandlers::op_keep_copies(const Instruction& in, Statement) {
   context_.env.store.synchronization().keep_copies(ArrayId(in.a), static_cast<KeepCopies>(in.b));
 }
 
+void MemoryHandlers::op_discard_values(const Instruction& in, Statement) {
+  context_.env.store.synchronization().discard_values(ArrayId(in.a));
+}
+
 }  // namespace sial

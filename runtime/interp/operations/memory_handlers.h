@@ -24,6 +24,7 @@ class MemoryHandlers {
   void op_fused(const Instruction& in, Statement here);
   void op_relieve_sums(const Instruction& in, Statement here);
   void op_keep_copies(const Instruction& in, Statement here);
+  void op_discard_values(const Instruction& in, Statement here);
 
  private:
   const RunContext& context_;

@@ -79,6 +79,7 @@ bool AccessWalk::remote(const Instruction& in) {
     case Opcode::section_end:
     case Opcode::barrier: barrier(); return true;
     case Opcode::erase_array: blocks_.erase(ArrayId(in.a)); return true;
+    case Opcode::discard_values: blocks_.discard(ArrayId(in.a)); return true;
     case Opcode::get: read(in.a); return true;
     default: break;
   }

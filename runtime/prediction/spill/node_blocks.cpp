@@ -71,6 +71,11 @@ void NodeBlocks::put(ArrayId id, const Located& at, SetOp op) {
 
 void NodeBlocks::erase(ArrayId array) { release_all(arrays_[array.at()]); }
 
+void NodeBlocks::discard(ArrayId array) {
+  for (const auto& [key, block] : arrays_[array.at()].blocks)
+    if (holders_[block] == 1) sequence_.access(block, AccessKind::dies, place_);
+}
+
 bool NodeBlocks::restore(ArrayId id, const std::string& name) {
   const auto label = labels_.find(name);
   if (label == labels_.end()) return false;

@@ -28,6 +28,8 @@ class NodeBlocks {
   void read(ArrayId array, const Located& at);
   void put(ArrayId array, const Located& at, SetOp op);
   void erase(ArrayId array);
+  /// What the array holds is not used again, but for what labels hold as well.
+  void discard(ArrayId array);
   /// False when nothing was saved under the label.
   bool restore(ArrayId array, const std::string& label);
   void save(ArrayId array, const std::string& label);

@@ -88,6 +88,7 @@ void NodeBlocks::release_all(Entry& e) {
 }
 
 bool NodeBlocks::enter(Entry& e, BlockUse use, const Access& access, Outcome& outcome) {
+  if (use != BlockUse::get) e.put_in = static_cast<std::uint32_t>(access.phase);
   if (!access.checked || enter_use(e.phase, access.phase, {access.rank, use, access.place}, outcome.earlier))
     return true;
   outcome.status = BlockStatus::phase_conflict;

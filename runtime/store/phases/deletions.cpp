@@ -18,6 +18,7 @@ void Deletions::erase(ArrayId id, Place place) {
   requests_.wait_until_freed(number, a.generation);
   ++a.generation;
   a.restored_from.clear();
+  a.discarded_before = 0;
   a.deleted = place;
   hash_ = mix_hash(hash_, static_cast<std::uint64_t>(id.number()) + 1);
 }

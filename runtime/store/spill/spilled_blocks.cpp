@@ -27,6 +27,8 @@ constexpr std::uint64_t writing_part = 8;
 constexpr int rest_after_none = 64;
 /// How far away a use is of which nothing is known: farther than any that is foreseen.
 constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61;
+/// And how far one is that will not come.
+constexpr std::uint64_t never = std::uint64_t{1} << 62;
 
 constexpr const char* checkpoint_remedy = "with `--checkpoint-every` the job can be continued from its last checkpoint";
 
@@ -267,6 +269,7 @@ void SpilledBlocks::raise(Chunk* c) {
 
 std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   if (is_dead_ && is_dead_({e.array, e.generation, e.block})) return 0;  // its memory will be had without a write
+  if (is_discarded(e)) return never;
   const std::uint64_t now = area_.now();
   const auto [next, use] = NextUse::of(e.next_use.load(std::memory_order_relaxed));
   // One that would have to be written first costs twice.
@@ -325,7 +328,16 @@ SpilledBlocks::Gone SpilledBlocks::send_away(const Victim& v, bool may_write, st
     Chunk* c = heap_.chunk(e.value);
     const TierCopyState state =
         e.below == 0 ? TierCopyState::empty : area_.copy(e.below).state.load(std::memory_order_acquire);
-    if (state == TierCopyState::written || fault_enabled(Fault::spill_unwritten)) {
+    if (is_discarded(e)) {
+      if (heap_.sole_reference(c)) freed += c->bytes;
+      ++e.version;
+      e.value = 0;
+      forget_below(e);
+      heap_.drop_reference(c, config_.arena);
+      e.read_ahead = 0;
+      ++counts_.discarded;
+      gone = Gone::dropped;
+    } else if (state == TierCopyState::written || fault_enabled(Fault::spill_unwritten)) {
       if (heap_.sole_reference(c)) freed += c->bytes;
       e.value = 0;
       heap_.drop_reference(c, config_.arena);

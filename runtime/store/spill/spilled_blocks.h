@@ -40,6 +40,7 @@ struct TierCounts {
   Count<std::int64_t> demand_reads;  // not asked for ahead
   Count<std::int64_t> prefetches, prefetches_useful, prefetches_late, prefetches_useless;
   Count<std::int64_t> dropped_clean;  // left the heap without being written again
+  Count<std::int64_t> discarded;      // left it for good: nobody uses what they held
   Count<double> bookkeeping_seconds, wait_seconds;
 };
 
@@ -104,6 +105,11 @@ class SpilledBlocks {
   const TierCounts& counts() const { return counts_; }
   /// Whether this rank has deleted a block that is there until all have; such blocks leave last. Empty: none is known.
   void set_is_dead(std::function<bool(const BlockKey&)> is_dead) { is_dead_ = std::move(is_dead); }
+  /// Whether the program has given up what a block has held since a phase; such blocks leave first, without being
+  /// written. Empty: none is known.
+  void set_is_discarded(std::function<bool(const BlockKey&, std::int64_t put_in)> is_discarded) {
+    is_discarded_ = std::move(is_discarded);
+  }
   /// Whether blocks had to leave, so far.
   bool has_been_short() const { return short_; }
   /// A block that was read ahead of its use has come to it: in time, or `late`; or it has left again unused.
@@ -131,6 +137,9 @@ class SpilledBlocks {
   void find_victims();
   std::uint64_t distance(const Entry& e) const;
   bool may_leave(Entry& e) const;
+  bool is_discarded(const Entry& e) const {
+    return is_discarded_ && is_discarded_({e.array, e.generation, e.block}, e.put_in);
+  }
   Gone send_away(const Victim& victim, bool may_write, std::uint64_t& freed);
   /// Lets victims go until so many bytes are free or on their way to be; returns the bytes that are free at once.
   std::uint64_t relieve(std::uint64_t bytes, bool may_write);
@@ -142,6 +151,7 @@ class SpilledBlocks {
   const Config config_;
   Namer namer_;
   std::function<bool(const BlockKey&)> is_dead_;
+  std::function<bool(const BlockKey&, std::int64_t)> is_discarded_;
   TierCounts counts_;
   std::string problem_;
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -61,6 +62,7 @@ class History {
     for (int p = 0; p < programs; ++p) {
       job_.begin(p);
       model_.clear();
+      lost_.clear();
       restore_some();
       for (int phase = 0; phase < phases; ++phase) run_phase();
       end_program();
@@ -99,7 +101,7 @@ class History {
   void end_program() {
     std::map<int, Model> saved;
     for (int a = 0; a < n_arrays; ++a) {
-      if (draw(3) == 0) continue;
+      if (draw(3) == 0 || has_lost(a)) continue;
       job_.store->snapshots().save_at_end(ArrayId(a), label(a), {job_.program, 5});
       Model& m = saved[a];
       for (const auto& [name, x] : model_)
@@ -143,10 +145,12 @@ class History {
     if (erased >= 0) {
       // The old generation may be read until one's own delete, whatever the others have deleted already.
       for (int b = 0; b < n_blocks; ++b)
-        if (mine_() % 2 == 0) do_step({erased, b}, {Act::get}), do_step({erased, b}, {Act::read});
+        if (lost_.count({erased, b}) == 0 && mine_() % 2 == 0)
+          do_step({erased, b}, {Act::get}), do_step({erased, b}, {Act::read});
       job_.store->synchronization().erase(ArrayId(erased), {job_.program, 4});
       for (int b = 0; b < n_blocks; ++b) {
         model_.erase({erased, b});
+        lost_.erase({erased, b});
         views_.erase({erased, b});
       }
     }
@@ -173,10 +177,29 @@ class History {
     model_ = std::move(after);
     for (int a = 0; a < n_arrays; ++a)
       for (int b = 0; b < n_blocks; ++b) EXPECT(!job_.store->fetch().held(ArrayId(a), index_of(a, b)));
+    if (draw(4) == 0) discard(draw(n_arrays));
+  }
+
+  /// Nobody uses what the array holds: its blocks may be gone until they are put.
+  void discard(int array) {
+    job_.store->synchronization().discard_values(ArrayId(array));
+    for (int b = 0; b < n_blocks; ++b)
+      if (model_.erase({array, b}) > 0) lost_.insert({array, b});
+  }
+  bool has_lost(int array) const {
+    return std::any_of(lost_.begin(), lost_.end(), [&](const BlockName& name) { return name.array == array; });
   }
 
   void plan_block(const BlockName& name, Model& after, std::vector<std::pair<BlockName, std::vector<Step>>>& todo) {
     std::vector<Step> steps;
+    if (lost_.count(name) > 0) {
+      if (quiet_[name.array] || draw(2) == 0) return;
+      lost_.erase(name);
+      const Step put{Act::put, static_cast<double>(draw(9) - 4)};
+      apply(put, name, after);
+      if (draw(job_.ranks) == job_.rank) todo.emplace_back(name, std::vector<Step>{put, {Act::get}, {Act::read}});
+      return;
+    }
     switch (quiet_[name.array] ? 3 * draw(2) : draw(4)) {
       case 0:  // read by anyone
         if (mine_() % 2 == 0) {
@@ -303,8 +326,9 @@ class History {
   Random shared_, mine_;
   Model model_;  // at the last barrier
   std::map<std::pair<const double*, std::uint64_t>, double>
-      numbered_;   // what memory held, by its address and the number of its content
-  Model changed_;  // by this rank since
+      numbered_;              // what memory held, by its address and the number of its content
+  Model changed_;             // by this rank since
+  std::set<BlockName> lost_;  // nothing may ask for it before it is put
   std::map<BlockName, View> views_;
   bool quiet_[n_arrays] = {};  // nobody changes it in this phase
   std::map<int, Model> labels_;

@@ -283,6 +283,7 @@ class ReferenceSynchronization final : public StoreSynchronization {
   }
   void erase(ArrayId id, Place) override { all_.arrays.erase(id); }
   void keep_copies(ArrayId, KeepCopies) override {}
+  void discard_values(ArrayId) override {}
 
  private:
   Contents& all_;

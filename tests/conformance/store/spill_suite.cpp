@@ -106,6 +106,35 @@ TEST_CASE("spill: rules and histories on threads") {
   }
 }
 
+TEST_CASE("spill: what is given up leaves without being written, what is put since stays") {
+  SimulatedDisks disks;
+  SimulationOptions o;
+  o.ranks = 2;
+  REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) {
+    suite::Job job(t, {}, disks.spilling(true));
+    const ArrayId given_up(0), kept(1);
+    for (const int b : {1, 2})
+      if (job.rank == 0) job.put(given_up, suite::at(b), suite::of(b)), job.put(kept, suite::at(b), suite::of(10 * b));
+    job.barrier();
+    job.store->synchronization().discard_values(given_up);
+    if (job.rank == 0) {
+      job.put(given_up, suite::at(2), suite::of(5));
+      for (int statement = 0; statement < 8; ++statement) job.store->fetch().end_statement();
+      EXPECT(job.store->monitor().stats().tier_discarded >= 1);
+    }
+    job.barrier();
+    job.get(given_up, suite::at(1), 20);
+    EXPECT(suite::refused([&] { job.read(given_up, suite::at(1), 20); }));
+    job.get(given_up, suite::at(2), 20);
+    EXPECT(job.read(given_up, suite::at(2), 20) == suite::of(5));
+    for (const int b : {1, 2}) {
+      job.get(kept, suite::at(b), 20);
+      EXPECT(job.read(kept, suite::at(b), 20) == suite::of(10 * b));
+    }
+    job.barrier();
+  }));
+}
+
 TEST_CASE("spill: a block that could not be read ahead is no value") {
   constexpr double endless = std::numeric_limits<double>::infinity();
   const auto faulty = [](Transport& transport, StoreOptions options) {

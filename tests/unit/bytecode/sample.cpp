@@ -211,6 +211,7 @@ Module sample_module() {
   });
   a.add(Opcode::relieve_sums);
   a.add(Opcode::keep_copies, d.number(), 1);
+  a.add(Opcode::discard_values, d.number());
   a.add(Opcode::collective_sum, x, s2);
   a.add(Opcode::broadcast, n, st.number());
   a.add(Opcode::set_persistent, 0, x, 1);

@@ -178,6 +178,32 @@ TEST_CASE("all copies of an array are kept only where nobody changes it") {
   CHECK(kept(get + put + "sip_barrier\n" + get, KeepCopies::compared).empty());
 }
 
+TEST_CASE("values are given up only where nobody uses them") {
+  const auto given_up = [](const std::string& statements) {
+    const ir::Program before = test::lower(declarations, statements);
+    ir::Program after = before;
+    const auto barrier = static_cast<std::ptrdiff_t>(&nth(after, Opcode::barrier) - after.main.data());
+    const auto array = std::get<ir::Block>(std::get<ir::Instr>(nth(after, Opcode::put_scalar).value).operands[0]).array;
+    after.main.insert(after.main.begin() + barrier + 1,
+                      {after.n_nodes++, after.main[static_cast<std::size_t>(barrier)].place,
+                       ir::Instr{Opcode::discard_values, {array}}});
+    return refusal(before, after, {});
+  };
+  const std::string put = "pardo i, j\nput d[i,j] = 1.0\nendpardo i, j\n",
+                    get = "pardo i, j\nget d[i,j]\nendpardo i, j\n";
+  const auto used = Contains("values of `d` are given up that may be used later");
+  CHECK(given_up(put + "sip_barrier\n").empty());
+  CHECK(given_up(put + "sip_barrier\n" + put + "sip_barrier\n" + get).empty());
+  CHECK(given_up(put + "sip_barrier\ndelete d\nsip_barrier\n" + get).empty());
+  CHECK_THAT(given_up(put + "sip_barrier\n" + get), used);
+  CHECK_THAT(given_up(put + "sip_barrier\nset_persistent d \"d\"\n"), used);
+  const std::string half = "pardo i, j\nwhere i < j\nput d[i,j] = 1.0\nendpardo i, j\n";
+  CHECK_THAT(given_up(put + "sip_barrier\n" + half + "sip_barrier\n" + get), used);
+  CHECK_THAT(given_up(put + "sip_barrier\npardo i, j\nput d[i,j] += 1.0\nendpardo i, j\n"), used);
+  CHECK_THAT(given_up(put + "sip_barrier\npardo i\nput d[i,i] = 1.0\nendpardo i\nsip_barrier\n" + get), used);
+  CHECK_THAT(given_up(put + "sip_barrier\n" + put + get), used);  // no barrier between them
+}
+
 TEST_CASE("slices run pure control only") {
   CHECK(Sliced("pardo i, j\nget d[i,j]\nt[i,j] = d[i,j]\nendpardo i, j").refused().empty());
   Sliced block("pardo i, j\nget d[i,j]\nt[i,j] = d[i,j]\nendpardo i, j");

@@ -1,0 +1,31 @@
+#pragma once
+// How long the values of remote arrays matter at their homes: behind which barriers no value that an array holds is
+// used again, by any rank on any path. It is used by what reads it (a get, a use of a fetched copy, an addition to it,
+// set_persistent); it ends when the array is deleted, or wholly replaced by a loop nest that puts every block of it.
+//
+// Errs towards used: a nest replaces an array only where every iteration of loops over just the block's own indices, in
+// the declared ranges, without where clauses, conditions or exits in between, puts a block, and nothing reads the array
+// in that phase (the phase rule then orders every read of the new values behind a barrier). All ranks execute the nest:
+// those that come to the next barrier have been through the same statements, but for branches and loops, of which
+// nothing counts as replaced behind them. Every node is visited twice.
+
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/analysis/phases.h"
+
+namespace sial::analysis {
+
+class HomeLifetimes {
+ public:
+  explicit HomeLifetimes(const ir::Program& program);
+  /// Whether no value that the array holds when the barrier ends is used later. False for other nodes.
+  bool dead_behind(ir::NodeId barrier, ArrayId array) const;
+  const Phases& phases() const { return phases_; }
+
+ private:
+  Phases phases_;
+  std::unordered_map<ir::NodeId, std::vector<char>> used_;  // by barrier: used later, by array
+};
+
+}  // namespace sial::analysis
