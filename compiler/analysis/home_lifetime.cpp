@@ -1,9 +1,10 @@
 #include "compiler/analysis/home_lifetime.h"
 
 #include <algorithm>
-#include <optional>
+#include <map>
+#include <utility>
 
-#include "compiler/analysis/operands.h"
+#include "compiler/analysis/ranges.h"
 #include "runtime/base/fault_injection.h"
 
 namespace sial::analysis {
@@ -38,22 +39,52 @@ struct Flow {
 
 const ir::Instr* instruction(const ir::Node& n) { return std::get_if<ir::Instr>(&n.value); }
 
-/// The arrays of which a loop nest puts every block.
+/// Who gives values to each remote array: all its puts, and whether anything else does.
+class Writers {
+ public:
+  explicit Writers(const ir::Program& program) : p_(program), puts_(program.arrays.size()), others_(puts_.size()) {
+    for (const ir::Procedure& proc : p_.procs) look(proc.body);
+    look(p_.main);
+  }
+  /// Of an array whose values come from puts that replace blocks only; 0: others give it values as well.
+  std::size_t puts(ArrayId array) const { return others_[array.at()] ? 0 : puts_[array.at()]; }
+
+ private:
+  void look(const ir::Body& body) {
+    for_each_instr(body, [&](const ir::Instr& i, const ir::Node&) {
+      for (const ArrayUse& u : array_uses(p_, i)) {
+        if (u.side != Side::home || !u.writes() || i.op == Opcode::erase_array) continue;
+        if (op_class(i.op) == OpClass::put && u.intent == Intent::write) ++puts_[u.array.at()];
+        else others_[u.array.at()] = 1;
+      }
+    });
+  }
+
+  const ir::Program& p_;
+  std::vector<std::size_t> puts_;
+  std::vector<char> others_;
+};
+
+/// The arrays of which a loop nest replaces every block that exists: those of which it puts all blocks, and those that
+/// have their values from this nest only, which puts the same blocks each time.
 class ReplacedByNest {
  public:
   ReplacedByNest(const ir::Program& program, Summaries& summaries, const Phases& phases)
-      : p_(program), summaries_(summaries), phases_(phases) {}
+      : p_(program), summaries_(summaries), phases_(phases), writers_(program) {}
 
   std::vector<ArrayId> find(const ir::Node& nest) {
     const auto& loop = std::get<ir::Loop>(nest.value);
     const Summary& all = summaries_.of_node(nest);
-    found_.clear();
     if (all.barrier || all.leaves || all.ends_job) return {};
     bool leaves = false;  // an exit of a loop within the nest
     for_each_instr(loop.body, [&](const ir::Instr& i, const ir::Node&) { leaves |= i.op == Opcode::exit_loop; });
     if (leaves) return {};
     indices_.clear();
+    found_.clear();
+    same_.clear();
     follow(loop);
+    for (const auto& [array, puts] : same_)
+      if (puts == writers_.puts(array)) found_.push_back(array);
     const std::vector<ArrayTouch>& touches = phases_.all_touches(phases_.of(nest.id));
     std::erase_if(found_, [&](ArrayId array) {
       const auto used = [&](const ArrayTouch& t) {
@@ -67,22 +98,51 @@ class ReplacedByNest {
  private:
   void follow(const ir::Loop& loop) {
     if (loop.kind == LoopKind::sub) return;
-    if (!loop.wheres.empty() && !fault_enabled(Fault::discard_replaced_in_part)) return;
+    const bool always = std::exchange(always_, always_ && loop.wheres.empty());
     indices_.insert(indices_.end(), loop.indices.begin(), loop.indices.end());
-    follow(loop.body);
+    const bool same = std::all_of(loop.wheres.begin(), loop.wheres.end(), [&](const ir::Where& w) {
+      return depends_on_indices(w.code.data(), w.code.data() + w.code.size(), w.condition);
+    });
+    if (same) follow(loop.body);
     indices_.resize(indices_.size() - loop.indices.size());
+    always_ = always;
   }
 
   void follow(const ir::Body& body) {
     for (const ir::Node& n : body) {
       if (const auto* inner = std::get_if<ir::Loop>(&n.value)) follow(*inner);
-      if (const auto* branch = std::get_if<ir::If>(&n.value); branch && fault_enabled(Fault::discard_replaced_in_part))
+      if (const auto* branch = std::get_if<ir::If>(&n.value);
+          branch && depends_on_indices(body.data(), &n, branch->condition)) {
+        const bool always = std::exchange(always_, false);
         follow(branch->then_body);
+        follow(branch->else_body);
+        always_ = always;
+      }
       const ir::Instr* i = instruction(n);
       if (i == nullptr || op_class(i->op) != OpClass::put) continue;
       const auto* block = std::get_if<ir::Block>(&i->operands[0]);
-      if (block != nullptr && block->intent == Intent::write && puts_all(*block)) found_.push_back(block->array);
+      if (block == nullptr || block->intent != Intent::write || !names_blocks_of_nest(*block)) continue;
+      ++same_[block->array];
+      if ((always_ || fault_enabled(Fault::discard_replaced_in_part)) && puts_all(*block))
+        found_.push_back(block->array);
     }
+  }
+
+  /// Whether the condition is decided by indices of the nest and literals: the same way at each execution of it.
+  bool depends_on_indices(const ir::Node* first, const ir::Node* last, std::int32_t condition) const {
+    const Comparison c = comparison_of(first, last, condition);
+    const auto decided = [&](const Comparison::Side& side) {
+      return side.known || (side.index != no_index && is_open(side.index));
+    };
+    return c.on_ints && decided(c.left) && decided(c.right);
+  }
+  bool is_open(IndexId index) const { return std::find(indices_.begin(), indices_.end(), index) != indices_.end(); }
+
+  /// By whole segments that loops of the nest decide.
+  bool names_blocks_of_nest(const ir::Block& block) const {
+    return std::all_of(block.entries.begin(), block.entries.end(), [&](const RefEntry& e) {
+      return e.index != no_index && !e.as_simple && p_.indices[e.index.at()].parent == no_index && is_open(e.index);
+    });
   }
 
   /// Every block of the array is named once by the iterations of the loops that are open.
@@ -90,12 +150,9 @@ class ReplacedByNest {
     const ArrayRow& array = p_.arrays[block.array.at()];
     std::vector<IndexId> named;
     for (std::size_t d = 0; d < block.entries.size(); ++d) {
-      const RefEntry& e = block.entries[d];
-      if (e.index == no_index || e.as_simple) return false;
-      const IndexRow &row = p_.indices[e.index.at()], &declared = p_.indices[array.dims[d].at()];
-      if (row.kind != declared.kind || row.parent != no_index || !(row.lo == declared.lo) || !(row.hi == declared.hi))
-        return false;
-      named.push_back(e.index);
+      const IndexRow &row = p_.indices[block.entries[d].index.at()], &declared = p_.indices[array.dims[d].at()];
+      if (row.kind != declared.kind || !(row.lo == declared.lo) || !(row.hi == declared.hi)) return false;
+      named.push_back(block.entries[d].index);
     }
     std::sort(named.begin(), named.end());
     std::vector<IndexId> open = indices_;
@@ -106,8 +163,11 @@ class ReplacedByNest {
   const ir::Program& p_;
   Summaries& summaries_;
   const Phases& phases_;
-  std::vector<IndexId> indices_;  // of the loops that are open
-  std::vector<ArrayId> found_;
+  const Writers writers_;
+  bool always_ = true;                   // no condition stands between the nest and here
+  std::vector<IndexId> indices_;         // of the loops that are open
+  std::vector<ArrayId> found_;           // of which all blocks are put
+  std::map<ArrayId, std::size_t> same_;  // puts that name the same blocks at each execution
 };
 
 /// Backwards. What loops and procedures use is found first, callees first (summarise); then every body is walked with

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <utility>
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/check.h"
@@ -59,9 +60,9 @@ inline int NodeHeap::class_of(std::uint64_t bytes) {
   return std::min(n_classes - 1, 16 + (log - 10) * 8 + static_cast<int>((bytes >> (log - 3)) & 7));
 }
 
-inline void NodeHeap::push(Arena& a, Chunk* c) {
+inline void NodeHeap::push(Arena& a, Chunk* c, std::uint8_t free) {
   const int k = class_of(c->bytes);
-  c->free = 1;
+  c->free = free;
   c->next = a.first[k];
   a.first[k] = offset(c);
   a.occupied[k / 64] |= std::uint64_t{1} << (k % 64);
@@ -77,24 +78,30 @@ void NodeHeap::accept_returned(Arena& a) {
   }
 }
 
-// Looks at a few chunks of the class: programs have few block sizes, so the first one usually fits exactly.
-Chunk* NodeHeap::take_listed(Arena& a, std::uint64_t bytes) {
-  const int k = class_of(bytes);
+/// The link to a chunk of the class that is large enough; null: none of the first few is. Programs have few block
+/// sizes, so the first one usually fits exactly.
+std::uint64_t* NodeHeap::find_listed(Arena& a, int k, std::uint64_t bytes, Free which) {
   std::uint64_t* link = &a.first[k];
   for (int looked = 0; *link != 0 && looked < 8; ++looked) {
     Chunk* c = chunk(*link);
-    if (c->bytes >= bytes) {
-      *link = c->next;
-      if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
-      return c;
-    }
+    if (c->bytes >= bytes && c->free <= static_cast<std::uint8_t>(which)) return link;
     link = &c->next;
   }
   return nullptr;
 }
 
+Chunk* NodeHeap::take_listed(Arena& a, std::uint64_t bytes, Free which) {
+  const int k = class_of(bytes);
+  std::uint64_t* link = find_listed(a, k, bytes, which);
+  if (!link) return nullptr;
+  Chunk* c = chunk(*link);
+  *link = c->next;
+  if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+  return c;
+}
+
 // The smallest larger class that has a chunk; what is left of it becomes a chunk of its own.
-Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
+Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes, Free which) {
   for (int k = class_of(bytes) + 1; k < n_classes; ++k) {
     const std::uint64_t rest = a.occupied[k / 64] >> (k % 64);
     if (rest == 0) {
@@ -102,11 +109,14 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
       continue;
     }
     k += std::countr_zero(rest);
-    Chunk* c = chunk(a.first[k]);
-    pop(a, k);
-    c->free = 0;
+    std::uint64_t* link = find_listed(a, k, bytes, which);
+    if (!link) continue;
+    Chunk* c = chunk(*link);
+    *link = c->next;
+    if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+    const std::uint8_t free = std::exchange(c->free, 0);
     if (hooks_.spills && !back(a, index, offset(c), std::min(c->bytes, bytes + sizeof(Chunk)), nullptr)) {
-      push(a, c);
+      push(a, c, free);
       return nullptr;
     }
     if (c->bytes - bytes >= smallest_chunk) {
@@ -114,7 +124,7 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes) {
       remainder->bytes = c->bytes - bytes;
       remainder->arena = static_cast<std::uint16_t>(index);
       c->bytes = bytes;
-      push(a, remainder);
+      push(a, remainder, free);
     }
     return c;
   }
@@ -194,8 +204,10 @@ bool NodeHeap::back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, 
 void NodeHeap::hand_back(Arena& a, int index, std::size_t limit) {
   for (int k = n_classes - 1; k >= class_of(smallest_handed_back); --k)
     for (std::uint64_t at = a.first[k]; at != 0; at = chunk(at)->next) {
+      if (chunk(at)->free != 1) continue;
       if (hooks_.committed() <= limit) return;
       hooks_.uncommit(at + sizeof(Chunk), chunk(at)->bytes - sizeof(Chunk));
+      chunk(at)->free = 2;
     }
   // The part that is not in use yet, or not any more.
   hooks_.uncommit(start_of(index) + a.top, range_per_arena_ - a.top);
@@ -240,11 +252,15 @@ void NodeHeap::merge_neighbours(Arena& a, int index) {
   for (std::uint64_t at = start; at < start + a.top;) {
     Chunk* c = chunk(at);
     at += c->bytes;
-    if (c->free == 1) {
-      if (run) run->bytes += c->bytes;
-      else run = c;
+    if (c->free != 0) {
+      if (run) {
+        run->bytes += c->bytes;
+        run->free = std::min(run->free, c->free);  // of both kinds: some can be handed back
+      } else {
+        run = c;
+      }
     } else if (run) {
-      push(a, run);
+      push(a, run, run->free);
       run = nullptr;
     }
   }
@@ -253,20 +269,39 @@ void NodeHeap::merge_neighbours(Arena& a, int index) {
 
 /// With the arena's lock held, when no list has what was asked for.
 Chunk* NodeHeap::find(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
-  // Where memory is handed back, what was in use before has some still; fresh addresses have none.
-  Chunk* c = hooks_.spills ? nullptr : take_fresh(a, index, bytes, reason);
+  if (hooks_.spills) return find_in_budget(a, index, bytes, reason);
+  Chunk* c = take_fresh(a, index, bytes, reason);
   // Splitting leaves remainders of odd sizes, less so when there are long runs to split; but a merge walks the whole
   // arena.
   const auto after_merge = [&] {
     merge_neighbours(a, index);
-    c = take_larger(a, index, bytes);
-    if (!c) c = take_listed(a, bytes);
+    c = take_larger(a, index, bytes, Free::any);
+    if (!c) c = take_listed(a, bytes, Free::any);
     if (!c) c = take_fresh(a, index, bytes, reason);
   };
   if (!c && a.freed_since_merge >= bytes_per_arena_ / 16) after_merge();
-  if (!c) c = take_larger(a, index, bytes);
+  if (!c) c = take_larger(a, index, bytes, Free::any);
   if (!c && a.freed_since_merge > 0) after_merge();
-  if (!c && hooks_.spills) c = take_fresh(a, index, bytes, reason);
+  return c;
+}
+
+/// Where memory is handed back: what has its memory still comes first, then addresses that were used before, then fresh
+/// ones. Memory that goes back and comes again is cleared by the system, and costs more than the walk of a merge.
+Chunk* NodeHeap::find_in_budget(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
+  Chunk* c = take_larger(a, index, bytes, Free::with_memory);
+  if (!c && a.freed_since_merge >= bytes) {
+    merge_neighbours(a, index);
+    c = take_listed(a, bytes, Free::with_memory);
+    if (!c) c = take_larger(a, index, bytes, Free::with_memory);
+  }
+  if (!c) c = take_listed(a, bytes, Free::any);
+  if (!c) c = take_larger(a, index, bytes, Free::any);
+  if (!c) c = take_fresh(a, index, bytes, reason);
+  if (!c && a.freed_since_merge > 0) {
+    merge_neighbours(a, index);
+    c = take_larger(a, index, bytes, Free::any);
+    if (!c) c = take_fresh(a, index, bytes, reason);
+  }
   return c;
 }
 
@@ -319,18 +354,19 @@ Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
   if (hooks_.spills && bytes_free() < static_cast<std::int64_t>(bytes)) return nullptr;
   Arena& a = arena(index);
   const SpinGuard guard(a.lock, hooks_.pause);
-  Chunk* c = take_listed(a, bytes);
+  const Free which = hooks_.spills ? Free::with_memory : Free::any;
+  Chunk* c = take_listed(a, bytes, which);
   if (!c && a.returned.load(relaxed) != 0) {
     accept_returned(a);
-    c = take_listed(a, bytes);
+    c = take_listed(a, bytes, which);
   }
   auto& requests = c ? a.hits : a.misses;
   requests.store(requests.load(relaxed) + 1, relaxed);
   if (!c) c = find(a, index, bytes, reason);
   if (!c) return nullptr;
-  c->free = 0;
+  const std::uint8_t free = std::exchange(c->free, 0);
   if (hooks_.spills && !back(a, index, offset(c), c->bytes, reason)) {
-    push(a, c);
+    push(a, c, free == 0 ? 1 : free);
     return nullptr;
   }
   mark_taken(a, c, wish);

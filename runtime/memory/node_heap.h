@@ -29,7 +29,7 @@ struct alignas(64) Chunk {
   std::uint64_t next;   // offset of the next chunk in a list
   std::int64_t doubles;
   std::atomic<std::uint32_t> references;
-  std::uint8_t free;  // 1 while in a free list of its arena
+  std::uint8_t free;  // while in a free list of its arena: 1; 2: its memory was handed back; else 0
   std::uint8_t use;   // NodeHeap::Use: counted as own of the rank of arena `owner`, as the node's, as spare, or as kept
   std::uint16_t arena;
   std::int32_t owner;
@@ -242,8 +242,12 @@ class NodeHeap {
   static void mark_taken(Arena& a, Chunk* c, const Wish& wish);
   static void raise_high_water(Arena& a);
   Chunk* allocate_or_throw(int arena, std::int64_t doubles, const std::function<std::string()>& what, bool shared);
-  Chunk* take_listed(Arena& a, std::uint64_t bytes);
-  Chunk* take_larger(Arena& a, int index, std::uint64_t bytes);
+  /// Which free chunks are looked at: those that have their memory still, or all.
+  enum class Free : std::uint8_t { with_memory = 1, any = 2 };
+  std::uint64_t* find_listed(Arena& a, int k, std::uint64_t bytes, Free which);
+  Chunk* take_listed(Arena& a, std::uint64_t bytes, Free which);
+  Chunk* take_larger(Arena& a, int index, std::uint64_t bytes, Free which);
+  Chunk* find_in_budget(Arena& a, int index, std::uint64_t bytes, std::string* reason);
   Chunk* take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason);
   void count(const Chunk* c, std::int64_t bytes);
   /// `n`: of those of its arena that are given to chunks that are `changed` (1), or taken (0).
@@ -262,7 +266,7 @@ class NodeHeap {
   bool commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason);
   void accept_returned(Arena& a);
   void merge_neighbours(Arena& a, int index);
-  void push(Arena& a, Chunk* c);
+  void push(Arena& a, Chunk* c, std::uint8_t free = 1);
 
   std::byte* base_;
   std::size_t at_, data_at_;

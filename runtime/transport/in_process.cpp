@@ -99,13 +99,18 @@ class PrivateMemory final : public NodeMemory {
   void uncommit(std::size_t offset, std::size_t bytes) override {
     const std::size_t first = (offset + page_ - 1) / page_, last = (offset + bytes) / page_;
     const std::lock_guard lock(mutex_);
-    for (std::size_t p = first; p < last; ++p) {
-      if (!usable_[p]) continue;
-      madvise(base_ + p * page_, page_, MADV_DONTNEED);
-      mprotect(base_ + p * page_, page_, PROT_NONE);
-      usable_[p] = false;
-      committed_ -= page_;
-      if (budget_) budget_->give_back(page_);
+    for (std::size_t p = first; p < last;) {
+      if (!usable_[p]) {
+        ++p;
+        continue;
+      }
+      const std::size_t begin = p;
+      for (; p < last && usable_[p]; ++p) usable_[p] = false;
+      // Still accessible: protection of its own would cost as much again.
+      const std::size_t freed = (p - begin) * page_;
+      madvise(base_ + begin * page_, freed, MADV_DONTNEED);
+      committed_ -= freed;
+      if (budget_) budget_->give_back(freed);
     }
   }
 
