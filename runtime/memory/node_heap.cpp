@@ -185,9 +185,11 @@ bool NodeHeap::back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, 
   const std::size_t missing = hooks_.uncommitted(at, bytes);
   if (missing == 0) return true;
   const std::size_t limit = committed_at_first_ + budget() + std::max<std::size_t>(budget() / 32, 16 << 20);
-  if (hooks_.committed() + missing > limit) {
+  for (const bool merged : {false, true}) {  // a merge walks the whole arena, and gains what lies between small chunks
+    if (hooks_.committed() + missing <= limit) break;
     accept_returned(a);
-    merge_neighbours(a, index);
+    if (merged && a.freed_since_merge == 0) break;
+    if (merged) merge_neighbours(a, index);
     hand_back(a, index, limit - std::min(limit, missing));
   }
   for (int i = 1; i < arenas_ && hooks_.committed() + missing > limit; ++i) {
@@ -196,7 +198,9 @@ bool NodeHeap::back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, 
     hand_back(arena(other), other, limit - std::min(limit, missing));
     arena(other).lock.unlock();
   }
-  return hooks_.committed() + missing <= limit && try_commit(at, bytes, reason);
+  if (hooks_.committed() + missing > limit || !try_commit(at, bytes, reason)) return false;
+  a.committed = std::max(a.committed, at + bytes - start_of(index));
+  return true;
 }
 
 /// With the arena's lock held: free chunks, the largest first, give back all but their headers until no more than
@@ -210,7 +214,8 @@ void NodeHeap::hand_back(Arena& a, int index, std::size_t limit) {
       chunk(at)->free = 2;
     }
   // The part that is not in use yet, or not any more.
-  hooks_.uncommit(start_of(index) + a.top, range_per_arena_ - a.top);
+  if (a.committed > a.top) hooks_.uncommit(start_of(index) + a.top, round_up(a.committed, page) - a.top);
+  a.committed = std::min(a.committed, a.top);
 }
 
 bool NodeHeap::commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason) {

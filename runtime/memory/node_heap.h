@@ -201,7 +201,7 @@ class NodeHeap {
     std::atomic<std::uint64_t> changes;                  // numbers given to changed chunks
     alignas(64) SpinLock lock;                           // guards the rest
     std::uint64_t freed_since_merge;                     // bytes
-    std::uint64_t top, committed;                        // bytes from the arena's start
+    std::uint64_t top, committed;                        // bytes from the arena's start; at most so many, where spills
     std::atomic<std::int64_t> hits, misses, high_water;  // requests of either kind; written under the lock
     // Bytes in use, and of these its rank's own, wherever they lie, are sums: of what its rank took and gave back of it
     // under the lock, and of the rest.
