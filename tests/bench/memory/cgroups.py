@@ -4,7 +4,9 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 
 from jobs import Failure
@@ -58,7 +60,19 @@ def capped(limit: int, swap: bool) -> Iterator[list[str]]:
                 (group / "memory.swap.max").write_text("0")
         yield ["sh", "-c", JOIN, str(group / "cgroup.procs")]
     finally:
-        group.rmdir()
+        remove(group)
+
+
+def remove(group: pathlib.Path) -> None:
+    """With what still runs in it: a benchmark that is ended leaves nothing."""
+    for _ in range(100):
+        for number in (group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(number), signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            return group.rmdir()
+        time.sleep(0.1)
+    group.rmdir()
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import datetime
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -109,6 +110,7 @@ def main() -> None:
     args.repeat = args.repeat or (1 if args.smoke else 3)
     args.spill = args.spill or args.out
     args.out.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # cgroups and swap files are removed
     runner = Runner(args.bin, args.spill)
     try:
         result = measure(runner, args)
