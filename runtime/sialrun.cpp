@@ -261,7 +261,10 @@ void set_pardo_order(MachineOptions& options, const std::string& text) {
   if (text.empty() || text == "auto") return;
   if (text == "written") options.pardo_order = PardoOrdering::written;
   else if (text == "shuffled") options.pardo_order = PardoOrdering::shuffled;
-  else options.spill_capacity = static_cast<std::int64_t>(parse_memory(text));
+  else if (const auto bytes = read_memory(text)) options.spill_capacity = static_cast<std::int64_t>(*bytes);
+  else
+    throw InputError(fmt::format("there is no order `{}` for `--pardo-order`", text),
+                     "`auto`, `written`, `shuffled`, or an amount of memory such as `4GB`");
 }
 
 int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, char** argv, const std::string& blas) {

@@ -128,6 +128,7 @@ class Usage(unittest.TestCase):
 
     def test_values_with_a_meaning_of_their_own(self):
         self.sialrun("--set", "n=2", "--memory", "5", code=2, says=["`5` without a unit are bytes", "`5GB`"])
+        self.sialrun("--set", "n=2", "--pardo-order", "reversed", code=2, says=["there is no order `reversed` for `--pardo-order`", "`written`", "`4GB`"])
         self.sialrun("--set", "n=2", "--memory", "5000000", code=0)
         self.sialrun("--set", "n=2", "--time-limit", "0", code=0)
         (self.dir / "none.toml").write_text('programs = ["counts.sialx"]\n[values]\nn = 2\n[output]\nresults = "NONE"\nrun_json = "None"\n')

@@ -17,10 +17,14 @@
 #include "runtime/base/error.h"
 #include "runtime/kernels/implementations.h"
 #include "runtime/kernels/jit/code_library.h"
+#include "runtime/kernels/jit/generator_memory.h"
 #include "runtime/kernels/jit/jit.h"
 
 namespace sial::kernels {
 namespace {
+
+/// Programs ask for the code of several statements in a row.
+constexpr std::chrono::milliseconds until_release{20};
 
 class NoCode final : public CodeEngine {
  public:
@@ -119,7 +123,13 @@ class Engine final : public CodeEngine {
     }
     DiskCache cache(options_.cache_folder, compiler->identity(), ".o");
     for (;;) {
-      wake_.wait(lock, [&] { return leaving_ || !queue_.empty(); });
+      const auto wanted = [&] { return leaving_ || !queue_.empty(); };
+      if (!wake_.wait_for(lock, until_release, wanted)) {
+        lock.unlock();
+        GeneratorMemory::of_process().release();
+        lock.lock();
+        wake_.wait(lock, wanted);
+      }
       if (leaving_) break;
       const CodeKey key = queue_.front();
       queue_.pop_front();
@@ -150,6 +160,8 @@ class Engine final : public CodeEngine {
     }
     for (auto& [key, slot] : slots_) slot.settled = true;
     done_.notify_all();
+    lock.unlock();
+    GeneratorMemory::of_process().release();
     // The compiler owns the code; it goes when nobody can call any more.
     compiler_ = std::move(compiler);
   }

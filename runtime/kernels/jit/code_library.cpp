@@ -15,6 +15,7 @@
 
 #include "runtime/base/input_file.h"
 #include "runtime/base/sha256.h"
+#include "runtime/kernels/jit/generator_memory.h"
 
 namespace sial::kernels {
 namespace {
@@ -85,7 +86,7 @@ void* open_code_library(std::string& trouble) {
       return nullptr;
     }
     // Never closed: libraries like LLVM do not survive it.
-    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* library = GeneratorMemory::of_process().open([&] { return dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL); });
     if (!library) {
       const char* const why = dlerror();
       trouble = fmt::format("the code generator cannot be loaded: {}", why ? why : place.string());

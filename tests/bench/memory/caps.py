@@ -59,7 +59,17 @@ def measure_caps(runner: Runner, job: Job, caps: list[int], repeat: int) -> dict
             row["wall_ratio"] = statistics.median(a.wall / b.wall for a, b in zip(runs[cap], runs[0], strict=True))
             row["cpu_ratio"] = statistics.median(a.cpu / b.cpu for a, b in zip(runs[cap], runs[0], strict=True))
         rows.append(row)
-    return {"job": job.name, "segments": job.segments, "values": list(job.values), "need": need, "repeat": repeat, "rows": rows}
+    return {"job": job.name, "segments": job.segments, "values": list(job.values), "need": need, "repeat": repeat, "rows": rows, "predictions": predictions(runner, arguments, need, min(caps))}
+
+
+def predictions(runner: Runner, arguments: list[str], need: int, least: int) -> list[dict[str, int]]:
+    """What the dry run says of memories in steps of 5 %, where the job fits into them."""
+    rows = []
+    for cap in range(100, least - 1, -5):
+        said = predicted(runner.dry_run([*arguments, "--memory", f"{need * cap // 100}B", "--spill", str(runner.spill)]))
+        if "written" in said:
+            rows.append({"cap": cap, **{name: said.get(name, 0) for name in ("written", "read", "reads", "optimum")}})
+    return rows
 
 
 def moved_ratio(row: dict[str, Any], of: str) -> str:

@@ -58,6 +58,8 @@ class Measured:
     wall: float
     cpu: float
     peak: int
+    major_faults: int  # page faults that waited for a disk
+    read: int  # bytes from disks, also by page faults
     out: str
     total: dict[str, Any] = field(default_factory=dict)
     programs: list[dict[str, Any]] = field(default_factory=list)
@@ -94,7 +96,11 @@ class Runner:
         if process.returncode:
             raise Failure(f"{' '.join(command)}: exit code {process.returncode}\n{err.read_text()[-1500:]}")
         report = json.loads(stats.read_text())
-        return Measured(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, out.read_text(), report["total"], report.get("programs", []))
+        return Measured(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, used.ru_majflt, used.ru_inblock * 512, out.read_text(), report["total"], report.get("programs", []))
+
+    def errors(self) -> str:
+        """What the last run wrote to its standard error."""
+        return (self.folder / "err.txt").read_text()
 
     def dry_run(self, arguments: Sequence[object]) -> str:
         """Its text, also where it says that the job does not fit."""
@@ -119,4 +125,7 @@ def predicted(text: str) -> dict[str, int]:
         matches = re.findall(pattern, text)
         if matches:
             found[name] = number_of_bytes(*matches[-1])
+    arrays = re.findall(rf"^  \S.*? +(\d+) +{SIZE} +{SIZE} +(\d+) +{SIZE}$", text, re.M)  # array, writes, written, in vain, reads, read
+    if arrays:
+        found["reads"] = sum(int(row[5]) for row in arrays)
     return found

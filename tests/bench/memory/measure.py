@@ -10,6 +10,7 @@ import datetime
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -23,8 +24,8 @@ from jobs import BENZENE, DIMER, ENV, TINY, Failure, Runner
 from table import amount
 
 PARTS = ["caps", "order", "swap", "stream", "again", "overhead"]
-MAPPED_HEAP = "not part of sialx: blocks come from anonymous memory"
 OTHER_NODES = "`--spill nodes` is not available yet"
+SMOKE_BESIDE = 60_000_000  # bytes of a process beside its blocks
 
 
 def machine(runner: Runner) -> dict[str, str]:
@@ -56,16 +57,6 @@ def print_overhead(r: dict[str, Any]) -> None:
           f"of {r['repeat']} pairs from {min(r['ratios']):.3f} to {max(r['ratios']):.3f}", flush=True)
 
 
-def print_swap(r: dict[str, Any]) -> None:
-    if "skipped" in r:
-        print(f"\nkernel's swap: skipped: {r['skipped']}")
-    elif "ratio" in r:
-        print(f"\nkernel's swap: {r['share']} % in a cgroup of {amount(r['limit'])}: {r['wall']:.2f} s, {r['ratio']:.2f} times as long as with --spill (goal at least {r['bar']})")
-    else:
-        print(f"\nkernel's swap: {r['wall']:.2f} s; no ratio: energies differ by {r['difference']:.1e}, or there is no run to compare with")
-    print(f"file-backed heap: skipped: {MAPPED_HEAP}\nmemory of other nodes: skipped: {OTHER_NODES}", flush=True)
-
-
 def print_order(r: dict[str, Any]) -> None:
     ratio = f"{r['ratio']:.2f}" if r["ratio"] is not None else "none: nothing moved"
     print(f"\norder of pardos: RHF and four-index transformation of the {r['job']} in {r['share']} % of {amount(r['need'])}: {amount(r['auto'])} moved, {amount(r['written'])} as written, "
@@ -83,8 +74,8 @@ def measure(runner: Runner, args: argparse.Namespace) -> dict[str, Any]:
         caps.print_caps(result["caps"][-1])
         sys.stdout.flush()
     if "swap" in args.only:
-        result["swap"] = swap.measure_swap(runner, job, shares[-1], result["caps"][0], args.repeat) if "caps" in args.only and not args.smoke else {"skipped": "no runs to compare with"}
-        print_swap(result["swap"])
+        result["swap"] = swap.measure_swap(runner, job, shares[-1], args.repeat, *[SMOKE_BESIDE] * args.smoke)
+        swap.print_swap(result["swap"])
     if "order" in args.only:
         result["order"] = caps.measure_order(runner, job, 50 if args.smoke else 25)
         print_order(result["order"])
@@ -97,6 +88,7 @@ def measure(runner: Runner, args: argparse.Namespace) -> dict[str, Any]:
     if "overhead" in args.only:
         result["overhead"] = caps.measure_overhead(runner, job, 1 if args.smoke else 5)
         print_overhead(result["overhead"])
+    print(f"\nmemory of other nodes: skipped: {OTHER_NODES}")
     print_published()
     return result
 
@@ -118,6 +110,7 @@ def main() -> None:
     args.repeat = args.repeat or (1 if args.smoke else 3)
     args.spill = args.spill or args.out
     args.out.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # cgroups and swap files are removed
     runner = Runner(args.bin, args.spill)
     try:
         result = measure(runner, args)

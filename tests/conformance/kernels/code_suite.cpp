@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <thread>
 
 #include "runtime/base/error.h"
 #include "runtime/kernels/contraction/tiles.h"
@@ -84,6 +87,28 @@ std::size_t stack_of(F f) {
   while (untouched < size && stack[untouched] == 0xa5) ++untouched;
   munmap(stack, size);
   return size - untouched;
+}
+
+/// Kilobytes of a library in memory: as they are in its file, and changed.
+struct Resident {
+  std::int64_t as_in_file = 0, changed = 0;
+};
+
+Resident resident_part_of(const std::string& library) {
+  std::ifstream smaps("/proc/self/smaps");
+  Resident sum;
+  bool ours = false;
+  for (std::string line; std::getline(smaps, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::int64_t kilobytes = 0;
+    words >> name;
+    if (name.find('-') != std::string::npos) ours = line.find(library) != std::string::npos;
+    if (!ours || !(words >> kilobytes)) continue;
+    if (name == "Private_Dirty:") sum.changed += kilobytes;
+    if (name == "Private_Clean:" || name == "Shared_Clean:") sum.as_in_file += kilobytes;
+  }
+  return sum;
 }
 
 void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
@@ -249,6 +274,25 @@ TEST_CASE("code that is off is never there, and unknown processors are refused")
     CHECK(std::string(error.what()).find("pentium") != std::string::npos);
     CHECK(error.hint().find("x86-64-v3") != std::string::npos);
   }
+}
+
+TEST_CASE("the code of LLVM leaves memory while nothing is generated, and comes back") {
+  if (!can_generate()) return;
+  const auto engine = make_code_engine({});
+  REQUIRE(engine->wait(tile_key(2, 1, false)) != nullptr);
+  const Resident used = resident_part_of("libLLVM");
+  Resident rested = used;
+  for (int round = 0; round < 200 && rested.as_in_file > 1024; ++round) {  // other engines may just have used it
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    rested = resident_part_of("libLLVM");
+  }
+  CHECK(rested.as_in_file <= 1024);
+  CHECK(rested.changed > 0);
+  CHECK(rested.changed >= used.changed);  // addresses that the loader has written, and the library's data
+  bool works = false;
+  for (int n = 1; n < 4; ++n) CHECK(engine->wait(tile_key(3, n, false)) != nullptr);
+  CHECK(stats_after({}, tile_key(1, 1, false), works).failed == 0);
+  CHECK(works);
 }
 
 TEST_CASE("keys that cannot be compiled are settled without code") {
