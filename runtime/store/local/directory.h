@@ -35,6 +35,7 @@ struct alignas(64) Entry {
   SpinLock lock;
   std::uint32_t listed_dirty;   // 1 while in the directory's list of entries with pending contributions
   std::uint32_t read_ahead;     // 1: the value was read from a tier before it was asked for, and not used yet
+  std::uint32_t recorded;       // the block's number in the record of uses (spill/use_record.h); 0: has none
   std::uint64_t value;          // the block's chunk; 0: absent
   std::uint64_t version;        // how often the value has been changed
   std::uint64_t contributions;  // deterministic mode: chunks to be added in (rank, sequence) order

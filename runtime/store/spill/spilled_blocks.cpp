@@ -70,7 +70,8 @@ SpilledBlocks::SpilledBlocks(Transport& transport, NodeHeap& heap, Directory& di
       directory_(directory),
       area_(area),
       config_(config),
-      namer_(std::move(namer)) {}
+      namer_(std::move(namer)),
+      uses_(area.uses(), config.arena + (config.on_rank_thread ? 0 : transport.node_size()), !config.on_rank_thread) {}
 
 SpilledBlocks::~SpilledBlocks() {
   while (under_way_ > 0) {
@@ -125,6 +126,7 @@ Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, Ti
   t.reads = true;
   ++counts_.reads;
   counts_.bytes_read += copy.doubles * 8;
+  uses_.note_moved(copy.doubles * 8);
   e.read_ahead = priority == TierPriority::prefetch ? 1 : 0;
   ++(e.read_ahead ? counts_.prefetches : counts_.demand_reads);
   t.tier->read(t, priority);
@@ -180,6 +182,7 @@ bool SpilledBlocks::begin_write(TierCopy& copy, Chunk* c, const BlockKey& key) {
   area_.begin_hold();
   ++counts_.writes;
   counts_.bytes_written += c->doubles * 8;
+  uses_.note_moved(c->doubles * 8);
   bytes_writing_ += NodeHeap::chunk_bytes(c->doubles);
   t.tier->write(t);
   return true;
@@ -210,6 +213,7 @@ Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
   ++counts_.reads;
   ++counts_.demand_reads;
   counts_.bytes_read += copy.doubles * 8;
+  uses_.note_moved(copy.doubles * 8);
   t.tier->read(t, TierPriority::demand);
   wait_for(c, key);
   area_.drop_user(copy);
