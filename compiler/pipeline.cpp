@@ -17,6 +17,7 @@
 #include "compiler/plan/local/invariants.h"
 #include "compiler/plan/local/share_blocks.h"
 #include "compiler/plan/plan.h"
+#include "compiler/plan/remote/block_reuse.h"
 #include "compiler/plan/remote/combined_puts.h"
 #include "compiler/plan/remote/discard_values.h"
 #include "compiler/plan/remote/idle_barriers.h"
@@ -113,6 +114,7 @@ const std::vector<Pass>& passes() {
       planned("dead-stores", 1, plan::drop_dead_stores),  // also what folding left without a reader
       planned("compute-once", 1, plan::compute_once),
       planned("redundant-gets", 2, plan::drop_redundant_gets),
+      planned("block-reuse", 2, plan::point_out_reuse),  // of the loops and gets as they are written
       planned("shared-puts", 2, plan::share_puts),
       planned("combined-puts", 2, plan::combine_puts),
       planned("idle-barriers", 2, plan::drop_idle_barriers),

@@ -121,6 +121,7 @@ sial::report::Report report_of_run(const Arguments& a) {
     bind(*report, program.run);
     report->texts = program.texts;
   }
+  report->run->predicted_tiers = sial::predicted_tiers(job);
   set_job(*report, std::make_shared<const JobAdvice>(sial::advise(job)));
   return std::move(*report);
 }

@@ -3,7 +3,9 @@
 // the command line, which alone may know both the report and the planner.
 
 #include <memory>
+#include <optional>
 
+#include "compiler/report/job.h"
 #include "compiler/report/prediction/predict.h"
 
 namespace sial {
@@ -11,5 +13,9 @@ namespace sial {
 /// Fills `memory`, or `no_memory` with the reason.
 void predict_memory(const std::shared_ptr<const Module>& module, const report::Run& run,
                     report::Prediction& prediction);
+
+/// What blocks that do not fit into memory move in a job, of which some have; nothing where that is not known: without
+/// all modules, or for more accesses than are soon followed.
+std::optional<report::TierBytes> predicted_tiers(const report::Job& job);
 
 }  // namespace sial

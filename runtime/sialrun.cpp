@@ -121,11 +121,27 @@ int run_in_process(const Arguments& arguments, const SessionOptions& options, co
   }
 }
 
+/// The jobs of one world share its store: its memory is what the command line says.
+void set_common_memory(const Arguments& arguments, const std::vector<BatchEntry>& entries, SessionOptions& options) {
+  Job common;
+  for (const OptionId id : batch_defaults) {
+    if (is_given(arguments.job, id)) set_option(common, id, arguments.job.settings.at(id));
+    for (const BatchEntry& entry : entries)
+      if (is_given(entry.arguments, id) &&
+          (!is_given(arguments.job, id) || entry.arguments.settings.at(id) != arguments.job.settings.at(id)))
+        throw InputError(
+            fmt::format("{}:{}: the jobs of a batch under MPI have one memory", arguments.batch, entry.line),
+            fmt::format("give `{}` on the command line, for all jobs, or run this one by itself", option(id).flags));
+  }
+  options.store.memory_per_rank = common.memory_per_rank;
+  options.store.spill = common.spill;
+}
+
 /// Every job of the batch prints a separator first. In one process each has a world of its own, and a failure is only
 /// that job's; MPI ranks share one world, which an error while a job runs ends.
 int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Plugins& plugins,
               Transport* mpi) {
-  const std::vector<BatchEntry> entries = read_batch(arguments.batch);
+  const std::vector<BatchEntry> entries = read_batch(arguments.batch, arguments.job);
   int worst = exit_ok;
   const auto separator = [](const BatchEntry& entry) {
     std::cout << "=== " << printable_name(entry.name) << std::endl;
@@ -135,6 +151,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
   };
   if (mpi) {
     std::optional<Job> job;
+    set_common_memory(arguments, entries, options);
     return run_on_rank(*mpi, options, compile, [&](Session& session) {
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);

@@ -149,7 +149,7 @@ Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins) 
   return job;
 }
 
-std::vector<BatchEntry> read_batch(const std::string& path) {
+std::vector<BatchEntry> read_batch(const std::string& path, const JobArguments& defaults) {
   std::string problem;
   std::istringstream in(read_file(path, input_limit::batch, problem));
   if (!problem.empty())
@@ -171,6 +171,10 @@ std::vector<BatchEntry> read_batch(const std::string& path) {
       throw InputError(fmt::format("{}:{}: {}", path, number, error.what()),
                        "a line holds a program or job file and its options");
     }
+    entry.line = number;
+    for (const OptionId id : batch_defaults)
+      if (is_given(defaults, id) && !is_given(entry.arguments, id))
+        entry.arguments.settings[id] = defaults.settings.at(id);
     entry.name = !entry.arguments.name.empty()     ? entry.arguments.name
                  : !entry.arguments.inputs.empty() ? entry.arguments.inputs.front()
                                                    : std::to_string(number);

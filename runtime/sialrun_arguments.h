@@ -1,6 +1,7 @@
 #pragma once
 // The command line of sialrun as values, and the job that it states. Owns nothing beyond its strings.
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,6 +50,7 @@ struct Arguments {
 
 struct BatchEntry {
   std::string name;
+  int line = 0;
   JobArguments arguments;
 };
 
@@ -66,7 +68,10 @@ Job state_job(const JobArguments& arguments);
 Job make_job(const JobArguments& arguments, int ranks);
 /// A job that is going to run, its plugins loaded.
 Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins);
-/// The jobs of a batch file, one per line. EnvironmentError: it cannot be read; SialError: a line is wrong.
-std::vector<BatchEntry> read_batch(const std::string& path);
+/// What the command line of a batch says for all of its lines, which may say something else.
+inline constexpr std::array batch_defaults = {OptionId::memory, OptionId::spill};
+/// The jobs of a batch file, one per line; `defaults`: the command line. EnvironmentError: it cannot be read;
+/// SialError: a line is wrong.
+std::vector<BatchEntry> read_batch(const std::string& path, const JobArguments& defaults);
 
 }  // namespace sial

@@ -244,6 +244,8 @@ void bind(Report& report, Run run) {
   for (SourceLine& l : report.lines)
     for (Amount* a : {&l.executions, &l.flops, &l.get_bytes, &l.put_bytes}) set_value(*a, sizes, run.ranks);
   for (const AccessLine& a : run.accesses) add_too_large(report, a);
+  for (RemarkLine& r : report.remarks)  // what fits into memory costs nothing
+    if (r.pass == "block-reuse" && !run.tier_movement()) r.kind = RemarkKind::analysis;
   for (const PardoOrderLine& o : run.pardo_orders) add_pardo_order(report, o);
   mark_slow(report, run);
   set_seconds(report, run);

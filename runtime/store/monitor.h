@@ -12,6 +12,7 @@
 #include "runtime/memory/node_heap.h"
 #include "runtime/stats/counter_field.h"
 #include "runtime/stats/trace.h"
+#include "runtime/store/spill/tier_counts.h"
 
 namespace sial {
 
@@ -20,6 +21,7 @@ struct StoreStats {
 #define COUNTED_store(field) field
 #define COUNTER(number, name, unit, combine, by, meaning) COUNTER_FIELD(unit, COUNTED_##by)
 #include "runtime/stats/counters.def"
+  TierStats tier;
   double barrier_seconds = 0;  // a part of the rank's barrier_time
 };
 
@@ -46,6 +48,15 @@ class StoreMonitor {
   virtual std::vector<AccessStats> access_stats() const = 0;
   /// One entry per barrier and end of program; the shared part on the first rank of each node only.
   virtual const std::vector<PhasePeak>& phase_peaks() const = 0;
+  /// The offline optimum of what this rank's node has moved to and from tiers since the last call; on one rank of each
+  /// node, zero on the others. While no rank uses blocks.
+  virtual TierOptimum take_tier_optimum() { return {}; }
+  /// What servers have moved since the last call, and its offline optimum. By one rank only, as take_tier_optimum().
+  struct ServerTiers {
+    TierStats counts;
+    TierOptimum optimum;
+  };
+  virtual ServerTiers take_server_tiers() { return {}; }
   /// Bytes that the fullest server needed since the last call, over all phases; 0 without servers. By one rank only.
   virtual std::int64_t server_peak() = 0;
   /// For messages: names and bytes of the remote arrays and saved labels whose blocks lie on this rank's node, and of

@@ -5,37 +5,18 @@
 #include <algorithm>
 
 #include "runtime/store/remote/messages.h"
+#include "runtime/store/spill/use_optimum.h"
 
 namespace sial {
-
-namespace {
-
-void add(const TierCounts& counts, StoreStats& s) {
-  s.tier_reads += counts.reads;
-  s.tier_bytes_read += counts.bytes_read;
-  s.tier_writes += counts.writes;
-  s.tier_bytes_written += counts.bytes_written;
-  s.tier_demand_reads += counts.demand_reads;
-  s.tier_prefetches += counts.prefetches;
-  s.tier_prefetches_useful += counts.prefetches_useful;
-  s.tier_prefetches_late += counts.prefetches_late;
-  s.tier_prefetches_useless += counts.prefetches_useless;
-  s.tier_dropped_clean += counts.dropped_clean;
-  s.tier_discarded += counts.discarded;
-  s.tier_wait_seconds += counts.wait_seconds;
-  s.tier_bookkeeping_seconds += counts.bookkeeping_seconds;
-}
-
-}  // namespace
 
 StoreStats RankMonitor::stats() const {
   StoreStats s = context_.stats;
   s.bytes_copied += context_.node.counters().bytes_copied;
   s.lock_seconds += context_.node.counters().lock_seconds;
   for (const SpilledBlocks* spilled : {static_cast<const SpilledBlocks*>(context_.spilled), spilled_for_others_})
-    if (spilled) add(spilled->counts(), s);
+    if (spilled) add(s.tier, spilled->counts());
   if (context_.spilled)
-    s.tier_bytes_high_water = static_cast<std::int64_t>(context_.spilled->area().bytes_high_water());
+    s.tier.bytes_high_water = static_cast<std::int64_t>(context_.spilled->area().bytes_high_water());
   if (service_) {
     s.requests_served = service_->served();
     s.handler_seconds = service_->busy_seconds();
@@ -43,18 +24,41 @@ StoreStats RankMonitor::stats() const {
   return s;
 }
 
-std::int64_t RankMonitor::server_peak() {
-  std::int64_t max_bytes = 0;
+/// Each server is a node.
+void RankMonitor::ask_servers(RequestKind kind, std::span<std::byte> payload,
+                              const std::function<void(const ReplyHeader&)>& use) {
   for (const NodeId node : context_.transport.home_nodes()) {
     const int first = context_.homes.first_of(node);
     if (first < context_.transport.size()) continue;
     RequestHeader request;
-    request.kind = RequestKind::memory_peak;
-    const auto pending = context_.transport.request(first, to_bytes(request), {}, {}, Priority::demand);
+    request.kind = kind;
+    const auto pending = context_.transport.request(first, to_bytes(request), {}, payload, Priority::demand);
     pending->wait();
-    max_bytes = std::max(max_bytes, read_reply(pending->reply_header()).rows);
+    use(read_reply(pending->reply_header()));
   }
+}
+
+std::int64_t RankMonitor::server_peak() {
+  std::int64_t max_bytes = 0;
+  ask_servers(RequestKind::memory_peak, {},
+              [&](const ReplyHeader& reply) { max_bytes = std::max(max_bytes, reply.rows); });
   return max_bytes;
+}
+
+TierOptimum RankMonitor::take_tier_optimum() {
+  if (!context_.spilled || context_.transport.node_rank() != 0) return {};
+  return take_optimum(context_.spilled->area().uses(), 0, static_cast<std::int64_t>(context_.heap.budget()));
+}
+
+StoreMonitor::ServerTiers RankMonitor::take_server_tiers() {
+  ServerTiers sum, one;
+  ask_servers(RequestKind::tiers, std::as_writable_bytes(std::span(&one, 1)), [&](const ReplyHeader&) {
+    const std::int64_t most = std::max(sum.counts.bytes_high_water, one.counts.bytes_high_water);
+    add(sum.counts, one.counts);
+    sum.counts.bytes_high_water = most;
+    add(sum.optimum, one.optimum);
+  });
+  return sum;
 }
 
 std::vector<std::pair<std::string, std::int64_t>> RankMonitor::memory_held() const {

@@ -1,6 +1,8 @@
 #pragma once
 // What this rank's store has counted, put together from its parts. Keeps nothing. Used by the rank's thread.
 
+#include <functional>
+
 #include "runtime/store/monitor.h"
 #include "runtime/store/phases/rank_phases.h"
 
@@ -24,11 +26,14 @@ class RankMonitor final : public StoreMonitor {
   }
   std::vector<AccessStats> access_stats() const override { return context_.log.all(); }
   const std::vector<PhasePeak>& phase_peaks() const override { return phases_.peaks(); }
+  TierOptimum take_tier_optimum() override;
+  ServerTiers take_server_tiers() override;
   std::int64_t server_peak() override;
   std::vector<std::pair<std::string, std::int64_t>> memory_held() const override;
   void set_trace(Trace* trace) override { context_.trace = trace; }
 
  private:
+  void ask_servers(RequestKind kind, std::span<std::byte> payload, const std::function<void(const ReplyHeader&)>& use);
   StoreContext& context_;
   const HeldCopies& copies_;
   const RankSnapshots& snapshots_;

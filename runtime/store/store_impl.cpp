@@ -60,7 +60,7 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
       service_(transport.node_count() == 1
                    ? nullptr
                    : std::make_unique<StoreService>(transport, queue, storage_.shared_heap(), storage_.directory(),
-                                                    config_, names_, spilled_for_others_.get())),
+                                                    config_, names_, spilled_for_others_.get(), spilled_.get())),
       context_(transport, options_, storage_.heap(), node_, names_, config_.arena),
       copies_(context_),
       requests_(context_, copies_),

@@ -42,11 +42,9 @@ def without_warnings(err: str) -> str:
 
 class Configuration:
     def __init__(self, name: str, flags: Sequence[str], ranks: int = 0, optimisation: str = "", reals: bool = True, stride: int = 1,
-                 env: dict[str, str] | None = None, of_jobs: Sequence[str] = ()) -> None:
-        """`stride`: only every so many jobs are run, for slow ones. `env`: more of the environment. `of_jobs`: options that a batch takes
-        from the line of each job; under MPI all jobs of a batch have one store, and these options have no effect."""
-        assert not (ranks and of_jobs), name
-        self.env, self.of_jobs = env or {}, of_jobs
+                 env: dict[str, str] | None = None) -> None:
+        """`stride`: only every so many jobs are run, for slow ones. `env`: more of the environment."""
+        self.env = env or {}
         self.name, self.flags, self.ranks, self.optimisation, self.reals, self.stride = name, flags, ranks, optimisation, reals, stride
 
     def command(self, bin_dir: pathlib.Path, launcher: str) -> list[str]:
@@ -140,7 +138,7 @@ class Runner:
         """Outputs by name, and what went to the error stream. Modules are those of compile(), but for another optimisation."""
         suffix = ".sialx" if configuration.optimisation else ".siox"
         listing = self.work / "jobs.txt"
-        listing.write_text("".join(f"{' '.join(p.name + suffix for p in j.programs)} {' '.join([*j.arguments, *configuration.of_jobs])} --print-format plain --name {j.name}\n" for j in jobs))
+        listing.write_text("".join(f"{' '.join(p.name + suffix for p in j.programs)} {' '.join(j.arguments)} --print-format plain --name {j.name}\n" for j in jobs))
         command = [*configuration.command(self.bin, self.launcher), "--batch", listing.name]
         try:
             p = subprocess.run(command, cwd=self.work, env={**self.env, **configuration.env}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)

@@ -39,13 +39,13 @@ def configurations(seed, long, fake_cuda=None):
     result = [
         Configuration("as written, copies, one rank", BASELINE, optimisation="-O0"),
         Configuration("optimised, checked, one rank", ["--check", "--look-ahead", ["auto", "3", "off"][seed % 3]]),
-        Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}{network}", "--ranks-per-node", "1", *ahead()], of_jobs=small),
+        Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}{network}", "--ranks-per-node", "1", *ahead(), *small]),
         Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check", "--look-ahead", ["5", "1", "auto"][seed % 3]]),
     ]
     if seed % 2 or long:
         result.append(Configuration("optimised, pardos in other orders, one rank", ["--pardo-order", "shuffled"]))
     if seed % 2 == 0 or long:
-        result.append(Configuration("optimised, pardos in other orders, 3 simulated ranks, 2 per node", ["--pardo-order", "shuffled", "--simulate", f"ranks=3,seed={seed},ranks-per-node=2"], of_jobs=small))
+        result.append(Configuration("optimised, pardos in other orders, 3 simulated ranks, 2 per node", ["--pardo-order", "shuffled", "--simulate", f"ranks=3,seed={seed},ranks-per-node=2", *small]))
     room = ["--device", "simulated", "--device-copies", r.choice(["direct", "staged"]), *r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"], ["--device-memory", "3KiB"]])]
     # Small work waits for its like, or it does not, or that of a few elements does; puts wait for their blocks, or mostly not.
     together = lambda: ["--device-batch", random.Random(f"{seed} of small work, {len(result)}").choice(["auto", "auto", "off", "16"]),
@@ -70,21 +70,23 @@ def configurations(seed, long, fake_cuda=None):
                                     env={"SIALX_CUDA_LIBRARIES": str(fake_cuda), "SIALX_FAKE_CUDA": f"gpus={1 + seed % 2},seed={seed + 1}"}))
     if seed % 2 or long:
         result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1", *ahead()], 3),
-                   Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *ahead()], of_jobs=small)]
+                   Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *ahead(), *small])]
     else:
         result += [Configuration("optimised, mpirun 2", [], 2),
-                   Configuration("optimised, 2 simulated ranks and a server", ["--simulate", f"ranks=2,seed={seed + 3},servers=1{network}", *ahead()], of_jobs=small)]
+                   Configuration("optimised, 2 simulated ranks and a server", ["--simulate", f"ranks=2,seed={seed + 3},servers=1{network}", *ahead(), *small])]
     if seed % 8 == 3 or long:
         result += [Configuration("as written, checked, 3 simulated ranks", ["--check", "--simulate", f"ranks=3,seed={seed}", "--ranks-per-node", "1"], optimisation="-O0"),
                    Configuration("optimised, mpirun 4, static schedule, 2 per node", ["--schedule=static", "--ranks-per-node", "2", *ahead()], 4)]
     if seed % 2 or long:
-        result += [Configuration("optimised, blocks on a disk, one rank", [*leaves(), *spills.choice([[], ["--check"], ["--store=copy"]]), *look()], of_jobs=disk),
-                   Configuration("optimised, blocks on a disk, 4 simulated ranks on 2 nodes", [*leaves(), "--simulate", f"ranks=4,seed={seed},ranks-per-node=2", *spills.choice([[], ["--deterministic"]]), *look()], of_jobs=disk)]
+        result += [Configuration("optimised, blocks on a disk, one rank", [*leaves(), *spills.choice([[], ["--check"], ["--store=copy"]]), *look(), *disk]),
+                   Configuration("optimised, blocks on a disk, 4 simulated ranks on 2 nodes", [*leaves(), "--simulate", f"ranks=4,seed={seed},ranks-per-node=2", *spills.choice([[], ["--deterministic"]]), *look(), *disk])]
     else:
-        result += [Configuration("optimised, blocks on a disk, 3 simulated ranks", [*leaves(), "--simulate", f"ranks=3,seed={seed}", *look()], of_jobs=disk),
-                   Configuration("optimised, blocks on a disk, 2 simulated ranks and a server", [*leaves(), "--simulate", f"ranks=2,seed={seed},servers=1", *look()], of_jobs=disk)]
+        result += [Configuration("optimised, blocks on a disk, 3 simulated ranks", [*leaves(), "--simulate", f"ranks=3,seed={seed}", *look(), *disk]),
+                   Configuration("optimised, blocks on a disk, 2 simulated ranks and a server", [*leaves(), "--simulate", f"ranks=2,seed={seed},servers=1", *look(), *disk])]
+    if seed % 4 == 2 or long:
+        result.append(Configuration("optimised, blocks on a disk, mpirun 3, 2 per node", [*leaves(), "--ranks-per-node", "2", *look(), *disk], 3))
     if seed % 4 == 1 or long:
-        result.append(Configuration("optimised, blocks on a disk, simulated device, 2 simulated ranks", [*leaves(), "--device", "simulated", "--simulate", f"ranks=2,seed={seed}", "--ranks-per-node", str(1 + seed // 4 % 2)], of_jobs=disk))
+        result.append(Configuration("optimised, blocks on a disk, simulated device, 2 simulated ranks", [*leaves(), "--device", "simulated", "--simulate", f"ranks=2,seed={seed}", "--ranks-per-node", str(1 + seed // 4 % 2), *disk]))
     return result
 
 

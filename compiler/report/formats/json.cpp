@@ -47,6 +47,18 @@ Json device_times(const std::optional<DeviceSeconds>& t) {
           {"waited_seconds", t->waited}};
 }
 
+Json tier_movement(const Run& run) {
+  const auto bytes = [](const TierBytes& b) { return Json{{"bytes_written", b.written}, {"bytes_read", b.read}}; };
+  const std::optional<TierMovement> m = run.tier_movement();
+  if (!m) return nullptr;
+  return {{"measured", bytes(m->measured)},
+          {"predicted", run.predicted_tiers ? bytes(*run.predicted_tiers) : Json()},
+          {"offline_optimum", m->uses > 0 ? bytes(m->optimum) : Json()},
+          {"bytes_recorded", m->recorded},
+          {"uses", m->uses},
+          {"uses_unrecorded", m->unrecorded}};
+}
+
 Json run_json(const Run& run) {
   const Breakdown parts = breakdown_of(run);
   const Prefetches p = prefetches_of(run);
@@ -128,6 +140,7 @@ Json run_json(const Run& run) {
                                       return row;
                                     })},
           {"device_times", device_times(run.device_seconds())},
+          {"tiers", tier_movement(run)},
           {"kernels",
            list(run.kernels,
                 [](const KernelLine& k) {

@@ -231,6 +231,7 @@ Stats JobRunner::own_stats() const {
   stats[Counter::wall_time] = env_.transport.now() - begin_;
 #define SET(counter, ...) __VA_OPT__(stats[Counter::counter] = static_cast<double>(__VA_ARGS__);)
 #define COUNTED_store(field) s.field - z.field
+#define COUNTED_tier(field) s.tier.field - z.tier.field
 #define COUNTED_buffers(field) buffers.field
 #define COUNTER(number, name, unit, combine, by, meaning) SET(name, COUNTED_##by)
 #include "runtime/stats/counters.def"

@@ -295,8 +295,8 @@ void LookAhead::bring() {
 void LookAhead::adapt() {
   const StoreStats now = monitor_.stats();
   const double time = p_.now();
-  const std::int64_t all_late = now.prefetches_late + now.tier_prefetches_late;
-  const std::int64_t all_useless = now.prefetches_useless + now.tier_prefetches_useless;
+  const std::int64_t all_late = now.prefetches_late + now.tier.prefetches_late;
+  const std::int64_t all_useless = now.prefetches_useless + now.tier.prefetches_useless;
   const std::int64_t late = all_late - late_, useless = all_useless - useless_;
   const double busy = (time - since_) - (now.fetch_wait_seconds - waited_);
   const bool first = since_ == 0;

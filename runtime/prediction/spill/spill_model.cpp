@@ -50,9 +50,10 @@ std::int64_t disk_of(const SpillRequest& request) {
 }  // namespace
 
 SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
-                       const SavedArrays& saved, const PlanSetting& setting, const MemoryModel& plan) {
+                       const SavedArrays& saved, const PlanSetting& setting, const MemoryModel& plan,
+                       const AccessLimits& limits) {
   const Owner owner = owner_of(setting);
-  const JobAccesses followed = follow_accesses(programs, job, saved, setting, owner.node);
+  const JobAccesses followed = follow_accesses(programs, job, saved, setting, owner.node, limits);
   SpillModel spill;
   spill.known = followed.known && !programs.empty();
   // On one rank the order of accesses is the program's; several draw iterations as they come.

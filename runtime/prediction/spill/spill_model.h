@@ -40,7 +40,8 @@ constexpr double usual_spill_rate = 1e9;
 
 /// `plan`: of the same job. With `setting.spill` empty: as if it named one disk without a limit.
 SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
-                       const SavedArrays& saved, const PlanSetting& setting, const MemoryModel& plan);
+                       const SavedArrays& saved, const PlanSetting& setting, const MemoryModel& plan,
+                       const AccessLimits& limits = {});
 
 /// With `--spill`: the verdict, behind a table by array. Without it: one line, what it would need.
 void print_spill(const SpillModel& spill, const PlanSetting& setting, std::ostream& out);

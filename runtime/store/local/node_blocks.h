@@ -20,9 +20,10 @@ enum class BlockStatus : std::int32_t { ok = 0, absent, wrong_size, phase_confli
 
 struct Outcome {
   BlockStatus status = BlockStatus::ok;
-  std::int64_t size = 0;      // wrong_size: of the block as stored
-  EarlierUse earlier;         // phase_conflict
-  std::uint64_t version = 0;  // lease, put_chunk: of the value, from 1; equal ones of one generation mean equal values
+  std::int64_t size = 0;       // wrong_size: of the block as stored
+  EarlierUse earlier;          // phase_conflict
+  std::uint64_t version = 0;   // lease, put_chunk: of the value, from 1; equal ones of one generation mean equal values
+  std::uint32_t recorded = 0;  // lease: the block's number in the node's record of uses
 };
 
 /// Who does it. `sequence` orders the contributions of one rank.
@@ -32,8 +33,8 @@ struct Access {
   std::int64_t phase = 0;
   std::uint64_t sequence = 0;
   bool checked = false;  // the phase rule applies
-  bool waits = false;    // lease: the caller waits for a value that has still to be read from a tier
-  bool ahead = false;    // a prefetch: leaves no trace, and finds no block to which contributions are still to be added
+  bool waits = false;  // lease: the caller waits for a value that has still to be read from a tier, and notes its uses
+  bool ahead = false;  // a prefetch: leaves no trace, and finds no block to which contributions are still to be added
 };
 
 struct ListedBlock {
@@ -120,6 +121,7 @@ class NodeBlocks {
   class BlockLock;
   Chunk* value(const Entry& e) const { return e.value == 0 ? nullptr : heap_.chunk(e.value); }
   Chunk* whole_value(Entry& e, const BlockKey& key);
+  void note_use(Entry& e);
   /// The value is used: it may have been read ahead for that, and still be under way.
   void value_is_used(Entry& e, Chunk* c) {
     if (!std::exchange(e.read_ahead, 0)) return;
@@ -131,6 +133,10 @@ class NodeBlocks {
     if (std::exchange(e.read_ahead, 0)) spilled_->count_unused();
     if (spilled_ && !fault_enabled(Fault::spill_changed)) spilled_->forget_below(e);
   }
+  void note(Entry& e, BlockEvent event, std::int64_t doubles) {
+    if (spilled_) spilled_->uses().note(e, event, doubles);
+  }
+  Outcome put_value(const BlockKey& key, Chunk* value, const Access& access, std::uint64_t below, const BlockKey* from);
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
   void replace(Entry& e, Chunk* with);
   void release_all(Entry& e);

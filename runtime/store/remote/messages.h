@@ -28,7 +28,8 @@ enum class RequestKind : std::uint8_t {
   apply_contributions,
   announce,
   memory_peak,
-  note_get
+  note_get,
+  tiers
 };
 
 struct RequestHeader {
@@ -45,7 +46,7 @@ struct RequestHeader {
   Access access;
 };
 
-/// Followed by no bytes; payload: the block, or rows of ListedBlock.
+/// Followed by no bytes; payload: the block, rows of ListedBlock, or StoreMonitor::ServerTiers.
 struct ReplyHeader {
   Outcome outcome;
   bool unchanged = false;  // get: the version is the one that was named, and no data follow

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include "runtime/store/remote/prefetch_pool.h"
 
 #include <algorithm>
@@ -98,7 +97,7 @@ std::size_t PrefetchPool::horizon() const {
 
 std::int64_t PrefetchPool::bytes_ahead() const {
   return horizon() == 0 ? BlockLookAhead::bytes_ahead()
-                        : static_cast<std::int64_t>(context_.options.memory_per_rank / (getenv("PA") ? atoi(getenv("PA")) : 4));
+                        : static_cast<std::int64_t>(context_.options.memory_per_rank / part_ahead);
 }
 
 // The clock of the node goes on with the gets and puts of all its ranks.

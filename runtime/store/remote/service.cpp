@@ -6,6 +6,8 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/fault_injection.h"
+#include "runtime/store/monitor.h"
+#include "runtime/store/spill/use_optimum.h"
 
 namespace sial {
 
@@ -46,12 +48,14 @@ NodeBlocks::Config on_helper(NodeBlocks::Config config) {
 }  // namespace
 
 StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory,
-                           NodeBlocks::Config config, ArrayNames& names, SpilledBlocks* spilled)
+                           NodeBlocks::Config config, ArrayNames& names, SpilledBlocks* spilled,
+                           const SpilledBlocks* spilled_by_rank)
     : heap_(std::move(heap)),
       arena_(config.arena),
       names_(names),
       queue_(queue),
       spilled_(spilled),
+      spilled_by_rank_(spilled_by_rank),
       blocks_(
           transport, *heap_, directory, on_helper(config), [this](const BlockKey& key) { return names_.block(key); },
           spilled) {}
@@ -104,6 +108,21 @@ Reply StoreService::list(const RequestHeader& r) {
   return {to_bytes(header), std::as_bytes(std::span(*rows)), [rows] {}};
 }
 
+Reply StoreService::tiers() {
+  const auto row = std::make_shared<StoreMonitor::ServerTiers>();
+  if (spilled_) {
+    TierStats now;
+    add(now, spilled_->counts());
+    add(now, spilled_by_rank_->counts());
+    row->counts = now;
+    subtract(row->counts, told_);
+    told_ = now;
+    row->counts.bytes_high_water = static_cast<std::int64_t>(spilled_->area().bytes_high_water());
+    row->optimum = take_optimum(spilled_->area().uses(), 0, static_cast<std::int64_t>(heap_->budget()));
+  }
+  return {to_bytes(ReplyHeader{}), std::as_bytes(std::span(row.get(), 1)), [row] {}};
+}
+
 Reply StoreService::serve(int, std::span<const std::byte> header, std::span<std::byte> payload) {
   const auto begin = std::chrono::steady_clock::now();
   Reply reply = answer(header, payload);
@@ -154,6 +173,7 @@ Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byt
     case RequestKind::memory_peak: reply.rows = heap_->close_shared(); break;
     case RequestKind::announce: names_.set(r.key.array, r.name); break;
     case RequestKind::list: return list(r);
+    case RequestKind::tiers: return tiers();
     default: try { reply.outcome = modify(r, payload);
       } catch (const OutOfMemory& error) { throw of_sender(error, r); }
   }

@@ -37,7 +37,8 @@ std::string block_name(const std::string& array, const BlockIndex& block);
 class StoreService final : public Service {
  public:
   StoreService(Transport& transport, WorkQueue* queue, std::shared_ptr<NodeHeap> heap, Directory& directory,
-               NodeBlocks::Config config, ArrayNames& names, SpilledBlocks* spilled);
+               NodeBlocks::Config config, ArrayNames& names, SpilledBlocks* spilled,
+               const SpilledBlocks* spilled_by_rank);
   std::span<std::byte> payload_buffer(int from, std::span<const std::byte> header, std::size_t bytes) override;
   Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) override;
   std::int64_t served() const { return served_.load(std::memory_order_relaxed); }
@@ -51,14 +52,17 @@ class StoreService final : public Service {
   OutOfMemory of_sender(const OutOfMemory& error, const RequestHeader& request);
   Outcome modify(const RequestHeader& request, std::span<std::byte> payload);
   Reply list(const RequestHeader& request);
+  Reply tiers();
 
   std::shared_ptr<NodeHeap> heap_;
   int arena_;
   ArrayNames& names_;
   WorkQueue* queue_;
   SpilledBlocks* spilled_;
+  const SpilledBlocks* spilled_by_rank_;  // by the rank's own thread: on servers it makes room
   NodeBlocks blocks_;
   std::atomic<std::int64_t> served_{0}, busy_ns_{0};
+  TierStats told_;  // of what both have moved
 };
 
 }  // namespace sial

@@ -12,6 +12,7 @@
 
 #include "runtime/memory/spin_lock.h"
 #include "runtime/store/spill/tier_copy.h"
+#include "runtime/store/spill/use_record.h"
 #include "runtime/tier/tier.h"
 #include "runtime/transport/transport.h"
 
@@ -40,6 +41,8 @@ class SpillArea {
   /// Bytes of the parts in use, of all tiers; the largest amount so far.
   std::uint64_t bytes_in_use() const;
   std::uint64_t bytes_high_water() const;
+  /// What the node's ranks do to its blocks.
+  UseRecord& uses() { return uses_; }
 
   /// Counts the uses of blocks on the node: a clock for next uses.
   std::uint64_t now() const { return header().clock.load(std::memory_order_relaxed); }
@@ -87,6 +90,7 @@ class SpillArea {
 
   Transport& transport_;
   std::shared_ptr<NodeMemory> memory_;
+  UseRecord uses_;
   std::vector<std::shared_ptr<Tier>> tiers_;  // end before it: what they complete is noted there
   std::size_t copies_at_ = 0, max_copies_ = 0;
 };

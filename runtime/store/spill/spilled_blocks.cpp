@@ -27,7 +27,9 @@ constexpr std::uint64_t writing_part = 8;
 constexpr int rest_after_none = 64;
 /// How far away a use is of which nothing is known: farther than any that is foreseen.
 constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61;
-/// And how far one is that will not come.
+/// Of one that was put and never got: it is needed soon.
+constexpr std::uint64_t unused_yet = 16384;
+/// How far one is that will not come.
 constexpr std::uint64_t never = std::uint64_t{1} << 62;
 
 constexpr const char* checkpoint_remedy = "with `--checkpoint-every` the job can be continued from its last checkpoint";
@@ -74,7 +76,8 @@ SpilledBlocks::SpilledBlocks(Transport& transport, NodeHeap& heap, Directory& di
       directory_(directory),
       area_(area),
       config_(config),
-      namer_(std::move(namer)) {}
+      namer_(std::move(namer)),
+      uses_(area.uses(), config.arena + (config.on_rank_thread ? 0 : transport.node_size()), !config.on_rank_thread) {}
 
 SpilledBlocks::~SpilledBlocks() {
   while (under_way_ > 0) {
@@ -129,6 +132,7 @@ Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, Ti
   t.reads = true;
   ++counts_.reads;
   counts_.bytes_read += copy.doubles * 8;
+  uses_.note_moved(copy.doubles * 8);
   e.read_ahead = priority == TierPriority::prefetch ? 1 : 0;
   ++(e.read_ahead ? counts_.prefetches : counts_.demand_reads);
   t.tier->read(t, priority);
@@ -184,6 +188,7 @@ bool SpilledBlocks::begin_write(TierCopy& copy, Chunk* c, const BlockKey& key) {
   area_.begin_hold();
   ++counts_.writes;
   counts_.bytes_written += c->doubles * 8;
+  uses_.note_moved(c->doubles * 8);
   bytes_writing_ += NodeHeap::chunk_bytes(c->doubles);
   t.tier->write(t);
   return true;
@@ -214,6 +219,7 @@ Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
   ++counts_.reads;
   ++counts_.demand_reads;
   counts_.bytes_read += copy.doubles * 8;
+  uses_.note_moved(copy.doubles * 8);
   t.tier->read(t, TierPriority::demand);
   wait_for(c, key);
   area_.drop_user(copy);
@@ -280,10 +286,12 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   // What is overdue is still to come: whoever foresaw it is slower than others, and takes back what is void.
   if (next != 0) return moves == 0 ? unforeseen : (next > now ? next - now : 1) / moves;
   const std::uint64_t last = e.last_use.load(std::memory_order_relaxed);
-  const std::uint64_t age = now > last ? now - last : 0;
-  // What is repeated comes back last to what it used last; so do the arrays of other loops of an iterative program. A
-  // block that was put and never got is needed soon.
-  return unforeseen - std::min(age, unforeseen / 2);
+  // No loop that is open uses it. One that was got in the same rhythm before is expected again.
+  if (last == 0) return unused_yet / moves;
+  if (const std::uint64_t expected = last + UseInterval::uses(e.interval); expected > now)
+    return (expected - now) / moves;
+  // Of the others, what was used last leaves first: loops come again last to what they used last.
+  return unforeseen - std::min(now > last ? now - last : 0, unforeseen / 2);
 }
 
 /// With the entry's lock held.

@@ -18,31 +18,10 @@
 
 #include "runtime/store/local/directory.h"
 #include "runtime/store/spill/spill_area.h"
+#include "runtime/store/spill/tier_counts.h"
 #include "runtime/transport/transport.h"
 
 namespace sial {
-
-/// A number that one thread counts and others may look at.
-template <class T>
-class Count {
- public:
-  operator T() const { return value_.load(std::memory_order_relaxed); }  // NOLINT: it is the number
-  void operator+=(T n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
-  void operator++() { *this += 1; }
-
- private:
-  std::atomic<T> value_{0};
-};
-
-/// What a rank has moved to and from tiers. Keys and meanings: runtime/stats/counters.def.
-struct TierCounts {
-  Count<std::int64_t> reads, bytes_read, writes, bytes_written;
-  Count<std::int64_t> demand_reads;  // not asked for ahead
-  Count<std::int64_t> prefetches, prefetches_useful, prefetches_late, prefetches_useless;
-  Count<std::int64_t> dropped_clean;  // left the heap without being written again
-  Count<std::int64_t> discarded;      // left it for good: nobody uses what they held
-  Count<double> bookkeeping_seconds, wait_seconds;
-};
 
 class SpilledBlocks {
  public:
@@ -102,6 +81,7 @@ class SpilledBlocks {
   const std::string& problem() const { return problem_; }
 
   SpillArea& area() { return area_; }
+  UseRecorder& uses() { return uses_; }
   const TierCounts& counts() const { return counts_; }
   /// Whether this rank has deleted a block that is there until all have; such blocks leave last. Empty: none is known.
   void set_is_dead(std::function<bool(const BlockKey&)> is_dead) { is_dead_ = std::move(is_dead); }
@@ -153,6 +133,7 @@ class SpilledBlocks {
   std::function<bool(const BlockKey&)> is_dead_;
   std::function<bool(const BlockKey&, std::int64_t)> is_discarded_;
   TierCounts counts_;
+  UseRecorder uses_;
   std::string problem_;
 
   std::atomic<Transfer*> done_{nullptr};  // completed, not settled
