@@ -179,7 +179,7 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   const SimulationOptions simulation = simulation_options(arguments);
   setting.ranks = job.ranks;
   setting.ranks_per_node = simulation.ranks_per_node;
-  setting.servers = simulation.servers;
+  (simulation.homes_on_workers ? setting.memory_nodes : setting.servers) = simulation.servers;
   setting.explain_kernels = options.explain_kernels;
   return dry_run(job, setting,
                  {setting.ranks, setting.nodes() + setting.servers, job.keep_integrals,
@@ -292,6 +292,8 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
                                                     (launched_ranks() > 1 || arguments.servers > 0));
   options.facts = chosen_options(app, arguments, mpi, blas);
   options.servers = arguments.simulated ? simulation_options(arguments).servers : arguments.servers;
+  options.homes_on_workers = arguments.homes == "workers";
+  if (!arguments.server_memory.empty()) options.store.memory_of_server = parse_memory(arguments.server_memory);
   if (!options.trace.empty() && !arguments.batch.empty())
     throw InputError("a trace holds one job, and a batch has many", "trace the job by itself, without `--batch`");
   if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, plugins, nullptr);
@@ -321,6 +323,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   MpiOptions mpi_options;
   mpi_options.ranks_per_node = arguments.ranks_per_node;
   mpi_options.servers = arguments.servers;
+  mpi_options.homes_on_workers = arguments.homes == "workers";
   if (!arguments.network.empty()) mpi_options.network = network_model(arguments.network);
   const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
   if (!job && arguments.batch.empty()) transport->abort_job(problem, problem_code);

@@ -72,7 +72,10 @@ bool is_given(const JobArguments& arguments, OptionId id) {
 }
 
 SimulationOptions simulation_options(const Arguments& arguments) {
-  return sial::simulation_options(arguments.simulate, arguments.network, arguments.ranks_per_node, arguments.servers);
+  SimulationOptions options =
+      sial::simulation_options(arguments.simulate, arguments.network, arguments.ranks_per_node, arguments.servers);
+  options.homes_on_workers = arguments.homes == "workers";
+  return options;
 }
 
 int workers_of(const Arguments& arguments) {

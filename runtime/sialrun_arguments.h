@@ -34,8 +34,8 @@ struct Arguments {
   SessionOptions session;
   DeviceArguments device;
   int optimisation = default_optimisation;
-  std::string jit = "on", store = "share", schedule = "dynamic", pardo_order, transport, simulate, network, batch,
-              progress, manual;
+  std::string jit = "on", store = "share", schedule = "dynamic", pardo_order, server_memory, homes = "servers",
+              transport, simulate, network, batch, progress, manual;
   std::string restart_folder, restart_id;
   std::optional<std::string> restart;  // `restart_folder` where the run is a restart
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false,

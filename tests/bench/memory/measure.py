@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs whose blocks do not fit into memory: how long they take and what they move, beside what was promised and what others published.
 
-    measure.py --bin DIR --out DIR [--only caps,benzene,order,swap,stream,again,overhead] [--repeat N] [--all] [--spill DIR] [--smoke]
+    measure.py --bin DIR --out DIR [--only caps,benzene,order,swap,remote,stream,again,overhead] [--repeat N] [--all] [--spill DIR] [--smoke]
 
 Writes memory.json and memory.html. Nothing here passes or fails by time, but no ratio is printed of runs whose energies differ.
 """
@@ -17,14 +17,14 @@ from typing import Any
 import caps
 import curves
 import published
+import remote
 import streams
 import swap
 from jobs import BENZENE, DIMER, ENV, TINY, Failure, Runner
 from table import amount
 
-PARTS = ["caps", "order", "swap", "stream", "again", "overhead"]
+PARTS = ["caps", "order", "swap", "remote", "stream", "again", "overhead"]
 MAPPED_HEAP = "not part of sialx: blocks come from anonymous memory"
-OTHER_NODES = "`--spill nodes` is not available yet"
 
 
 def machine(runner: Runner) -> dict[str, str]:
@@ -63,7 +63,7 @@ def print_swap(r: dict[str, Any]) -> None:
         print(f"\nkernel's swap: {r['share']} % in a cgroup of {amount(r['limit'])}: {r['wall']:.2f} s, {r['ratio']:.2f} times as long as with --spill (goal at least {r['bar']})")
     else:
         print(f"\nkernel's swap: {r['wall']:.2f} s; no ratio: energies differ by {r['difference']:.1e}, or there is no run to compare with")
-    print(f"file-backed heap: skipped: {MAPPED_HEAP}\nmemory of other nodes: skipped: {OTHER_NODES}", flush=True)
+    print(f"file-backed heap: skipped: {MAPPED_HEAP}", flush=True)
 
 
 def print_order(r: dict[str, Any]) -> None:
@@ -85,6 +85,9 @@ def measure(runner: Runner, args: argparse.Namespace) -> dict[str, Any]:
     if "swap" in args.only:
         result["swap"] = swap.measure_swap(runner, job, shares[-1], result["caps"][0], args.repeat) if "caps" in args.only and not args.smoke else {"skipped": "no runs to compare with"}
         print_swap(result["swap"])
+    if "remote" in args.only:
+        result["remote"] = remote.measure_remote(runner, job, [50] if args.smoke else list(remote.BARS))
+        remote.print_remote(result["remote"])
     if "order" in args.only:
         result["order"] = caps.measure_order(runner, job, 50 if args.smoke else 25)
         print_order(result["order"])

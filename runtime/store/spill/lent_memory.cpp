@@ -1,0 +1,41 @@
+#include "runtime/store/spill/lent_memory.h"
+
+#include <algorithm>
+
+namespace sial {
+namespace {
+
+constexpr std::uint64_t kept_free = 8;      // part of the memory
+constexpr std::uint64_t least_loan = 4096;  // bytes, where less was not asked for
+constexpr std::uint64_t unit = 64;          // of loans
+
+}  // namespace
+
+/// Bytes more, chunks included.
+std::uint64_t LentMemory::allowed() const {
+  const std::int64_t reserve = static_cast<std::int64_t>(heap_.budget() / kept_free);
+  const std::int64_t free = heap_.bytes_free();
+  std::int64_t most = free - reserve;
+  const auto lent = static_cast<std::int64_t>(lent_);
+  if (rule_.most > 0) most = std::min(most, static_cast<std::int64_t>(rule_.most) - lent);
+  else if (!rule_.only_serves) most = std::min(most, (free + lent) / 2 - lent);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(most, 0));
+}
+
+Loan LentMemory::lend(std::uint64_t bytes) {
+  const std::lock_guard guard(mutex_);
+  const std::uint64_t most = allowed();
+  if (most <= sizeof(Chunk)) return {};
+  const std::uint64_t least = std::max<std::uint64_t>(std::min(bytes, least_loan), unit);
+  for (std::uint64_t n = std::min(bytes, most - sizeof(Chunk)) / unit * unit; n >= least; n = n / 2 / unit * unit) {
+    Chunk* c = heap_.try_allocate(arena_, static_cast<std::int64_t>(n / sizeof(double)), nullptr, true);
+    if (c && c->bytes <= most) {
+      lent_ += c->bytes;
+      return {heap_.offset(c), n};
+    }
+    if (c) heap_.drop_reference(c, -1);  // a larger one, that was free
+  }
+  return {};
+}
+
+}  // namespace sial

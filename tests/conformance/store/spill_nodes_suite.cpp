@@ -1,0 +1,95 @@
+// The suite with blocks that go to the memory of other nodes and come back whenever they may: nothing else changes. All
+// nodes lend to each other at the same time.
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+#include "runtime/base/error.h"
+#include "runtime/transport/loopback.h"
+#include "runtime/transport/simulated.h"
+#include "runtime/transport/threads.h"
+#include "suite.h"
+
+using namespace sial;
+
+namespace {
+
+struct Layout {
+  int ranks, per_node, servers;
+};
+const Layout layouts[] = {{2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {2, 0, 1}, {4, 2, 2}};
+
+/// What may leave memory leaves it after each statement; `most`: of what a node lends, 0: what it has.
+suite::StoreMaker spilling(std::uint64_t most, bool disk_behind = false) {
+  return [=](Transport& transport, StoreOptions options) {
+    options.spill_every = 1;
+    options.spill = {{TierKind::nodes, "", most}};
+    if (disk_behind)
+      options.spill.push_back({TierKind::disk, std::filesystem::temp_directory_path().string(), 64 << 20});
+    return make_block_store(transport, nullptr, options);
+  };
+}
+
+std::unique_ptr<BlockStore> roomy(Transport& transport, StoreOptions options) {
+  options.spill = {{TierKind::nodes, "", 0}};
+  return make_block_store(transport, nullptr, options);
+}
+
+void history_in_simulator(const Layout& l, std::uint64_t seed, const suite::StoreMaker& make) {
+  INFO(l.ranks << " ranks, " << l.per_node << " per node, " << l.servers << " servers, seed " << seed);
+  SimulationOptions o;
+  o.ranks = l.ranks;
+  o.ranks_per_node = l.per_node;
+  o.servers = l.servers;
+  o.seed = seed;
+  REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) {
+    if (t.is_server()) return suite::serve_history(t, seed, make);
+    suite::history(t, seed, 2, 5, make);
+  }));
+}
+
+}  // namespace
+
+TEST_CASE("spill to nodes: there must be another node") {
+  const auto transport = make_loopback();
+  CHECK_THROWS_AS(roomy(*transport, {}), EnvironmentError);
+}
+
+TEST_CASE("spill to nodes: rules in the simulator") {
+  for (const Layout& l : layouts) {
+    INFO(l.ranks << " ranks, " << l.per_node << " per node, " << l.servers << " servers");
+    SimulationOptions o;
+    o.ranks = l.ranks;
+    o.ranks_per_node = l.per_node;
+    o.servers = l.servers;
+    REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) { suite::run_rules(t, {}, roomy); }));
+  }
+}
+
+TEST_CASE("spill to nodes: histories in the simulator") {
+  for (const Layout& l : layouts)
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) history_in_simulator(l, seed, spilling(0));
+}
+
+TEST_CASE("spill to nodes: histories where lenders are full, with a disk behind") {
+  for (const Layout& l : layouts)
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      history_in_simulator(l, seed, spilling(1));  // not a byte
+      history_in_simulator(l, seed, spilling(3000 * seed));
+      history_in_simulator(l, seed, spilling(3000 * seed, true));
+    }
+}
+
+TEST_CASE("spill to nodes: histories on threads") {
+  for (const Layout& l : layouts) {
+    INFO(l.ranks << " ranks, " << l.per_node << " per node, " << l.servers << " servers");
+    const ThreadsOptions o{l.ranks, l.per_node, l.servers};
+    REQUIRE_NOTHROW(run_threads(o, [](Transport& t) { suite::run_rules(t, {}, roomy); }));
+    for (std::uint64_t seed = 1; seed <= 4; ++seed)
+      REQUIRE_NOTHROW(run_threads(o, [&](Transport& t) {
+        const auto make = spilling(seed % 2 ? 0 : 10000, seed == 4);
+        if (t.is_server()) return suite::serve_history(t, seed, make);
+        suite::history(t, seed, 2, 4, make);
+      }));
+  }
+}
