@@ -384,11 +384,7 @@ std::optional<int> Simulation::choose() {
       return x->arrival != y->arrival ? x->arrival < y->arrival : x->number < y->number;
     });
     const double reply_at = reply == replies_.end() ? std::numeric_limits<double>::infinity() : (*reply)->arrival;
-    if (const double event = lending_.next_event();
-        std::isfinite(event) && event <= reply_at && (!best || event <= best_time)) {
-      lending_.advance(event);
-      continue;
-    }
+    if (lending_.advance_one(best ? std::min(best_time, reply_at) : reply_at)) continue;
     if (reply != replies_.end() && (!best || reply_at <= best_time)) {
       const MessagePtr m = *reply;
       replies_.erase(reply);

@@ -110,18 +110,19 @@ void SimulatedLending::start(Link& link, double now) {
   }
 }
 
-void SimulatedLending::advance(double now) {
-  for (double next = next_event(); next <= now && next < never; next = next_event()) {
-    const auto ended = std::ranges::find(moving_, next, &Moving::ends);
-    if (ended != moving_.end()) {
-      const Copy what = ended->what;
-      moving_.erase(ended);
-      end(what);
-      continue;
-    }
-    for (Link& link : links_)
-      if (next_start(link) <= next) start(link, next);
+bool SimulatedLending::advance_one(double limit) {
+  const double next = next_event();
+  if (next == never || next > limit) return false;
+  const auto ended = std::ranges::find(moving_, next, &Moving::ends);
+  if (ended != moving_.end()) {
+    const Copy what = ended->what;
+    moving_.erase(ended);
+    end(what);
+    return true;
   }
+  for (Link& link : links_)
+    if (next_start(link) <= next) start(link, next);
+  return true;
 }
 
 void SimulatedLending::end(const Copy& what) {

@@ -26,8 +26,8 @@ class SimulatedLending {
   std::unique_ptr<RemoteMemory> open(int rank, Lender& lender);
   /// When something happens next; infinite: nothing is under way.
   double next_event() const;
-  /// Everything up to `now`.
-  void advance(double now);
+  /// What happens next, where that is no later than `limit`; false: nothing is.
+  bool advance_one(double limit);
   /// The link of a rank, for others that send over it.
   double free_at(int rank) const { return links_[static_cast<std::size_t>(rank)].free_at; }
   void occupy(int rank, double until) { links_[static_cast<std::size_t>(rank)].free_at = until; }

@@ -14,13 +14,13 @@ using namespace sial;
 
 namespace {
 
-struct Layout {
+struct Nodes {
   int ranks, per_node, servers;
 };
-const Layout layouts[] = {{2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {2, 0, 1}, {4, 2, 2}};
+const Nodes all_nodes[] = {{2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {2, 0, 1}, {4, 2, 2}};
 
 /// What may leave memory leaves it after each statement; `most`: of what a node lends, 0: what it has.
-suite::StoreMaker spilling(std::uint64_t most, bool disk_behind = false) {
+suite::StoreMaker lending(std::uint64_t most, bool disk_behind = false) {
   return [=](Transport& transport, StoreOptions options) {
     options.spill_every = 1;
     options.spill = {{TierKind::nodes, "", most}};
@@ -30,12 +30,12 @@ suite::StoreMaker spilling(std::uint64_t most, bool disk_behind = false) {
   };
 }
 
-std::unique_ptr<BlockStore> roomy(Transport& transport, StoreOptions options) {
+std::unique_ptr<BlockStore> with_lenders(Transport& transport, StoreOptions options) {
   options.spill = {{TierKind::nodes, "", 0}};
   return make_block_store(transport, nullptr, options);
 }
 
-void history_in_simulator(const Layout& l, std::uint64_t seed, const suite::StoreMaker& make) {
+void history_in_simulator(const Nodes& l, std::uint64_t seed, const suite::StoreMaker& make) {
   INFO(l.ranks << " ranks, " << l.per_node << " per node, " << l.servers << " servers, seed " << seed);
   SimulationOptions o;
   o.ranks = l.ranks;
@@ -52,42 +52,42 @@ void history_in_simulator(const Layout& l, std::uint64_t seed, const suite::Stor
 
 TEST_CASE("spill to nodes: there must be another node") {
   const auto transport = make_loopback();
-  CHECK_THROWS_AS(roomy(*transport, {}), EnvironmentError);
+  CHECK_THROWS_AS(with_lenders(*transport, {}), EnvironmentError);
 }
 
 TEST_CASE("spill to nodes: rules in the simulator") {
-  for (const Layout& l : layouts) {
+  for (const Nodes& l : all_nodes) {
     INFO(l.ranks << " ranks, " << l.per_node << " per node, " << l.servers << " servers");
     SimulationOptions o;
     o.ranks = l.ranks;
     o.ranks_per_node = l.per_node;
     o.servers = l.servers;
-    REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) { suite::run_rules(t, {}, roomy); }));
+    REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) { suite::run_rules(t, {}, with_lenders); }));
   }
 }
 
 TEST_CASE("spill to nodes: histories in the simulator") {
-  for (const Layout& l : layouts)
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) history_in_simulator(l, seed, spilling(0));
+  for (const Nodes& l : all_nodes)
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) history_in_simulator(l, seed, lending(0));
 }
 
 TEST_CASE("spill to nodes: histories where lenders are full, with a disk behind") {
-  for (const Layout& l : layouts)
+  for (const Nodes& l : all_nodes)
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-      history_in_simulator(l, seed, spilling(1));  // not a byte
-      history_in_simulator(l, seed, spilling(3000 * seed));
-      history_in_simulator(l, seed, spilling(3000 * seed, true));
+      history_in_simulator(l, seed, lending(1));  // not a byte
+      history_in_simulator(l, seed, lending(3000 * seed));
+      history_in_simulator(l, seed, lending(3000 * seed, true));
     }
 }
 
 TEST_CASE("spill to nodes: histories on threads") {
-  for (const Layout& l : layouts) {
+  for (const Nodes& l : all_nodes) {
     INFO(l.ranks << " ranks, " << l.per_node << " per node, " << l.servers << " servers");
     const ThreadsOptions o{l.ranks, l.per_node, l.servers};
-    REQUIRE_NOTHROW(run_threads(o, [](Transport& t) { suite::run_rules(t, {}, roomy); }));
+    REQUIRE_NOTHROW(run_threads(o, [](Transport& t) { suite::run_rules(t, {}, with_lenders); }));
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
       REQUIRE_NOTHROW(run_threads(o, [&](Transport& t) {
-        const auto make = spilling(seed % 2 ? 0 : 10000, seed == 4);
+        const auto make = lending(seed % 2 ? 0 : 10000, seed == 4);
         if (t.is_server()) return suite::serve_history(t, seed, make);
         suite::history(t, seed, 2, 4, make);
       }));
