@@ -153,7 +153,10 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
       const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
       options.store.memory_per_rank = job.memory_per_rank;
       options.store.spill = job.spill;
-      code = run_in_process(arguments, options, compile, [&](Session& session) { return session.run(job); });
+      Arguments of_job = arguments;
+      settle_homes(of_job, job.spill);
+      options.homes_on_workers = of_job.homes == "workers";
+      code = run_in_process(of_job, options, compile, [&](Session& session) { return session.run(job); });
     } catch (const SialError& error) {
       std::cerr << error_text(error, 0, 1) << std::endl;
       code = exit_code_of(error);
@@ -176,7 +179,9 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   if (!is_first_rank()) return exit_ok;
   const Job job = make_job(arguments.job, workers_of(arguments));
   PlanSetting setting = plan_setting(job, options);
-  const SimulationOptions simulation = simulation_options(arguments);
+  Arguments of_job = arguments;
+  settle_homes(of_job, job.spill);
+  const SimulationOptions simulation = simulation_options(of_job);
   setting.ranks = job.ranks;
   setting.ranks_per_node = simulation.ranks_per_node;
   (simulation.homes_on_workers ? setting.memory_nodes : setting.servers) = simulation.servers;
@@ -292,7 +297,6 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
                                                     (launched_ranks() > 1 || arguments.servers > 0));
   options.facts = chosen_options(app, arguments, mpi, blas);
   options.servers = arguments.simulated ? simulation_options(arguments).servers : arguments.servers;
-  options.homes_on_workers = arguments.homes == "workers";
   if (!arguments.server_memory.empty()) options.store.memory_of_server = parse_memory(arguments.server_memory);
   if (!options.trace.empty() && !arguments.batch.empty())
     throw InputError("a trace holds one job, and a batch has many", "trace the job by itself, without `--batch`");
@@ -306,6 +310,8 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
       job = make_job_to_run(arguments.job, workers_of(arguments), plugins);
       options.store.memory_per_rank = job->memory_per_rank;
       options.store.spill = job->spill;
+      settle_homes(arguments, job->spill);
+      options.homes_on_workers = arguments.homes == "workers";
     } catch (const SialError& error) {
       job.reset();
       problem = error_text(error, 0, 1);

@@ -78,6 +78,13 @@ SimulationOptions simulation_options(const Arguments& arguments) {
   return options;
 }
 
+void settle_homes(Arguments& arguments, const SpillRequest& spill) {
+  if (arguments.homes != "auto") return;
+  const bool lent =
+      std::any_of(spill.begin(), spill.end(), [](const TierRequest& t) { return t.kind == TierKind::nodes; });
+  arguments.homes = lent ? "workers" : "servers";
+}
+
 int workers_of(const Arguments& arguments) {
   if (arguments.dry_run && arguments.planned_ranks > 0) return arguments.planned_ranks;
   if (arguments.simulated) return simulation_options(arguments).ranks;

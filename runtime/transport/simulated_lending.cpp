@@ -59,7 +59,10 @@ std::unique_ptr<RemoteMemory> SimulatedLending::open(int rank, Lender& lender) {
   while (rounds_.size() <= number) rounds_.emplace_back().lenders.resize(links_.size(), nullptr);
   Round& round = rounds_[number];
   round.lenders[static_cast<std::size_t>(rank)] = &lender;
-  return std::make_unique<SimulatedRemoteMemory>(*this, round, rank);
+  auto memory = std::make_unique<SimulatedRemoteMemory>(*this, round, rank);
+  ++round.opened;
+  while (round.opened < links_.size()) hooks_.pause();
+  return memory;
 }
 
 /// What is read leaves the lender, which has to hear of it first; what is written leaves the borrower.

@@ -23,6 +23,7 @@ class SimulatedLending {
   };
   SimulatedLending(int workers, int total, double latency, double bandwidth, Hooks hooks);
 
+  /// Waits for all ranks.
   std::unique_ptr<RemoteMemory> open(int rank, Lender& lender);
   /// When something happens next; infinite: nothing is under way.
   double next_event() const;
@@ -37,6 +38,7 @@ class SimulatedLending {
   /// The stores that ranks make one after another, each with all others of its number.
   struct Round {
     std::vector<Lender*> lenders;
+    std::size_t opened = 0;
     int workers_closed = 0;
   };
   struct Copy {

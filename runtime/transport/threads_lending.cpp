@@ -9,12 +9,25 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/transport/transport.h"
+
 namespace sial {
 
 class ThreadsRemoteMemory final : public RemoteMemory {
  public:
   ThreadsRemoteMemory(ThreadsLending& lending, ThreadsLending::Round& round, int rank, std::function<bool()> ending)
       : lending_(lending), round_(round), rank_(rank), ending_(std::move(ending)), thread_([this] { run(); }) {}
+  /// Waits for all ranks.
+  void open() {
+    {
+      const std::lock_guard guard(round_.mutex);
+      ++round_.opened;
+    }
+    while (!all_opened()) {
+      if (ending_()) throw JobEnding{};
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
   ~ThreadsRemoteMemory() override {
     {
       const std::lock_guard guard(mutex_);
@@ -59,6 +72,10 @@ class ThreadsRemoteMemory final : public RemoteMemory {
 
  private:
   ThreadsLending::Place& place(int rank) { return round_.places[static_cast<std::size_t>(rank)]; }
+  bool all_opened() {
+    const std::lock_guard guard(round_.mutex);
+    return round_.opened == round_.places.size();
+  }
   bool all_closed() {
     const std::lock_guard guard(round_.mutex);
     return round_.workers_closed == lending_.workers_;
@@ -117,7 +134,9 @@ std::unique_ptr<RemoteMemory> ThreadsLending::open(int rank, Lender& lender, std
     const std::unique_lock guard(place.mutex);
     place.lender = &lender;
   }
-  return std::make_unique<ThreadsRemoteMemory>(*this, *round, rank, std::move(ending));
+  auto memory = std::make_unique<ThreadsRemoteMemory>(*this, *round, rank, std::move(ending));
+  memory->open();
+  return memory;
 }
 
 }  // namespace sial

@@ -16,7 +16,7 @@ namespace sial {
 class ThreadsLending {
  public:
   ThreadsLending(int workers, int total) : workers_(workers), opened_(static_cast<std::size_t>(total)) {}
-  /// `ending`: whether the job is being ended.
+  /// Waits for all ranks. `ending`: whether the job is being ended.
   std::unique_ptr<RemoteMemory> open(int rank, Lender& lender, std::function<bool()> ending);
 
  private:
@@ -30,6 +30,7 @@ class ThreadsLending {
     explicit Round(std::size_t total) : places(total) {}
     std::deque<Place> places;  // by rank
     std::mutex mutex;
+    std::size_t opened = 0;
     int workers_closed = 0;
   };
 

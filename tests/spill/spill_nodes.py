@@ -9,8 +9,8 @@ import h5py
 
 from in_scratch import NO_FILES, PROGRAMS, ROOT, SMALL, SMALL_BYTES, InScratch, main, mpirun
 
-# Workers only compute and a server only lends; workers lend to each other; several ranks on a node; homes on servers.
-MEMORY_NODE = ("--homes", "workers", "--server-memory", "100MB")
+MEMORY_NODE = ("--server-memory", "100MB")
+# Nodes of one rank and of two, one server and two.
 WORLDS = [(0, ("--simulate", "ranks=2,seed=5,ranks-per-node=1,servers=1", *MEMORY_NODE)), (0, ("--simulate", "ranks=4,seed=3,ranks-per-node=2,servers=2", *MEMORY_NODE)),
           (3, ("--servers", "1", *MEMORY_NODE)), (4, ("--servers", "2", "--ranks-per-node", "1", *MEMORY_NODE))]
 
@@ -28,12 +28,13 @@ class SpillNodes(InScratch):
                 self.assertGreater(total["tier_bytes_high_water"], 0)
 
     def test_a_disk_takes_what_lenders_have_not(self):
-        """Of 3 MB each, workers lend what they leave free; the rest goes to the disk."""
+        """Two nodes lend to each other, or workers to a server that arrays live on; the rest goes to the disk."""
         wanted, _ = self.job("grow.sialx", *SMALL, "--set", "steps=3", *NO_FILES)
-        for place in ("nodes,scratch", "nodes:200kB,scratch"):
-            for ranks, more in ((0, ("--simulate", "ranks=2,seed=4,ranks-per-node=1")), (2, ("--ranks-per-node", "1")), (3, ("--servers", "1"))):
+        for place in ("nodes:1MB,scratch", "nodes:200kB,scratch"):
+            for ranks, more in ((0, ("--simulate", "ranks=2,seed=4,ranks-per-node=1")), (0, ("--simulate", "ranks=2,seed=4,servers=1", "--homes", "servers")), (2, ("--ranks-per-node", "1")),
+                                (3, ("--servers", "1", "--homes", "servers"))):
                 with self.subTest(place=place, ranks=ranks):
-                    out, _ = self.job("grow.sialx", *SMALL, "--set", "steps=3", "--memory", "3MB", "--spill", place, *more, *NO_FILES, ranks=ranks)
+                    out, _ = self.job("grow.sialx", *SMALL, "--set", "steps=3", "--memory", "5MB", "--spill", place, *more, *NO_FILES, ranks=ranks)
                     self.assertEqual(out, wanted)
                     self.assert_nothing_left()
 
@@ -54,39 +55,45 @@ class SpillNodes(InScratch):
         plan = self.must("sialrun", "--dry-run", job, *same, "--ranks", "2", "--ranks-per-node", "1")
         number, unit = re.search(r"^fits: ([\d.]+) (\w+) of ", plan, re.M).groups()
         half = f"{float(number) / 2:.3f}{unit}"
-        more = ("--servers", "1", "--ranks-per-node", "1", "--homes", "workers", "--server-memory", "1GB")
+        more = ("--servers", "1", "--ranks-per-node", "1", "--server-memory", "1GB")
         self.must("sialrun", job, *same, "--memory", half, "--spill", "nodes", *more, launcher=mpirun(3))
         for name, found, good in zip(names, self.scalars(names), wanted, strict=True):
             self.assertLess(abs(found - good), 1e-9, name)
         self.assertGreater(self.total()["tier_writes"], 0)
 
     def test_dry_run(self):
-        args = [PROGRAMS / "grow.sialx", *SMALL, "--set", "steps=3", "--memory", "3MB", "--spill", "nodes", "--dry-run", "--ranks", "2", "--ranks-per-node", "1"]
-        out = self.must("sialrun", *args)
-        self.assertIn("in the memory of other nodes of each node", out)
-        self.assertIn("not known before the run", out)
-        out = self.must("sialrun", *args, "--servers", "1", *MEMORY_NODE)
-        self.assertNotIn("not known", out)
-        self.refused("sialrun", *args, "--servers", "1", "--homes", "workers", "--server-memory", "4MB", code=1)
+        args = [PROGRAMS / "grow.sialx", *SMALL, "--set", "steps=3", "--memory", "8MB", "--dry-run", "--ranks", "2", "--ranks-per-node", "1"]
+        for place, more, fits, says in (("nodes", ("--servers", "1", *MEMORY_NODE), True, "in the memory of other nodes of each node"), ("nodes:50MB", (), True, "in the memory of other nodes"),
+                                        ("nodes", ("--servers", "1", "--server-memory", "4MB"), False, "1.75 MB are allowed"), ("nodes:1MB", (), False, "1.00 MB are allowed"),
+                                        ("nodes:1MB,scratch", (), True, "in the memory of other nodes and on disk"), ("nodes", (), False, "no other node lends memory"),
+                                        ("nodes", ("--servers", "2", "--homes", "servers"), True, "not known before the run")):
+            with self.subTest(place=place, more=more):
+                code, out, err = self.run_tool("sialrun", *args, "--spill", place, *more)
+                self.assertEqual(code, 0 if fits else 1, f"{out}{err}")
+                self.assertIn(says, out)
 
     # ---- what is refused
     def test_there_must_be_another_node(self):
         self.refused("sialrun", PROGRAMS / "touch.sialx", *SMALL, "--set", "times=1", "--spill", "nodes", *NO_FILES, code=3, says=("--spill nodes", "no other node", "--servers"))
         self.refused("sialrun", PROGRAMS / "touch.sialx", *SMALL, "--set", "times=1", "--spill", "nodes", *NO_FILES, launcher=mpirun(2), code=3, says=("no other node",))
 
+    def test_somebody_must_lend(self):
+        more = ("--spill", "nodes", "--ranks-per-node", "1", *NO_FILES)
+        self.refused("sialrun", PROGRAMS / "touch.sialx", *SMALL, "--set", "times=1", *more, launcher=mpirun(2), code=3, says=("no servers", "nodes:2GB"))
+
     def test_full_lenders(self):
         """The statement, the array, what is full, and the remedy."""
         for ranks, more in ((0, ("--simulate", "ranks=2,seed=4,ranks-per-node=1,servers=1")), (3, ("--servers", "1"))):
             with self.subTest(ranks=ranks):
-                err = self.refused("sialrun", PROGRAMS / "second_array.sialx", *SMALL, *NO_FILES, "--memory", "5MB", "--spill", "nodes:6MB", *more, "--homes", "workers", "--server-memory", "50MB",
+                err = self.refused("sialrun", PROGRAMS / "second_array.sialx", *SMALL, *NO_FILES, "--memory", "5MB", "--spill", "nodes:6MB", *more, "--server-memory", "50MB",
                                    launcher=mpirun(ranks), code=3, says=("the memory of other nodes is full", "--spill"))
                 self.assertRegex(err, r"second_array\.sialx:\d+:\d+: ")
                 self.assertRegex(err, r"`?(one|two)(`|\[)")
 
     def test_limit_of_a_lender(self):
-        """To the byte: what it lends is never more."""
+        """What it does not lend goes to the disk."""
         limit = 12_000_000
-        args = [*SMALL, "--set", "steps=2", "--memory", "3MB", "--ranks-per-node", "1", "--servers", "1", "--homes", "workers", "--server-memory", "50MB", *NO_FILES, "--run-json", "run.json"]
+        args = [*SMALL, "--set", "steps=2", "--memory", "3MB", "--ranks-per-node", "1", "--servers", "1", "--server-memory", "50MB", *NO_FILES, "--run-json", "run.json"]
         self.job("grow.sialx", *args, "--spill", f"nodes:{limit},scratch", ranks=3)
         self.assertGreater(self.total()["tier_writes"], 0)
         self.assertGreater(SMALL_BYTES, limit)

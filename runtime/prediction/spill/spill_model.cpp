@@ -42,6 +42,14 @@ std::int64_t least_of(const ProgramNeed& program, std::int64_t fixed, std::int64
 
 int lenders_of(const PlanSetting& setting) { return setting.nodes() + setting.servers + setting.memory_nodes - 1; }
 
+/// Nobody would lend: the run is refused.
+bool nobody_lends(const PlanSetting& setting) {
+  return std::any_of(setting.spill.begin(), setting.spill.end(), [&](const TierRequest& t) {
+    return t.kind == TierKind::nodes &&
+           (lenders_of(setting) == 0 || (t.bytes == 0 && setting.servers + setting.memory_nodes == 0));
+  });
+}
+
 bool has_disk(const SpillRequest& request) {
   return std::any_of(request.begin(), request.end(), [](const TierRequest& t) { return t.kind == TierKind::disk; });
 }
@@ -62,7 +70,7 @@ std::int64_t memory_of_nodes(const PlanSetting& setting, const TierRequest& tier
 }
 
 std::int64_t room_of(const PlanSetting& setting) {
-  if (has_nodes(setting.spill) && lenders_of(setting) == 0) return -1;
+  if (nobody_lends(setting)) return -1;
   std::int64_t bytes = 0;
   for (const TierRequest& tier : setting.spill) {
     const std::int64_t room =
@@ -178,8 +186,8 @@ void print_spill(const SpillModel& spill, const PlanSetting& setting, std::ostre
     out << fmt::format("with `--spill DIR`: {}\n", movement(spill, setting));
     return;
   }
-  if (has_nodes(setting.spill) && lenders_of(setting) == 0) {
-    out << "does not run with `--spill nodes`: there is no other node\n";
+  if (nobody_lends(setting)) {
+    out << "does not run with `--spill nodes`: no other node lends memory; `nodes:SIZE` says how much each does\n";
     return;
   }
   if (spill.moved.total.bytes() > 0) print_arrays(spill, setting, out);

@@ -13,13 +13,10 @@ constexpr std::uint64_t unit = 64;          // of loans
 
 /// Bytes more, chunks included.
 std::uint64_t LentMemory::allowed() const {
-  const std::int64_t reserve = static_cast<std::int64_t>(heap_.budget() / kept_free);
-  const std::int64_t free = heap_.bytes_free();
-  std::int64_t most = free - reserve;
-  const auto lent = static_cast<std::int64_t>(lent_);
-  if (rule_.most > 0) most = std::min(most, static_cast<std::int64_t>(rule_.most) - lent);
-  else if (!rule_.only_serves) most = std::min(most, (free + lent) / 2 - lent);
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(most, 0));
+  if (rule_.most == 0 && !rule_.only_serves) return 0;
+  std::int64_t more = heap_.bytes_free() - static_cast<std::int64_t>(heap_.budget() / kept_free);
+  if (rule_.most > 0) more = std::min(more, static_cast<std::int64_t>(rule_.most) - static_cast<std::int64_t>(lent_));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(more, 0));
 }
 
 Loan LentMemory::lend(std::uint64_t bytes) {

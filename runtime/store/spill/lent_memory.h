@@ -1,6 +1,7 @@
 #pragma once
 // What this node lends to others: chunks of its heap, which count as in use there and are lent for good. The node's own
-// need comes first: see MostLent. Its first rank is the one that is asked, and others may copy to and from all of it.
+// need comes first: see LendingRule. Its first rank is the one that is asked, and others may copy to and from all of
+// it.
 
 #include <cstdint>
 #include <mutex>
@@ -10,10 +11,10 @@
 
 namespace sial {
 
-/// How much a node lends, which is never what it needs itself: an eighth of its memory stays free.
+/// How much a node lends. An eighth of its memory stays free in any case.
 struct LendingRule {
-  std::uint64_t most = 0;  // bytes; 0: no more than the node keeps free. On a node that only serves: any number.
-  bool only_serves = false;
+  std::uint64_t most = 0;    // bytes; 0: a node that only serves lends all it has, another one nothing, for what its
+  bool only_serves = false;  // statements will need is not known
 };
 
 class LentMemory final : public Lender {

@@ -50,11 +50,15 @@ std::shared_ptr<Tier> memory_of_nodes(Transport& transport, const TierRequest& r
     throw EnvironmentError(
         "`--spill nodes`: there is no other node whose memory could be used",
         "run on several machines, or with `--servers`; or give `--spill` a directory on a local disk");
+  if (request.bytes == 0 && !only_serves(transport, NodeId(transport.node_count() - 1)))
+    throw EnvironmentError("`--spill nodes`: there are no servers, and nodes that compute lend only what they are told",
+                           "say how much each node lends, as in `--spill nodes:2GB`, or run with `--servers`");
   std::vector<LendingNode> servers, workers;
   for (int n = 0; n < transport.node_count(); ++n) {
     const NodeId node(n);
     if (node == transport.node()) continue;
     const bool serves = only_serves(transport, node);
+    if (!serves && request.bytes == 0) continue;
     const std::uint64_t memory = serves && options.memory_of_server > 0
                                      ? options.memory_of_server
                                      : options.memory_per_rank * transport.ranks_of_node(node).size();

@@ -43,7 +43,6 @@ struct NodesTier::Pieces {
 NodesTier::NodesTier(Transport& transport, std::unique_ptr<Lender> lender, std::vector<LendingNode> nodes,
                      std::size_t workers_at)
     : transport_(transport), nodes_(std::move(nodes)), workers_at_(workers_at), lender_(std::move(lender)) {
-  SIAL_CHECK(!nodes_.empty(), "no node lends memory to node {}", transport.node());
   for (const LendingNode& n : nodes_) capacity_ += n.most / alignment() * alignment();
   const std::size_t bytes = sizeof(Shared) + most_extents * sizeof(Extent);
   memory_ = transport.map_node_memory(bytes, "bookkeeping of borrowed memory");

@@ -25,8 +25,8 @@ struct LendingNode {
 
 class NodesTier final : public Tier {
  public:
-  /// Collective over all ranks of the job. `lender`: what this node does for others. `nodes`: the others, in the order
-  /// in which they are asked, those that only serve before `workers_at`.
+  /// Collective over all ranks of the job. `lender`: what this node does for others. `nodes`: those that lend to
+  /// it, in the order in which they are asked, those that only serve before `workers_at`.
   NodesTier(Transport& transport, std::unique_ptr<Lender> lender, std::vector<LendingNode> nodes,
             std::size_t workers_at);
   ~NodesTier() override;

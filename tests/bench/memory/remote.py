@@ -10,7 +10,7 @@ from table import amount, show
 BARS = {75: 1.05, 50: 1.10, 25: 1.20}
 TOLERANCE = 1e-9  # of energies
 NETWORK = "latency=10us,bandwidth=7GB/s"
-RANKS = ("--simulate", "ranks=2,ranks-per-node=1,servers=1,disorder=0", "--simulate-network", NETWORK, "--homes", "workers", "--server-memory", AMPLE)
+RANKS = ("--simulate", "ranks=2,ranks-per-node=1,servers=1,disorder=0", "--simulate-network", NETWORK, "--homes", "workers", "--server-memory", AMPLE)  # where arrays live, also without --spill
 COUNTERS = ("tier_bytes_written", "tier_bytes_read", "tier_reads", "tier_demand_reads", "tier_prefetches_useful", "tier_prefetches_late", "tier_prefetches_useless", "tier_wait_time")
 
 

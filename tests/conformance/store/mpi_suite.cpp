@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     else if (a == "--spill")
       make = [](Transport& t, StoreOptions spilling) {
         spilling.spill_every = 1;
-        spilling.spill = {{TierKind::nodes, "", 0}};
+        spilling.spill = {{TierKind::nodes, "", 1 << 20}};
         return make_block_store(t, nullptr, spilling);
       };
   }

@@ -19,7 +19,9 @@ struct Nodes {
 };
 const Nodes all_nodes[] = {{2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {2, 0, 1}, {4, 2, 2}};
 
-/// What may leave memory leaves it after each statement; `most`: of what a node lends, 0: what it has.
+constexpr std::uint64_t enough = 1 << 20;
+
+/// What may leave memory leaves it after each statement; `most`: of what a node lends.
 suite::StoreMaker lending(std::uint64_t most, bool disk_behind = false) {
   return [=](Transport& transport, StoreOptions options) {
     options.spill_every = 1;
@@ -31,7 +33,7 @@ suite::StoreMaker lending(std::uint64_t most, bool disk_behind = false) {
 }
 
 std::unique_ptr<BlockStore> with_lenders(Transport& transport, StoreOptions options) {
-  options.spill = {{TierKind::nodes, "", 0}};
+  options.spill = {{TierKind::nodes, "", enough}};
   return make_block_store(transport, nullptr, options);
 }
 
@@ -55,6 +57,20 @@ TEST_CASE("spill to nodes: there must be another node") {
   CHECK_THROWS_AS(with_lenders(*transport, {}), EnvironmentError);
 }
 
+TEST_CASE("spill to nodes: nodes that compute lend what they are told") {
+  SimulationOptions o;
+  o.ranks = 2;
+  o.ranks_per_node = 1;
+  const auto unlimited = [](Transport& t) {
+    StoreOptions options;
+    options.spill = {{TierKind::nodes, "", 0}};
+    make_block_store(t, nullptr, options);
+  };
+  CHECK_THROWS_AS(run_simulated(o, unlimited), EnvironmentError);
+  o.servers = 1;
+  CHECK_NOTHROW(run_simulated(o, unlimited));
+}
+
 TEST_CASE("spill to nodes: rules in the simulator") {
   for (const Nodes& l : all_nodes) {
     INFO(l.ranks << " ranks, " << l.per_node << " per node, " << l.servers << " servers");
@@ -68,7 +84,7 @@ TEST_CASE("spill to nodes: rules in the simulator") {
 
 TEST_CASE("spill to nodes: histories in the simulator") {
   for (const Nodes& l : all_nodes)
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) history_in_simulator(l, seed, lending(0));
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) history_in_simulator(l, seed, lending(enough));
 }
 
 TEST_CASE("spill to nodes: histories where lenders are full, with a disk behind") {
@@ -87,7 +103,7 @@ TEST_CASE("spill to nodes: histories on threads") {
     REQUIRE_NOTHROW(run_threads(o, [](Transport& t) { suite::run_rules(t, {}, with_lenders); }));
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
       REQUIRE_NOTHROW(run_threads(o, [&](Transport& t) {
-        const auto make = lending(seed % 2 ? 0 : 10000, seed == 4);
+        const auto make = lending(seed % 2 ? enough : 10000, seed == 4);
         if (t.is_server()) return suite::serve_history(t, seed, make);
         suite::history(t, seed, 2, 4, make);
       }));

@@ -87,7 +87,6 @@ TEST_CASE("lenders that are full refuse, and what they lent stays usable") {
       if (NodeId(n) != t.node()) others.push_back({NodeId(n), 1 << 20});
     NodesTier tier(t, std::make_unique<Shelf>(1 << 19), std::move(others), 0);
     if (t.rank() != 0) return;
-    t.linger(1e-3);  // the others have theirs
     CHECK(tier.capacity() == 2 << 20);
     CHECK(tier.reserve((1 << 20) - 64));
     CHECK(tier.usable() == 1 << 20);
