@@ -27,6 +27,7 @@ Loan LentMemory::lend(std::uint64_t bytes) {
   for (std::uint64_t n = std::min(bytes, most - sizeof(Chunk)) / unit * unit; n >= least; n = n / 2 / unit * unit) {
     Chunk* c = heap_.try_allocate(arena_, static_cast<std::int64_t>(n / sizeof(double)), nullptr, true);
     if (c && c->bytes <= most) {
+      heap_.not_counted(c);  // among what the blocks of this node use
       lent_ += c->bytes;
       return {heap_.offset(c), n};
     }
