@@ -278,6 +278,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   options.store.deterministic = options.machine.deterministic;
   options.machine.schedule = arguments.schedule == "static" ? Schedule::static_ : Schedule::dynamic;
   set_pardo_order(options.machine, arguments.pardo_order);
+  if (!arguments.server_memory.empty()) options.store.memory_of_server = parse_memory(arguments.server_memory);
   options.version = sialx_version;
   options.restart = arguments.restart;
   options.restart_id = arguments.restart_id;
@@ -297,7 +298,6 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
                                                     (launched_ranks() > 1 || arguments.servers > 0));
   options.facts = chosen_options(app, arguments, mpi, blas);
   options.servers = arguments.simulated ? simulation_options(arguments).servers : arguments.servers;
-  if (!arguments.server_memory.empty()) options.store.memory_of_server = parse_memory(arguments.server_memory);
   if (!options.trace.empty() && !arguments.batch.empty())
     throw InputError("a trace holds one job, and a batch has many", "trace the job by itself, without `--batch`");
   if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, plugins, nullptr);

@@ -340,7 +340,10 @@ void MpiLending::send_closes() {
 }
 
 void MpiLending::run() {
-  Backoff backoff(std::chrono::microseconds(25), std::chrono::microseconds(20), std::chrono::microseconds(500));
+  // As of requests: a worker's takes its core from a rank that computes, a server has one for it.
+  const bool server = world_.rank >= world_.layout->workers;
+  Backoff backoff(std::chrono::microseconds(server ? 500 : 25), std::chrono::microseconds(20),
+                  std::chrono::microseconds(server ? 150 : 500));
   while (!stop_) {
     bool busy = false;
     try {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include "runtime/transport/transport.h"
 
@@ -13,7 +14,8 @@ class SimulatedRemoteMemory final : public RemoteMemory {
   SimulatedRemoteMemory(SimulatedLending& lending, SimulatedLending::Round& round, int rank)
       : lending_(lending), round_(round), rank_(rank) {}
   ~SimulatedRemoteMemory() override {
-    const bool worker = rank_ < lending_.workers_;
+    // An error that unwinds this rank ends the job, and others may be waiting for it.
+    const bool worker = rank_ < lending_.workers_ && std::uncaught_exceptions() == 0;
     if (worker) ++round_.workers_closed;
     while (worker && round_.workers_closed < lending_.workers_ && !lending_.hooks_.ending()) {
       try {
@@ -134,6 +136,7 @@ void SimulatedLending::end(const Copy& what) {
   if (lender && c.writes) std::memcpy(lender->lent(c.at), c.memory, c.bytes);
   if (lender && !c.writes) std::memcpy(c.memory, lender->lent(c.at), c.bytes);
   c.completed(lender ? 0 : ECANCELED);
+  hooks_.look_again();
 }
 
 void SimulatedLending::cancel(const std::function<bool(const Copy&)>& which) {

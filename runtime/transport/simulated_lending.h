@@ -20,6 +20,7 @@ class SimulatedLending {
     std::function<double&()> clock;  // of that actor
     std::function<bool()> ending;
     std::function<void()> pause;
+    std::function<void()> look_again;  // whoever polls: something has come
   };
   SimulatedLending(int workers, int total, double latency, double bandwidth, Hooks hooks);
 

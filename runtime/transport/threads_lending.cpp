@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -35,7 +36,7 @@ class ThreadsRemoteMemory final : public RemoteMemory {
     }
     changed_.notify_all();
     thread_.join();
-    if (rank_ < lending_.workers_) {
+    if (rank_ < lending_.workers_ && std::uncaught_exceptions() == 0) {  // else the job is about to be ended
       {
         const std::lock_guard guard(round_.mutex);
         ++round_.workers_closed;
@@ -104,7 +105,10 @@ class ThreadsRemoteMemory final : public RemoteMemory {
   int move(const RemoteCopy& copy) {
     const std::shared_lock guard(place(copy.rank).mutex);
     Lender* lender = place(copy.rank).lender;
-    if (!lender) return ECANCELED;
+    if (!lender) {  // which says why the job ends, where it does
+      while (!all_closed() && !ending_()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+      return ECANCELED;
+    }
     if (copy.writes) std::memcpy(lender->lent(copy.at), copy.memory, copy.bytes);
     else std::memcpy(copy.memory, lender->lent(copy.at), copy.bytes);
     return 0;

@@ -52,10 +52,10 @@ class SpillNodes(InScratch):
         names = ("scf_energy", "ccsd_energy")
         self.must("sialrun", job, *same)
         wanted = self.scalars(names)
-        plan = self.must("sialrun", "--dry-run", job, *same, "--ranks", "2", "--ranks-per-node", "1")
+        plan = self.must("sialrun", "--dry-run", job, *same, "--ranks", "2")
         number, unit = re.search(r"^fits: ([\d.]+) (\w+) of ", plan, re.M).groups()
         half = f"{float(number) / 2:.3f}{unit}"
-        more = ("--servers", "1", "--ranks-per-node", "1", "--server-memory", "1GB")
+        more = ("--servers", "1", "--server-memory", "1GB")  # the workers are one node
         self.must("sialrun", job, *same, "--memory", half, "--spill", "nodes", *more, launcher=mpirun(3))
         for name, found, good in zip(names, self.scalars(names), wanted, strict=True):
             self.assertLess(abs(found - good), 1e-9, name)

@@ -66,7 +66,7 @@ std::int64_t memory_of_nodes(const PlanSetting& setting, const TierRequest& tier
   const std::int64_t of_server = memory - memory / 8;  // as LentMemory keeps
   if (setting.memory_nodes > 0)
     return (most > 0 ? std::min(most, of_server) : of_server) * setting.memory_nodes / owners_of(setting);
-  return most * lenders_of(setting) / owners_of(setting);
+  return most * (setting.nodes() + setting.servers) / owners_of(setting);
 }
 
 std::int64_t room_of(const PlanSetting& setting) {

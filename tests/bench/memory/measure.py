@@ -86,7 +86,7 @@ def measure(runner: Runner, args: argparse.Namespace) -> dict[str, Any]:
         result["swap"] = swap.measure_swap(runner, job, shares[-1], result["caps"][0], args.repeat) if "caps" in args.only and not args.smoke else {"skipped": "no runs to compare with"}
         print_swap(result["swap"])
     if "remote" in args.only:
-        result["remote"] = remote.measure_remote(runner, job, [50] if args.smoke else list(remote.BARS))
+        result["remote"] = remote.measure_remote(runner, job, [50] if args.smoke else [100, *remote.BARS])
         remote.print_remote(result["remote"])
     if "order" in args.only:
         result["order"] = caps.measure_order(runner, job, 50 if args.smoke else 25)

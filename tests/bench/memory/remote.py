@@ -45,7 +45,7 @@ def print_remote(result: dict[str, Any]) -> None:
             cells.append(["enough", f"{row['seconds']:.3f}"])
         else:
             ratio = f"{row['ratio']:.3f}" if "ratio" in row else f"energies differ by {row['difference']:.1e}"
-            cells.append([f"{row['share']} %", f"{row['seconds']:.3f}", ratio, f"{row['bar'] or 0:.2f}", amount(row["tier_bytes_written"]), amount(row["tier_bytes_read"]),
+            cells.append([f"{row['share']} %", f"{row['seconds']:.3f}", ratio, f"{row['bar']:.2f}" if row["bar"] else "", amount(row["tier_bytes_written"]), amount(row["tier_bytes_read"]),
                           *(f"{row[name]:.0f}" for name in COUNTERS[2:7]), f"{row['tier_wait_time']:.3f}"])
     show(cells)
     for row in result["rows"]:
