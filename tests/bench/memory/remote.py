@@ -11,7 +11,7 @@ BARS = {75: 1.05, 50: 1.10, 25: 1.20}
 TOLERANCE = 1e-9  # of energies
 NETWORK = "latency=10us,bandwidth=7GB/s"
 RANKS = ("--simulate", "ranks=2,ranks-per-node=1,servers=1,disorder=0", "--simulate-network", NETWORK, "--homes", "workers", "--server-memory", AMPLE)  # where arrays live, also without --spill
-COUNTERS = ("tier_bytes_written", "tier_bytes_read", "tier_reads", "tier_demand_reads", "tier_prefetches_useful", "tier_prefetches_late", "tier_prefetches_useless", "tier_wait_time")
+COUNTERS = ("tier_bytes_written", "tier_bytes_read", "tier_reads", "tier_demand_reads", "tier_prefetches_useful", "tier_prefetches_late", "tier_prefetches_useless", "tier_wait_time", "fetch_wait_time")
 
 
 def measure_remote(runner: Runner, job: Job, shares: list[int]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def measure_remote(runner: Runner, job: Job, shares: list[int]) -> dict[str, Any
     arguments = [*job.write(runner.folder), "--keep-integrals", "off"]
     need = runner.need([*arguments, "--ranks", "2", "--ranks-per-node", "1"])
     wanted = runner.run([*arguments, *RANKS, "--memory", AMPLE])
-    rows: list[dict[str, Any]] = [{"share": 0, "seconds": wanted.total["wall_time"]}]
+    rows: list[dict[str, Any]] = [{"share": 0, "seconds": wanted.total["wall_time"], "fetch_wait_time": wanted.total["fetch_wait_time"]}]
     for share in shares:
         limit = need * share // 100
         try:
@@ -37,16 +37,16 @@ def measure_remote(runner: Runner, job: Job, shares: list[int]) -> dict[str, Any
 
 def print_remote(result: dict[str, Any]) -> None:
     print(f"\nmemory of other nodes: {result['job']}, two ranks and a memory node, {result['network']}; the dry run says {amount(result['need'])} for each rank; simulated time")
-    cells = [["memory", "s", "ratio", "bar", "written", "read", "reads", "demand reads", "useful", "late", "useless", "waits s"]]
+    cells = [["memory", "s", "ratio", "bar", "written", "read", "reads", "demand reads", "useful", "late", "useless", "tier waits s", "get waits s"]]
     for row in result["rows"]:
         if "failed" in row:
             cells.append([f"{row['share']} %", "failed"])
         elif row["share"] == 0:
-            cells.append(["enough", f"{row['seconds']:.3f}"])
+            cells.append(["enough", f"{row['seconds']:.3f}", *[""] * 9, f"{row['fetch_wait_time']:.3f}"])
         else:
             ratio = f"{row['ratio']:.3f}" if "ratio" in row else f"energies differ by {row['difference']:.1e}"
             cells.append([f"{row['share']} %", f"{row['seconds']:.3f}", ratio, f"{row['bar']:.2f}" if row["bar"] else "", amount(row["tier_bytes_written"]), amount(row["tier_bytes_read"]),
-                          *(f"{row[name]:.0f}" for name in COUNTERS[2:7]), f"{row['tier_wait_time']:.3f}"])
+                          *(f"{row[name]:.0f}" for name in COUNTERS[2:7]), f"{row['tier_wait_time']:.3f}", f"{row['fetch_wait_time']:.3f}"])
     show(cells)
     for row in result["rows"]:
         if "failed" in row:
