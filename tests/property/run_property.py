@@ -85,7 +85,7 @@ def configurations(seed, long, fake_cuda=None):
                    Configuration("optimised, blocks on a disk, 2 simulated ranks and a server", [*leaves(), "--simulate", f"ranks=2,seed={seed},servers=1", *look()], of_jobs=disk)]
     # Where lenders have no more, a disk takes the rest.
     lends = random.Random(f"{seed} of lenders")
-    lent = ["--spill", f"nodes:{lends.choice(['2MB', '20kB', '200kB'])},{tempfile.gettempdir()}", "--memory", lends.choice(["2MB", "200kB", "100kB"])]
+    lent = ["--spill", f"nodes:{lends.choice(['2MB', '20kB', '200kB'])},{tempfile.gettempdir()}", "--memory", lends.choice(["2MB", "400kB", "200kB"])]  # half of it is lent
     often = lambda: ["--spill-every", str(lends.choice([1, 1, 2, 3, 7])), "--look-ahead", lends.choice(["off", "2", "16", "auto"])]
     if seed % 2 or long:
         result.append(Configuration("optimised, blocks at other nodes, 3 simulated ranks, each its node", [*often(), "--simulate", f"ranks=3,seed={seed},ranks-per-node=1{network}"], of_jobs=lent))

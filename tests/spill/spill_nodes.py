@@ -63,7 +63,7 @@ class SpillNodes(InScratch):
 
     def test_dry_run(self):
         args = [PROGRAMS / "grow.sialx", *SMALL, "--set", "steps=3", "--memory", "8MB", "--dry-run", "--ranks", "2", "--ranks-per-node", "1"]
-        for place, more, fits, says in (("nodes", ("--servers", "1", *MEMORY_NODE), True, "in the memory of other nodes of each node"), ("nodes:50MB", (), True, "in the memory of other nodes"),
+        for place, more, fits, says in (("nodes", ("--servers", "1", *MEMORY_NODE), True, "in the memory of other nodes of each node"), ("nodes:50MB", (), False, "4.00 MB are allowed"),
                                         ("nodes", ("--servers", "1", "--server-memory", "4MB"), False, "1.75 MB are allowed"), ("nodes:1MB", (), False, "1.00 MB are allowed"),
                                         ("nodes:1MB,scratch", (), True, "in the memory of other nodes and on disk"), ("nodes", (), False, "no other node lends memory"),
                                         ("nodes", ("--servers", "2", "--homes", "servers"), True, "not known before the run")):

@@ -66,7 +66,8 @@ std::int64_t memory_of_nodes(const PlanSetting& setting, const TierRequest& tier
   const std::int64_t of_server = memory - memory / 8;  // as LentMemory keeps
   if (setting.memory_nodes > 0)
     return (most > 0 ? std::min(most, of_server) : of_server) * setting.memory_nodes / owners_of(setting);
-  return most * (setting.nodes() + setting.servers) / owners_of(setting);
+  const std::int64_t of_node = static_cast<std::int64_t>(setting.memory_per_rank) * setting.node_size();
+  return (std::min(most, of_node / 2) * setting.nodes() + most * setting.servers) / owners_of(setting);
 }
 
 std::int64_t room_of(const PlanSetting& setting) {

@@ -15,7 +15,9 @@ constexpr std::uint64_t unit = 64;          // of loans
 std::uint64_t LentMemory::allowed() const {
   if (rule_.most == 0 && !rule_.only_serves) return 0;
   std::int64_t more = heap_.bytes_free() - static_cast<std::int64_t>(heap_.budget() / kept_free);
-  if (rule_.most > 0) more = std::min(more, static_cast<std::int64_t>(rule_.most) - static_cast<std::int64_t>(lent_));
+  const auto lent = static_cast<std::int64_t>(lent_);
+  if (rule_.most > 0) more = std::min(more, static_cast<std::int64_t>(rule_.most) - lent);
+  if (!rule_.only_serves) more = std::min(more, static_cast<std::int64_t>(heap_.budget() / 2) - lent);
   return static_cast<std::uint64_t>(std::max<std::int64_t>(more, 0));
 }
 

@@ -11,7 +11,8 @@
 
 namespace sial {
 
-/// How much a node lends. An eighth of its memory stays free in any case.
+/// How much a node lends. An eighth of its memory stays free in any case, and half of it is lent at most by a node that
+/// computes.
 struct LendingRule {
   std::uint64_t most = 0;    // bytes; 0: a node that only serves lends all it has, another one nothing, for what its
   bool only_serves = false;  // statements will need is not known
