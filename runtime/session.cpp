@@ -71,6 +71,7 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options) {
   setting.static_schedule = options.machine.schedule == Schedule::static_;
   setting.keep_saved = job.results_path != "none";
   setting.spill = job.spill;
+  setting.memory_of_server = options.store.memory_of_server;
   setting.orders_pardos = options.machine.pardo_order == PardoOrdering::automatic;
   setting.spill_capacity = options.machine.spill_capacity;
   setting.kernels = options.kernels;
@@ -211,7 +212,7 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
   PlanSetting memory = plan_setting(job, options_);
   memory.ranks = transport_.size();
   memory.ranks_per_node = static_cast<int>(transport_.ranks_of_node(transport_.node()).size());
-  memory.servers = options_.servers;
+  (options_.homes_on_workers ? memory.memory_nodes : memory.servers) = options_.servers;
   SavedArrays saved;
   try {
     saved = saved_arrays(job);

@@ -42,6 +42,7 @@ struct SessionOptions {
   bool text_stats = false;                                     // the summary of --stats, to the error stream
   bool explain_kernels = false;                                // the table of --explain-kernels, likewise
   RunFacts::Pairs facts;                                       // what the command line chose, for run.json
+  bool homes_on_workers = false;                               // arrays do not live on servers
   int servers = 0;                                             // beside the workers, for run.json
   std::string trace;                                           // file of the timeline; empty: none is kept
   std::size_t trace_spans = Trace::default_most_spans;         // that a rank keeps

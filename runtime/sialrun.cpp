@@ -170,7 +170,10 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
       const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
       options.store.memory_per_rank = job.memory_per_rank;
       options.store.spill = job.spill;
-      code = run_in_process(arguments, options, compile, [&](Session& session) { return session.run(job); });
+      Arguments of_job = arguments;
+      settle_homes(of_job, job.spill);
+      options.homes_on_workers = of_job.homes == "workers";
+      code = run_in_process(of_job, options, compile, [&](Session& session) { return session.run(job); });
     } catch (const SialError& error) {
       std::cerr << error_text(error, 0, 1) << std::endl;
       code = exit_code_of(error);
@@ -193,10 +196,12 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   if (!is_first_rank()) return exit_ok;
   const Job job = make_job(arguments.job, workers_of(arguments));
   PlanSetting setting = plan_setting(job, options);
-  const SimulationOptions simulation = simulation_options(arguments);
+  Arguments of_job = arguments;
+  settle_homes(of_job, job.spill);
+  const SimulationOptions simulation = simulation_options(of_job);
   setting.ranks = job.ranks;
   setting.ranks_per_node = simulation.ranks_per_node;
-  setting.servers = simulation.servers;
+  (simulation.homes_on_workers ? setting.memory_nodes : setting.servers) = simulation.servers;
   setting.explain_kernels = options.explain_kernels;
   return dry_run(job, setting,
                  {setting.ranks, setting.nodes() + setting.servers, job.keep_integrals,
@@ -293,6 +298,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   options.store.deterministic = options.machine.deterministic;
   options.machine.schedule = arguments.schedule == "static" ? Schedule::static_ : Schedule::dynamic;
   set_pardo_order(options.machine, arguments.pardo_order);
+  if (!arguments.server_memory.empty()) options.store.memory_of_server = parse_memory(arguments.server_memory);
   options.version = sialx_version;
   options.restart = arguments.restart;
   options.restart_id = arguments.restart_id;
@@ -324,6 +330,8 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
       job = make_job_to_run(arguments.job, workers_of(arguments), plugins);
       options.store.memory_per_rank = job->memory_per_rank;
       options.store.spill = job->spill;
+      settle_homes(arguments, job->spill);
+      options.homes_on_workers = arguments.homes == "workers";
     } catch (const SialError& error) {
       job.reset();
       problem = error_text(error, 0, 1);
@@ -341,6 +349,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   MpiOptions mpi_options;
   mpi_options.ranks_per_node = arguments.ranks_per_node;
   mpi_options.servers = arguments.servers;
+  mpi_options.homes_on_workers = arguments.homes == "workers";
   if (!arguments.network.empty()) mpi_options.network = network_model(arguments.network);
   const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
   if (!job && arguments.batch.empty()) transport->abort_job(problem, problem_code);

@@ -72,7 +72,17 @@ bool is_given(const JobArguments& arguments, OptionId id) {
 }
 
 SimulationOptions simulation_options(const Arguments& arguments) {
-  return sial::simulation_options(arguments.simulate, arguments.network, arguments.ranks_per_node, arguments.servers);
+  SimulationOptions options =
+      sial::simulation_options(arguments.simulate, arguments.network, arguments.ranks_per_node, arguments.servers);
+  options.homes_on_workers = arguments.homes == "workers";
+  return options;
+}
+
+void settle_homes(Arguments& arguments, const SpillRequest& spill) {
+  if (arguments.homes != "auto") return;
+  const bool lent =
+      std::any_of(spill.begin(), spill.end(), [](const TierRequest& t) { return t.kind == TierKind::nodes; });
+  arguments.homes = lent ? "workers" : "servers";
 }
 
 int workers_of(const Arguments& arguments) {

@@ -35,8 +35,8 @@ struct Arguments {
   SessionOptions session;
   DeviceArguments device;
   int optimisation = default_optimisation;
-  std::string jit = "on", store = "share", schedule = "dynamic", pardo_order, transport, simulate, network, batch,
-              progress, manual;
+  std::string jit = "on", store = "share", schedule = "dynamic", pardo_order, server_memory, homes = "auto", transport,
+              simulate, network, batch, progress, manual;
   std::string restart_folder, restart_id;
   std::optional<std::string> restart;  // `restart_folder` where the run is a restart
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false,
@@ -58,6 +58,8 @@ struct BatchEntry {
 void add_options(CLI::App& app, Arguments& arguments);
 bool is_given(const JobArguments& arguments, OptionId id);
 SimulationOptions simulation_options(const Arguments& arguments);
+/// Settles `--homes auto` for a job.
+void settle_homes(Arguments& arguments, const SpillRequest& spill);
 /// How many workers the job will have, known before MPI starts.
 int workers_of(const Arguments& arguments);
 /// Where the programs of an initial-data file are looked for.

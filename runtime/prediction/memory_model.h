@@ -38,6 +38,8 @@ struct PlanSetting {
   std::int32_t first_program = 0;         // number of the first program in its job; it decides where blocks lie
   std::int64_t most_steps = 100'000'000;  // beyond these, loops are taken by their largest iteration
   SpillRequest spill;                     // where blocks go that do not fit,
+  int memory_nodes = 0;                   // servers beside those above, whose memory is for these only,
+  std::size_t memory_of_server = 0;       // and of each; 0: as of a rank
   bool orders_pardos = true;              // and then pardos run in the order that moves least
   std::int64_t spill_capacity = 0;        // by which the orders of pardos are chosen, as in MachineOptions
   int node_size() const { return ranks_per_node > 0 ? std::min(ranks_per_node, ranks) : ranks; }

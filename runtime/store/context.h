@@ -93,10 +93,13 @@ struct StoreContext {
   Chunk* new_chunk(ArrayId id, const BlockIndex& block, std::int64_t size);
   void drop(Chunk* chunk) { heap.drop_reference(chunk, arena); }
   /// Whether so many bytes more would leave less than a quarter of the node's memory.
-  bool memory_is_short(std::uint64_t more) const {
-    return static_cast<std::uint64_t>(heap.bytes_in_use()) + more > heap.budget() - heap.budget() / 4;
+  bool memory_is_short(std::uint64_t more) const { return used() + more > heap.budget() - heap.budget() / 4; }
+  bool more_than_half_in_use() const { return 2 * used() > heap.budget(); }
+  /// By blocks, and by what is lent to other nodes.
+  std::uint64_t used() const {
+    const std::int64_t lent = options.spill.empty() ? 0 : heap.bytes_not_counted();
+    return static_cast<std::uint64_t>(heap.bytes_in_use() + lent);
   }
-  bool more_than_half_in_use() const { return 2 * static_cast<std::uint64_t>(heap.bytes_in_use()) > heap.budget(); }
 
   Transport& transport;
   const StoreOptions& options;

@@ -17,6 +17,7 @@ using TierList = std::vector<std::shared_ptr<Tier>>;
 
 struct StoreOptions {
   std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes, block data of this rank's share of the node heap
+  std::size_t memory_of_server = 0;                    // the same of a rank that only serves; 0: as much
   SpillRequest spill;                                  // where blocks go that do not fit into it; empty: nowhere
   std::size_t copy_budget = 0;  // bytes of fetched copies a rank keeps for use until the barrier; 0: half of its memory
   std::uint64_t copies_kept = 64;  // those it got or read last are kept in any case

@@ -8,7 +8,8 @@ namespace sial {
 
 namespace {
 
-StoreOptions complete(StoreOptions options) {
+StoreOptions complete(const Transport& transport, StoreOptions options) {
+  if (transport.is_server() && options.memory_of_server > 0) options.memory_per_rank = options.memory_of_server;
   if (options.copy_budget == 0) options.copy_budget = options.memory_per_rank / 2;
   return options;
 }
@@ -28,8 +29,8 @@ NodeBlocks::Config configuration(const Transport& transport, const StoreOptions&
 
 }  // namespace
 
-std::unique_ptr<SpillArea> StoreImpl::make_area(Transport& transport, const StoreOptions& options) {
-  TierList tiers = options.make_tiers ? options.make_tiers(transport) : make_tiers(transport, options.spill);
+std::unique_ptr<SpillArea> StoreImpl::make_area(Transport& transport, const StoreOptions& options, NodeHeap& heap) {
+  TierList tiers = options.make_tiers ? options.make_tiers(transport) : make_tiers(transport, options, heap);
   return tiers.empty() ? nullptr : std::make_unique<SpillArea>(transport, std::move(tiers));
 }
 
@@ -46,11 +47,11 @@ std::unique_ptr<BlockStore> make_block_store(Transport& transport, WorkQueue* qu
 
 StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions& options)
     : transport_(transport),
-      options_(complete(options)),
+      options_(complete(transport, options)),
       config_(configuration(transport, options)),
       storage_(
-          transport, options, [this](std::uint64_t bytes) { return reclaim(bytes); }, [this] { return problem(); }),
-      area_(make_area(transport, options_)),
+          transport, options_, [this](std::uint64_t bytes) { return reclaim(bytes); }, [this] { return problem(); }),
+      area_(make_area(transport, options, storage_.heap())),
       spilled_(make_spilled(true)),
       spilled_for_others_(transport.node_count() == 1 ? nullptr : make_spilled(false)),
       buffers_(storage_.heap(), config_.arena),

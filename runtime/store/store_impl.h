@@ -39,7 +39,7 @@ class StoreImpl final : public BlockStore {
   bool reclaim(std::uint64_t bytes);
   /// Why there was nothing to reclaim.
   std::string problem() const;
-  static std::unique_ptr<SpillArea> make_area(Transport& transport, const StoreOptions& options);
+  static std::unique_ptr<SpillArea> make_area(Transport& transport, const StoreOptions& options, NodeHeap& heap);
   std::unique_ptr<SpilledBlocks> make_spilled(bool on_rank_thread);
 
   Transport& transport_;

@@ -29,7 +29,10 @@ class DiskTier final : public Tier {
   std::string kind() const override { return "disk"; }
   std::uint64_t capacity() const override { return file_->capacity(); }
   std::uint64_t alignment() const override { return file_->alignment(); }
-  void reserve(std::uint64_t bytes) override { file_->reserve(bytes); }
+  bool reserve(std::uint64_t bytes) override {
+    file_->reserve(bytes);
+    return true;
+  }
   void write(TierTransfer& transfer) override;
   void read(TierTransfer& transfer, TierPriority priority) override;
   void raise(TierTransfer& transfer) override;

@@ -26,7 +26,7 @@ FaultyTier::~FaultyTier() {
   tell(true);
 }
 
-void FaultyTier::reserve(std::uint64_t bytes) {
+bool FaultyTier::reserve(std::uint64_t bytes) {
   std::unique_lock lock(mutex_);
   const int number = ++reserves_;
   lock.unlock();
@@ -34,7 +34,7 @@ void FaultyTier::reserve(std::uint64_t bytes) {
     throw EnvironmentError(fmt::format("{} is full: {} are needed for blocks, 0 B are free", name(),
                                        bytes_text(static_cast<std::int64_t>(bytes))),
                            "free space there, name another folder with `--spill`, or raise `--memory`");
-  tier_->reserve(bytes);
+  return tier_->reserve(bytes);
 }
 
 void FaultyTier::write(TierTransfer& transfer) { start(transfer, true, TierPriority::write); }

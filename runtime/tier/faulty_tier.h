@@ -36,8 +36,9 @@ class FaultyTier final : public Tier {
   std::string name() const override { return tier_->name(); }
   std::string kind() const override { return tier_->kind(); }
   std::uint64_t capacity() const override { return tier_->capacity(); }
+  std::uint64_t usable() const override { return tier_->usable(); }
   std::uint64_t alignment() const override { return tier_->alignment(); }
-  void reserve(std::uint64_t bytes) override;
+  bool reserve(std::uint64_t bytes) override;
   void write(TierTransfer& transfer) override;
   void read(TierTransfer& transfer, TierPriority priority) override;
   void raise(TierTransfer& transfer) override;

@@ -18,8 +18,8 @@ SimulatedTier::SimulatedTier(std::shared_ptr<SimulatedSpace> space, std::functio
 
 SimulatedTier::~SimulatedTier() { space_->finish(this); }
 
-void SimulatedTier::reserve(std::uint64_t bytes) {
-  if (bytes <= capacity()) return;
+bool SimulatedTier::reserve(std::uint64_t bytes) {
+  if (bytes <= capacity()) return true;
   throw EnvironmentError(
       fmt::format("{} is full: blocks need {} of its {}", name(), bytes_text(static_cast<std::int64_t>(bytes)),
                   bytes_text(static_cast<std::int64_t>(capacity()))),

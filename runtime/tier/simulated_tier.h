@@ -23,7 +23,7 @@ class SimulatedTier final : public Tier {
   std::string kind() const override { return "simulated"; }
   std::uint64_t capacity() const override { return space_->capacity(); }
   std::uint64_t alignment() const override { return 4096; }
-  void reserve(std::uint64_t bytes) override;
+  bool reserve(std::uint64_t bytes) override;
   void write(TierTransfer& transfer) override;
   void read(TierTransfer& transfer, TierPriority priority) override;
   void raise(TierTransfer& transfer) override { space_->raise(transfer); }

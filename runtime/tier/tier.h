@@ -50,9 +50,11 @@ class Tier {
   virtual std::uint64_t capacity() const = 0;
   /// Of offsets; a part of the space begins at a multiple of it and takes a multiple of it.
   virtual std::uint64_t alignment() const = 0;
-  /// Makes the first `bytes` of the space usable; may reserve more, never beyond the capacity. Throws EnvironmentError
-  /// when the file system is full, or gone.
-  virtual void reserve(std::uint64_t bytes) = 0;
+  /// Makes the first `bytes` of the space usable; may reserve more, never beyond the capacity. False: nobody gives so
+  /// many now. Throws EnvironmentError when what was promised is not there: the file system is full, or gone.
+  virtual bool reserve(std::uint64_t bytes) = 0;
+  /// Of the capacity, what there is as far as is known.
+  virtual std::uint64_t usable() const { return capacity(); }
   /// Starts a transfer, or queues it behind those under way. Transfers of one part of the space have no order: whoever
   /// starts the second waits for the first. What was never written cannot be read.
   virtual void write(TierTransfer& transfer) = 0;

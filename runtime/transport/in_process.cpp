@@ -11,10 +11,11 @@
 
 namespace sial {
 
-NodeLayout::NodeLayout(int worker_count, int ranks_per_node, int servers)
-    : NodeLayout(std::vector<int>(static_cast<std::size_t>(worker_count + servers), 0), ranks_per_node, servers) {}
+NodeLayout::NodeLayout(int worker_count, int ranks_per_node, int servers, bool homes_on_workers)
+    : NodeLayout(std::vector<int>(static_cast<std::size_t>(worker_count + servers), 0), ranks_per_node, servers,
+                 homes_on_workers) {}
 
-NodeLayout::NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int servers)
+NodeLayout::NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int servers, bool homes_on_workers)
     : workers(static_cast<int>(host_of.size()) - servers) {
   SIAL_CHECK(workers > 0 && servers >= 0, "{} workers, {} servers", workers, servers);
   std::map<int, NodeId> filling;  // host → the node that takes its next worker
@@ -26,7 +27,7 @@ NodeLayout::NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int 
     if (!joins) {
       ranks.emplace_back();
       if (r < workers) filling[host_of[static_cast<std::size_t>(r)]] = node;
-      if (servers == 0 || r >= workers) home_nodes.push_back(node);
+      if (servers == 0 || homes_on_workers == (r < workers)) home_nodes.push_back(node);
     }
     ranks[node.at()].push_back(r);
     node_of.push_back(node);

@@ -18,8 +18,9 @@ namespace sial {
 /// Workers are ranks 0..workers-1; those of a host are split into nodes of at most `ranks_per_node` (0: not split).
 /// Then each server is a node of its own.
 struct NodeLayout {
-  NodeLayout(int workers, int ranks_per_node, int servers);                      // on one host
-  NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int servers);  // per rank, servers last
+  NodeLayout(int workers, int ranks_per_node, int servers, bool homes_on_workers = false);  // on one host
+  NodeLayout(const std::vector<int>& host_of, int ranks_per_node, int servers,
+             bool homes_on_workers = false);  // per rank, servers last
   int total() const { return static_cast<int>(node_of.size()); }
 
   int workers = 0;

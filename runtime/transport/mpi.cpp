@@ -6,6 +6,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/transport/collective.h"
+#include "runtime/transport/mpi_lending.h"
 #include "runtime/transport/mpi_requests.h"
 #include "runtime/transport/mpi_support.h"
 
@@ -51,6 +52,7 @@ class MpiTransport final : public ExchangeTransport {
     SIAL_CHECK(to >= 0 && to < world_.layout->total(), "request to rank {}", to);
     return client_.request(to, header, payload, reply_buffer, priority);
   }
+  std::unique_ptr<RemoteMemory> lend_memory(Lender& lender) override { return make_mpi_lending(world_, lender); }
   bool reads_device_memory() const override { return reports_device_memory(); }
   void prepare_helper(std::function<void()> f) override {
     if (helper_.joinable()) server_.prepare(std::move(f));
@@ -105,6 +107,7 @@ class MpiTransport final : public ExchangeTransport {
   std::thread helper_;
   std::atomic<StopServing> stop_helper_{StopServing::no};
   const double start_ = MPI_Wtime();
+  const std::thread::id rank_thread_ = std::this_thread::get_id();
   Wait wait_, helper_wait_;
 };
 
@@ -112,6 +115,10 @@ void MpiTransport::pause() {
   if (server_.serves_here()) server_.release_sent();
   if (std::this_thread::get_id() == helper_.get_id()) {
     helper_wait_.pause();
+    return;
+  }
+  if (std::this_thread::get_id() != rank_thread_) {  // that of lent memory
+    std::this_thread::sleep_for(std::chrono::microseconds(30));
     return;
   }
   world_.look_for_end();

@@ -18,8 +18,9 @@ struct NetworkModel {
 };
 
 struct MpiOptions {
-  int ranks_per_node = 0;  // split each host into pretend nodes of so many workers; 0: don't
-  int servers = 0;         // the last so many ranks do nothing but serve
+  int ranks_per_node = 0;         // split each host into pretend nodes of so many workers; 0: don't
+  int servers = 0;                // the last so many ranks do nothing but serve
+  bool homes_on_workers = false;  // servers hold no arrays: their memory is there to be lent
   std::optional<NetworkModel> network;
   std::size_t message_bytes = std::size_t{1} << 30;  // larger data travels in pieces
 };

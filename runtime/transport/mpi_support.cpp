@@ -114,7 +114,7 @@ void MpiWorld::arrange(const std::vector<int>& host_of, int provided) {
   if (options.servers < 0 || options.servers >= total)
     throw SialError(fmt::format("`--servers {}` leaves no worker among {} ranks", options.servers, total),
                     "start more ranks, or fewer servers");
-  layout = std::make_unique<NodeLayout>(host_of, options.ranks_per_node, options.servers);
+  layout = std::make_unique<NodeLayout>(host_of, options.ranks_per_node, options.servers, options.homes_on_workers);
   const bool worker = rank < layout->workers;
   const NodeId my_node = layout->node_of[static_cast<std::size_t>(rank)];
   check_mpi(MPI_Comm_split(MPI_COMM_WORLD, worker ? 0 : 1, rank, &workers), "making the workers' communicator");

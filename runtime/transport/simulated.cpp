@@ -12,6 +12,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/transport/collective.h"
+#include "runtime/transport/simulated_lending.h"
 #include "runtime/transport/simulated_message.h"
 #include "runtime/transport/simulated_random.h"
 
@@ -84,6 +85,7 @@ class Simulation {
   std::vector<std::deque<MessagePtr>> inbox_;                // requests at each rank, by arrival
   std::vector<std::deque<std::function<void()>>> releases_;  // replies delivered, to be released by the helper
   std::vector<MessagePtr> replies_;                          // on their way back
+  SimulatedLending lending_;
   std::vector<Service*> services_;
   std::vector<std::function<void()>> while_waiting_;
   std::vector<char> in_service_;  // the rank's helper is inside a call of its service
@@ -169,6 +171,8 @@ class SimulatedTransport final : public ExchangeTransport {
     return std::make_unique<SimulatedRequest>(sim_, std::move(m));
   }
 
+  std::unique_ptr<RemoteMemory> lend_memory(Lender& lender) override { return sim_.lending_.open(rank_, lender); }
+
   void serve_forever() override {
     SIAL_CHECK(is_server(), "rank {} is no server", rank_);
     sim_.block([this] { return sim_.workers_done(); }, "the end of the job");
@@ -227,9 +231,12 @@ class SimulatedTransport final : public ExchangeTransport {
 Simulation::Simulation(const SimulationOptions& options, const std::function<void(Transport&)>& rank_main)
     : options_(options),
       rank_main_(rank_main),
-      layout_(options.ranks, options.ranks_per_node, options.servers),
+      layout_(options.ranks, options.ranks_per_node, options.servers, options.homes_on_workers),
       random_(options.seed),
       rendezvous_(options.ranks),
+      lending_(layout_.workers, layout_.total(), options.latency, options.bandwidth,
+               {[this]() -> double& { return me().clock; }, [this] { return ending_; }, [this] { pause(); },
+                [this] { std::ranges::for_each(actors_, [](const auto& a) { a->pauses = 0; }); }}),
       services_(static_cast<std::size_t>(layout_.total()), nullptr),
       while_waiting_(static_cast<std::size_t>(layout_.total())),
       in_service_(static_cast<std::size_t>(layout_.total()), 0),
@@ -276,6 +283,7 @@ void Simulation::pause() {
   }
   for (const auto& r : replies_)
     if (!next || r->arrival < *next) next = r->arrival;
+  if (const double event = lending_.next_event(); std::isfinite(event) && (!next || event < *next)) next = event;
   if (next) {
     actor.clock = std::min(later, std::max(actor.clock, *next + options_.call_seconds * random_.uniform()));
     fruitless_pauses_ = 0;
@@ -376,7 +384,9 @@ std::optional<int> Simulation::choose() {
     const auto reply = std::min_element(replies_.begin(), replies_.end(), [](const MessagePtr& x, const MessagePtr& y) {
       return x->arrival != y->arrival ? x->arrival < y->arrival : x->number < y->number;
     });
-    if (reply != replies_.end() && (!best || (*reply)->arrival <= best_time)) {
+    const double reply_at = reply == replies_.end() ? std::numeric_limits<double>::infinity() : (*reply)->arrival;
+    if (lending_.advance_one(best ? std::min(best_time, reply_at) : reply_at)) continue;
+    if (reply != replies_.end() && (!best || reply_at <= best_time)) {
       const MessagePtr m = *reply;
       replies_.erase(reply);
       deliver(m);
@@ -523,7 +533,9 @@ void Simulation::helper_body(int rank) {
     const std::size_t bytes = m->reply.header.size() + m->reply.payload.size();
     result_.bytes += static_cast<std::int64_t>(bytes);
     // The owner sends one reply after the other: what it sends for one rank delays what another one waits for.
-    me().clock += options_.service_seconds + static_cast<double>(bytes) / options_.bandwidth;
+    me().clock = std::max(me().clock, lending_.free_at(rank)) + options_.service_seconds +
+                 static_cast<double>(bytes) / options_.bandwidth;
+    lending_.occupy(rank, me().clock);
     m->arrival = me().clock + options_.latency;
     m->answered = true;
     replies_.push_back(m);

@@ -13,6 +13,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/transport/collective.h"
+#include "runtime/transport/threads_lending.h"
 
 namespace sial {
 
@@ -44,6 +45,7 @@ struct ThreadsJob {
   explicit ThreadsJob(const ThreadsOptions& options)
       : layout(options.ranks, options.ranks_per_node, options.servers),
         rendezvous(options.ranks),
+        lending(options.ranks, layout.total()),
         unfinished_workers(options.ranks) {
     for (const auto& ranks : layout.ranks)
       memories.push_back(
@@ -66,6 +68,7 @@ struct ThreadsJob {
   std::mutex mutex;  // of everything down to `error`
   std::condition_variable changed;
   Rendezvous rendezvous;
+  ThreadsLending lending;  // has a lock of its own
   std::vector<std::unique_ptr<NodeMemories>> memories;
   int unfinished_workers;
   std::exception_ptr error;
@@ -207,6 +210,10 @@ class ThreadTransport final : public ExchangeTransport {
     }
     box.changed.notify_one();
     return std::make_unique<ThreadRequest>(job_, box, std::move(m), while_waiting_);
+  }
+
+  std::unique_ptr<RemoteMemory> lend_memory(Lender& lender) override {
+    return job_.lending.open(rank_, lender, [&job = job_] { return job.ending.load(); });
   }
 
   void serve_forever() override {

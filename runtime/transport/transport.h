@@ -18,6 +18,7 @@
 #include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/memory/outgoing.h"
+#include "runtime/transport/remote_memory.h"
 
 namespace sial {
 
@@ -177,6 +178,8 @@ class Transport {
   /// payload is received into `reply_buffer`.
   virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload,
                                                   ReplyBuffer reply_buffer, Priority priority) = 0;
+  /// Only with several nodes, and collective over all ranks, servers included: what `lender` lends may be used by all.
+  virtual std::unique_ptr<RemoteMemory> lend_memory(Lender& lender);
   /// Whether payloads may lie in the memory of a GPU.
   virtual bool reads_device_memory() const { return false; }
   /// Where messages move on in a thread of their own: has it call `f`, once, before it does anything else.

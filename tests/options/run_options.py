@@ -33,7 +33,8 @@ KEY_VALUES = {"memory": "1GB", "memory.spill": "/tmp:1GB", "run.look_ahead": "3"
 # Values that are not the default, of options that run.json records where they are given.
 RECORDED = {"spill": "/tmp:1GB", "spill_every": "3", "pardo_order": "written", "look_ahead": "3", "integrals": "libint", "keep_integrals": "off", "optimisation": "1", "store": "copy", "schedule": "static", "kernels": "reference",
             "jit": "off", "threads": "2", "simulate": "ranks=2,seed=1", "device_memory": "1GB", "device_from": "7", "device_copies": "staged", "device_graphs": "on",
-            "device_puts": "wait", "self_check": "3", "ranks_per_node": "1", "simulate_network": "latency=1us,bandwidth=1GB/s"}
+            "device_puts": "wait", "self_check": "3", "ranks_per_node": "1", "simulate_network": "latency=1us,bandwidth=1GB/s",
+            "server_memory": "1GB", "homes": "workers"}
 
 
 def cells(line):

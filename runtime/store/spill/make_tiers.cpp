@@ -6,6 +6,8 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/store/spill/lent_memory.h"
+#include "runtime/store/spill/nodes_tier.h"
 #include "runtime/tier/disk_tier.h"
 
 namespace sial {
@@ -38,21 +40,53 @@ std::unique_ptr<SpillFile> open(const TierRequest& request, const SharedFile& sh
   return SpillFile::open(shared.path.data(), request.directory, shared.capacity, options);
 }
 
+bool only_serves(const Transport& transport, NodeId node) {
+  return transport.ranks_of_node(node).front() >= transport.size();
+}
+
+std::shared_ptr<Tier> memory_of_nodes(Transport& transport, const TierRequest& request, const StoreOptions& options,
+                                      NodeHeap& heap) {
+  if (transport.node_count() == 1)
+    throw EnvironmentError(
+        "`--spill nodes`: there is no other node whose memory could be used",
+        "run on several machines, or with `--servers`; or give `--spill` a directory on a local disk");
+  if (request.bytes == 0 && !only_serves(transport, NodeId(transport.node_count() - 1)))
+    throw EnvironmentError("`--spill nodes`: there are no servers, and nodes that compute lend only what they are told",
+                           "say how much each node lends, as in `--spill nodes:2GB`, or run with `--servers`");
+  std::vector<LendingNode> servers, workers;
+  for (int n = 0; n < transport.node_count(); ++n) {
+    const NodeId node(n);
+    if (node == transport.node()) continue;
+    const bool serves = only_serves(transport, node);
+    if (!serves && request.bytes == 0) continue;
+    const std::uint64_t memory = serves && options.memory_of_server > 0
+                                     ? options.memory_of_server
+                                     : options.memory_per_rank * transport.ranks_of_node(node).size();
+    const std::uint64_t most = request.bytes > 0 ? std::min<std::uint64_t>(request.bytes, memory) : memory;
+    (serves ? servers : workers).push_back({node, most});
+  }
+  const std::size_t workers_at = servers.size();
+  servers.insert(servers.end(), workers.begin(), workers.end());
+  auto lender = std::make_unique<LentMemory>(heap, transport.node_rank(),
+                                             LendingRule{request.bytes, only_serves(transport, transport.node())});
+  return std::make_shared<NodesTier>(transport, std::move(lender), std::move(servers), workers_at);
+}
+
 }  // namespace
 
-TierList make_tiers(Transport& transport, const SpillRequest& request) {
-  for (const TierRequest& r : request)
-    if (r.kind == TierKind::nodes)
-      throw EnvironmentError("`--spill nodes`: the memory of other nodes cannot be used yet",
-                             "give `--spill` a directory on a local disk");
+TierList make_tiers(Transport& transport, const StoreOptions& options, NodeHeap& heap) {
+  const SpillRequest& request = options.spill;
   if (request.empty()) return {};
   const auto memory = transport.map_node_memory(request.size() * sizeof(SharedFile), "names of spill files");
   memory->commit(0, request.size() * sizeof(SharedFile));
   auto* shared = reinterpret_cast<SharedFile*>(memory->base());
   TierList tiers;
   for (std::size_t i = 0; i < request.size(); ++i)
-    tiers.push_back(std::make_shared<DiskTier>(transport.node_rank() == 0 ? create(request[i], shared[i])
-                                                                          : open(request[i], shared[i], transport)));
+    tiers.push_back(request[i].kind == TierKind::nodes
+                        ? memory_of_nodes(transport, request[i], options, heap)
+                        : std::make_shared<DiskTier>(transport.node_rank() == 0
+                                                         ? create(request[i], shared[i])
+                                                         : open(request[i], shared[i], transport)));
   return tiers;
 }
 

@@ -1,13 +1,14 @@
 #pragma once
 // The tiers that a job asks for, on a node.
 
+#include "runtime/memory/node_heap.h"
 #include "runtime/store/options.h"
-#include "runtime/tier/request.h"
 
 namespace sial {
 
-/// Collective over the ranks of a node: the first one makes the files, the others open them. Throws EnvironmentError
-/// where a directory is of no use, or a kind of tier is not available.
-TierList make_tiers(Transport& transport, const SpillRequest& request);
+/// Those of `options.spill`. Collective over the ranks of a node: the first one makes the files, the others open them;
+/// over all ranks of the job where nodes lend memory, out of `heap`. Throws EnvironmentError where a directory is of no
+/// use, or there is no other node.
+TierList make_tiers(Transport& transport, const StoreOptions& options, NodeHeap& heap);
 
 }  // namespace sial

@@ -165,7 +165,7 @@ bool SpillArea::take_space(TierCopy& c, std::size_t tier) {
   const auto from_top = [&] {
     if (s.top > capacity || bytes > capacity - s.top) return false;
     if (s.top + bytes > s.reserved) {
-      tiers_[tier]->reserve(s.top + bytes);
+      if (!tiers_[tier]->reserve(s.top + bytes)) return false;
       s.reserved = s.top + bytes;
     }
     c.at = s.top;

@@ -83,7 +83,12 @@ SpilledBlocks::~SpilledBlocks() {
   while (under_way_ > 0) {
     progress();
     for (const Transfer* t = done_.exchange(nullptr, std::memory_order_acquire); t; t = t->next) --under_way_;
-    std::this_thread::yield();
+    if (under_way_ == 0) return;
+    try {
+      transport_.pause();  // a clock that is simulated goes on
+    } catch (...) {        // the job ends
+      std::this_thread::yield();
+    }
   }
 }
 
@@ -236,7 +241,7 @@ void SpilledBlocks::note_full() {
   problem_.clear();
   for (const auto& t : area_.tiers())
     problem_ += fmt::format("{}{} is full: {} may be used there", problem_.empty() ? "" : ", ", t->name(),
-                            bytes_text(static_cast<std::int64_t>(t->capacity())));
+                            bytes_text(static_cast<std::int64_t>(t->usable())));
 }
 
 void SpilledBlocks::fail(const BlockKey& key, const Tier& tier, bool write, int error) {

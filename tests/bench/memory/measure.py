@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs whose blocks do not fit into memory: how long they take and what they move, beside what was promised and what others published.
 
-    measure.py --bin DIR --out DIR [--only caps,benzene,order,swap,stream,again,overhead] [--repeat N] [--all] [--spill DIR] [--smoke]
+    measure.py --bin DIR --out DIR [--only caps,benzene,order,swap,remote,stream,again,overhead] [--repeat N] [--all] [--spill DIR] [--smoke]
 
 Writes memory.json and memory.html. Nothing here passes or fails by time, but no ratio is printed of runs whose energies differ.
 """
@@ -18,13 +18,13 @@ from typing import Any
 import caps
 import curves
 import published
+import remote
 import streams
 import swap
 from jobs import BENZENE, DIMER, ENV, TINY, Failure, Runner
 from table import amount
 
-PARTS = ["caps", "order", "swap", "stream", "again", "overhead"]
-OTHER_NODES = "`--spill nodes` is not available yet"
+PARTS = ["caps", "order", "swap", "remote", "stream", "again", "overhead"]
 SMOKE_BESIDE = 60_000_000  # bytes of a process beside its blocks
 
 
@@ -76,6 +76,9 @@ def measure(runner: Runner, args: argparse.Namespace) -> dict[str, Any]:
     if "swap" in args.only:
         result["swap"] = swap.measure_swap(runner, job, shares[-1], args.repeat, *[SMOKE_BESIDE] * args.smoke)
         swap.print_swap(result["swap"])
+    if "remote" in args.only:
+        result["remote"] = remote.measure_remote(runner, job, [50] if args.smoke else [100, *remote.BARS])
+        remote.print_remote(result["remote"])
     if "order" in args.only:
         result["order"] = caps.measure_order(runner, job, 50 if args.smoke else 25)
         print_order(result["order"])
@@ -88,7 +91,6 @@ def measure(runner: Runner, args: argparse.Namespace) -> dict[str, Any]:
     if "overhead" in args.only:
         result["overhead"] = caps.measure_overhead(runner, job, 1 if args.smoke else 5)
         print_overhead(result["overhead"])
-    print(f"\nmemory of other nodes: skipped: {OTHER_NODES}")
     print_published()
     return result
 

@@ -47,11 +47,13 @@ def check(result: dict[str, Any], text: str) -> None:
     check_caps(result["caps"][0])
     stream, again, overhead = (result[name] for name in ("stream", "again", "overhead"))
     expect(stream["array"] == 8 * stream["memory"] and stream["written"] >= stream["array"] * 7 // 8 and stream["read"] > 0, stream)
+    remote = result["remote"]["rows"][1]
+    expect(remote["difference"] <= 1e-9 and remote["ratio"] > 0 and remote["tier_bytes_written"] > 0 and remote["tier_bytes_read"] > 0, remote)
     expect(math.isclose(stream["ratio"], stream["speed"] / stream["plain_speed"], rel_tol=1e-9), stream)
     expect(again["right"] and again["read"] >= 3 * (again["array"] - again["memory"]), again)
     expect(overhead["ratio"] > 0 and result["order"]["written"] > 0, result["order"])
     check_swap(result["swap"])
-    for words in ("190,521", "all values right", swap.SWAP + ": ", swap.FILE + ": ", "useless"):
+    for words in ("190,521", "all values right", swap.SWAP + ": ", swap.FILE + ": ", "memory of other nodes: ", "useless"):
         expect(words in text, f"`{words}` is missing: {text}")
 
 

@@ -48,6 +48,8 @@ struct Subject {
 /// Until it has completed; fails when that takes too long.
 void wait(Tier& tier, const Subject& subject, const TestTransfer& transfer);
 
+/// Tiers that run_all() makes, with many threads.
+constexpr int tiers_of_run_all = 6;
 void run_all(const Subject& subject, std::uint64_t seed);
 
 }  // namespace sial::suite
