@@ -9,7 +9,7 @@ namespace sial {
 
 namespace {
 
-constexpr std::uint64_t commit_step = std::uint64_t{1} << 17;  // words
+constexpr std::uint64_t words_per_commit = std::uint64_t{1} << 17;  // words
 
 std::uint64_t pack(const UseRecord::Word& w) {
   return std::uint64_t{w.block} | std::uint64_t{static_cast<std::uint8_t>(w.event)} << 32 |
@@ -63,7 +63,7 @@ bool UseRecord::commit(std::uint64_t words) {
   const SpinGuard guard(h.lock, [this] { transport_.pause(); });
   while (h.committed.load(std::memory_order_relaxed) < words) {
     const std::uint64_t from = h.committed.load(std::memory_order_relaxed);
-    const std::uint64_t step = std::min(commit_step, limit_ - from);
+    const std::uint64_t step = std::min(words_per_commit, limit_ - from);
     try {
       memory_->commit(sizeof(Header) + from * sizeof(std::uint64_t), step * sizeof(std::uint64_t));
     } catch (const EnvironmentError&) { return false; }

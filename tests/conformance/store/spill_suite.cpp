@@ -120,7 +120,7 @@ TEST_CASE("spill: what is given up leaves without being written, what is put sin
     if (job.rank == 0) {
       job.put(given_up, suite::at(2), suite::of(5));
       for (int statement = 0; statement < 8; ++statement) job.store->fetch().end_statement();
-      EXPECT(job.store->monitor().stats().tier_discarded >= 1);
+      EXPECT(job.store->monitor().stats().tier.discarded >= 1);
     }
     job.barrier();
     job.get(given_up, suite::at(1), 20);
@@ -246,8 +246,8 @@ TEST_CASE("spill: a get raises the read ahead that it meets, whichever rank has 
       if (t.rank() == ranks - 1) EXPECT(node.get(n) < 4e-3);
       node.job.meet();
       const StoreStats s = node.stats();
-      if (t.rank() == 0) EXPECT(s.tier_prefetches == n && s.tier_demand_reads == 0);
-      if (t.rank() == ranks - 1) EXPECT(s.tier_prefetches_late == 1 && s.tier_prefetches_useful == 0);
+      if (t.rank() == 0) EXPECT(s.tier.prefetches == n && s.tier.demand_reads == 0);
+      if (t.rank() == ranks - 1) EXPECT(s.tier.prefetches_late == 1 && s.tier.prefetches_useful == 0);
       node.job.barrier();
     });
   }
@@ -262,14 +262,14 @@ TEST_CASE("spill: what is added to is read ahead, and what is replaced counts as
     EXPECT(ahead.prefetch_to_change(node.array, read_at(1)) == Prefetch::here);
     EXPECT(ahead.prefetch_to_change(node.array, read_at(5)) == Prefetch::here);  // there is none
     node.job.accumulate(node.array, read_at(1), Values(size_read, 1.0));
-    EXPECT(node.stats().tier_prefetches_late == 1);
+    EXPECT(node.stats().tier.prefetches_late == 1);
     t.charge_compute(1.0);
     node.job.store->update().scale(node.array, read_at(3), size_read, 2.0, node.job.next());  // the tier is looked at
     node.job.accumulate_later(node.array, read_at(2), Values(size_read, 1.0));
     node.job.put(node.array, read_at(4), Values(size_read, 8.0));
     const StoreStats s = node.stats();
-    EXPECT(s.tier_prefetches == 4 && s.tier_demand_reads == 0);
-    EXPECT(s.tier_prefetches_late == 2 && s.tier_prefetches_useful == 1 && s.tier_prefetches_useless == 1);
+    EXPECT(s.tier.prefetches == 4 && s.tier.demand_reads == 0);
+    EXPECT(s.tier.prefetches_late == 2 && s.tier.prefetches_useful == 1 && s.tier.prefetches_useless == 1);
     node.job.barrier();
     const double wanted[] = {2, 3, 6, 8};
     for (int i = 1; i <= 4; ++i) {
@@ -286,8 +286,8 @@ TEST_CASE("spill: contributions that wait for the barrier need nothing before") 
     OnSlowTier node(t, space, 1, true);
     EXPECT(node.job.store->look_ahead().prefetch_to_change(node.array, read_at(1)) == Prefetch::here);
     node.job.accumulate(node.array, read_at(1), Values(size_read, 1.0));
-    EXPECT(node.stats().tier_reads == 0);
+    EXPECT(node.stats().tier.reads == 0);
     node.job.barrier();
-    EXPECT(node.stats().tier_demand_reads == 1);
+    EXPECT(node.stats().tier.demand_reads == 1);
   });
 }
