@@ -118,11 +118,11 @@ const std::vector<Pass>& passes() {
       planned("shared-puts", 2, plan::share_puts),
       planned("combined-puts", 2, plan::combine_puts),
       planned("idle-barriers", 2, plan::drop_idle_barriers),
-      planned("kept-copies", 2, plan::keep_copies),    // behind idle-barriers: it counts the barriers that are left
+      planned("kept-copies", 2, plan::keep_copies),        // behind idle-barriers: it counts the barriers that are left
       planned("discard-values", 2, plan::discard_values),  // behind idle-barriers, too
-      planned("invariant-gets", 2, plan::get_once),    // behind all that looks for gets in their places
-      planned("share-blocks", 1, plan::share_blocks),  // of the copies that are left
-      planned("free-early", 1, plan::free_early),      // last uses are known now
+      planned("invariant-gets", 2, plan::get_once),        // behind all that looks for gets in their places
+      planned("share-blocks", 1, plan::share_blocks),      // of the copies that are left
+      planned("free-early", 1, plan::free_early),          // last uses are known now
       planned("fused-elementwise", 2, plan::fuse_elementwise),  // behind all that moves, drops or adds statements
       planned("access-slice", 2, plan::access_slice),           // last: it describes the code that will run
       planned("plan", 0, [](ir::Program&, plan::Plan&) {}),     // the finished plan, for its dump
