@@ -85,8 +85,8 @@ SpilledBlocks::~SpilledBlocks() {
     for (const Transfer* t = done_.exchange(nullptr, std::memory_order_acquire); t; t = t->next) --under_way_;
     if (under_way_ == 0) return;
     try {
-      transport_.pause();  // a clock that is simulated goes on
-    } catch (...) {        // the job ends
+      wait_a_little();
+    } catch (...) {  // the job ends
       std::this_thread::yield();
     }
   }
