@@ -18,6 +18,7 @@ constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::uint64_t page = 4096;
 /// Address range of an arena that hands memory back, in budgets: gaps in it cost nothing.
 constexpr std::size_t ranges_per_budget = 8;
+constexpr std::uint64_t largest_granule = 65536;  // in which memory is committed
 constexpr std::uint64_t smallest_chunk = 128;
 constexpr std::uint64_t smallest_handed_back = 65536;
 constexpr std::uint64_t commit_step_least = std::uint64_t{1} << 20, commit_step_most = std::uint64_t{64} << 20;
@@ -213,9 +214,15 @@ void NodeHeap::hand_back(Arena& a, int index, std::size_t limit) {
       hooks_.uncommit(at + sizeof(Chunk), chunk(at)->bytes - sizeof(Chunk));
       chunk(at)->free = 2;
     }
-  // The part that is not in use yet, or not any more.
-  if (a.committed > a.top) hooks_.uncommit(start_of(index) + a.top, round_up(a.committed, page) - a.top);
+  // The part that is not in use yet, or not any more. Memory comes in steps of the system.
+  if (const std::uint64_t end = std::min<std::uint64_t>(round_up(a.committed, largest_granule), range_per_arena_);
+      end > a.top)
+    hooks_.uncommit(start_of(index) + a.top, end - a.top);
   a.committed = std::min(a.committed, a.top);
+  // What was at the ends of such chunks, now inside of larger ones.
+  for (int k = n_classes - 1; k >= class_of(smallest_handed_back); --k)
+    for (std::uint64_t at = a.first[k]; at != 0 && hooks_.committed() > limit; at = chunk(at)->next)
+      hooks_.uncommit(at + sizeof(Chunk), chunk(at)->bytes - sizeof(Chunk));
 }
 
 bool NodeHeap::commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason) {

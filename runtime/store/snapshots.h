@@ -6,6 +6,7 @@
 // thread, between phases; restore() and drop_labels_except() are collective. Errors: SialError for a label that was not
 // saved, or an array that is marked twice; asking for a label or block that does not exist is a fault of the caller.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,7 +40,8 @@ class StoreSnapshots {
   virtual void load_label(const std::string& label) = 0;
   /// The same for an array of the running program.
   virtual std::vector<BlockIndex> array_blocks(ArrayId array) = 0;
-  virtual std::vector<double> array_block(ArrayId array, const BlockIndex& block) = 0;
+  /// Nothing where its values were given up (discard_values) and are gone by now.
+  virtual std::optional<std::vector<double>> array_block(ArrayId array, const BlockIndex& block) = 0;
   virtual void load_array_block(ArrayId array, const BlockIndex& block, std::span<const double> data) = 0;
   /// The label an array was last restored from; empty when it was not, or is deleted since.
   virtual const std::string& restored_from(ArrayId array) = 0;

@@ -29,6 +29,8 @@ constexpr int command_tag = 1;
 constexpr int slots = 256;  // messages of a rank on their way
 // Of what nobody waits for, so that a demand soon gets its turn.
 constexpr int most_unhurried = 8;
+// Of what a borrower sends and of what a lender answers: two ranks may be both to each other, and number their slots
+// alike.
 int data_tag(int slot) { return 16 + 2 * slot; }
 int answer_tag(int slot) { return data_tag(slot) + 1; }
 
@@ -171,7 +173,7 @@ void MpiLending::launch(Flight& f, int to, const Command& command) {
   if (f.loan) {
     receive(f.loan, sizeof *f.loan, to, answer_tag(slot), f.requests);
   } else if (!f.copy->writes) {
-    receive(f.copy->memory, f.copy->bytes, to, data_tag(slot), f.requests);
+    receive(f.copy->memory, f.copy->bytes, to, answer_tag(slot), f.requests);
   } else {  // the answer has no bytes
     f.requests.push_back(MPI_REQUEST_NULL);
     check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, to, answer_tag(slot), comm_, &f.requests.back()),
@@ -286,7 +288,7 @@ void MpiLending::begin(Job& job) {
       job.answered = true;
       break;
     case CommandKind::read:
-      send(lender_.lent(c.at), c.bytes, job.from, data_tag(c.slot), job.requests);
+      send(lender_.lent(c.at), c.bytes, job.from, answer_tag(c.slot), job.requests);
       job.answered = true;
       break;
     case CommandKind::write: receive(lender_.lent(c.at), c.bytes, job.from, data_tag(c.slot), job.requests); break;

@@ -45,9 +45,11 @@ void MachineState::write_remote(ArrayId array, RecordWriter& writer) const {
   writer.record(record_array, head);
   for (const BlockIndex& block : snapshots.array_blocks(array)) {
     if (snapshots.is_as_restored(array, block)) continue;  // shares its memory with the label's: so it will again
+    const std::optional<std::vector<double>> data = snapshots.array_block(array, block);
+    if (!data) continue;
     Packer index;
     index.value(block);
-    writer.record(record_block, index, snapshots.array_block(array, block));
+    writer.record(record_block, index, *data);
   }
 }
 

@@ -26,7 +26,7 @@ class RankSnapshots final : public StoreSnapshots {
   void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) override;
   void load_label(const std::string& label) override;
   std::vector<BlockIndex> array_blocks(ArrayId array) override;
-  std::vector<double> array_block(ArrayId array, const BlockIndex& block) override;
+  std::optional<std::vector<double>> array_block(ArrayId array, const BlockIndex& block) override;
   void load_array_block(ArrayId array, const BlockIndex& block, std::span<const double> data) override;
   const std::string& restored_from(ArrayId id) override { return context_.arrays.at(id).restored_from; }
   bool is_as_restored(ArrayId array, const BlockIndex& block) override;

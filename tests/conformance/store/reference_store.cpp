@@ -326,7 +326,7 @@ class ReferenceSnapshots final : public StoreSnapshots {
   }
   void load_label(const std::string& label) override { all_.labels[label]; }
   std::vector<BlockIndex> array_blocks(ArrayId id) override { return names(all_.arrays[id].blocks); }
-  std::vector<double> array_block(ArrayId id, const BlockIndex& block) override {
+  std::optional<std::vector<double>> array_block(ArrayId id, const BlockIndex& block) override {
     return Contents::values(*all_.arrays[id].blocks.at(block));
   }
   void load_array_block(ArrayId id, const BlockIndex& block, std::span<const double> data) override {

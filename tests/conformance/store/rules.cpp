@@ -400,7 +400,8 @@ void arrays_are_copied_out_and_in(Job& j) {
   const std::vector<BlockIndex> mine = j.store->snapshots().array_blocks(ArrayId(0));
   EXPECT(j.transport.sum(static_cast<double>(mine.size()), {CollectiveKind::sum, {j.program, 20}}) == 15);
   for (const BlockIndex& block : mine)
-    j.store->snapshots().load_array_block(ArrayId(1), block, j.store->snapshots().array_block(ArrayId(0), block));
+    j.store->snapshots().load_array_block(ArrayId(1), block,
+                                          j.store->snapshots().array_block(ArrayId(0), block).value());
   EXPECT(j.store->snapshots().restored_from(ArrayId(1)).empty());
   EXPECT(!j.store->snapshots().is_as_restored(ArrayId(1), at(3)));
   j.barrier();
