@@ -66,6 +66,7 @@ void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, 
 void FetchedBlocks::start(HeldBlock& h, std::int64_t size, Place place) {
   if (h.sum && !fault_enabled(Fault::store_sum_before_get)) sums_.send(h);
   if (h.puts_under_way > 0) puts_.complete(h);
+  h.stale = false;  // what was sent just now is in what comes
   h.fetched = true;
   h.get_place = place;
   const NodeId node = context_.home(h.array, h.block);

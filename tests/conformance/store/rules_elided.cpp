@@ -70,6 +70,22 @@ void later_additions_to_a_deleted_array_go_with_it(Job& j) {
 }
 
 // More than a rank may hold back, and more than there is room for beside the array itself.
+/// The next get leaves a private change of the block alone, although the one before has sent what was held back.
+void a_get_behind_later_additions_counts(Job& j) {
+  for (int i = j.rank; i < 8; i += j.ranks) j.put(ArrayId(0), at(i), of(i));
+  j.barrier();
+  for (int i = j.rank; i < 8; i += j.ranks) {
+    j.accumulate_later(ArrayId(0), at(i), of(10));
+    j.get(ArrayId(0), at(i), 20);
+    EXPECT(j.read(ArrayId(0), at(i), 20) == of(i + 10));
+    double* own = j.store->fetch().private_copy(ArrayId(0), at(i), 20, false, j.next());
+    std::fill_n(own, 20, 77.0);
+    j.get(ArrayId(0), at(i), 20);
+    EXPECT(j.read(ArrayId(0), at(i), 20) == of(77));
+  }
+  j.barrier();
+}
+
 void many_later_additions_keep_to_their_share(Job& j) {
   constexpr int n = 30;
   for (int round = 0; round < 3; ++round)
@@ -395,6 +411,7 @@ const std::vector<Rule>& rules_of_elision() {
       {"later additions arrive", later_additions_arrive},
       {"later additions come before what follows", later_additions_come_before_what_follows},
       {"later additions to a deleted array go with it", later_additions_to_a_deleted_array_go_with_it},
+      {"a get behind later additions counts", a_get_behind_later_additions_counts},
       {"many later additions keep to their share", many_later_additions_keep_to_their_share},
       {"kept copies need a get", kept_copies_need_a_get},
       {"kept copies give way to changes", kept_copies_give_way_to_changes},
