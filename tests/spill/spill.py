@@ -165,6 +165,27 @@ class Spill(InScratch):
         self.assertEqual(total["tier_prefetches_useless"], 0)
         self.assert_nothing_left()
 
+    # ---- values that are not used again
+    def given_up(self, *more, ranks=0, megabytes=24):
+        """Counters of a run of given_up.sialx, whose arrays take 20.5 MB each."""
+        out, _ = self.job("given_up.sialx", *SMALL, "--set", "steps=3", "--memory", f"{megabytes // max(1, ranks)}MB", "--spill", "scratch", *NO_FILES, "--run-json", "run.json", *more, ranks=ranks)
+        self.assertEqual(values(out)["total"], 64 * 200 * 200 * 4 * (1 + 4 + 9))
+        return self.total()
+
+    def test_values_that_are_not_used_again_are_not_written(self):
+        for ranks in (0, 2):
+            with self.subTest(ranks=ranks):
+                found, as_written = self.given_up(ranks=ranks), self.given_up("-O1", ranks=ranks)
+                self.assertGreater(found["tier_discarded"], 64)
+                self.assertEqual(as_written["tier_discarded"], 0)
+                self.assertLess(found["tier_bytes_written"], 0.8 * as_written["tier_bytes_written"])
+
+    def test_checkpoint_of_values_that_are_given_up(self):
+        """A checkpoint makes room for what it writes: what is given up may leave between its being listed and its being written."""
+        for ranks in (0, 2):
+            with self.subTest(ranks=ranks):
+                self.given_up("--checkpoint-every", "0", ranks=ranks, megabytes=8)
+
     # ---- what puts change
     def added(self, how, *more, ranks=0, steps=4):
         """Counters of a run of add.sialx; its array takes seven times the memory of a rank."""
