@@ -21,7 +21,8 @@ namespace sial {
 class SpillArea {
  public:
   /// Collective over the ranks of the node, which have the same tiers in the same order.
-  SpillArea(Transport& transport, std::vector<std::shared_ptr<Tier>> tiers);
+  /// `memory`: of the node's blocks, in bytes.
+  SpillArea(Transport& transport, std::vector<std::shared_ptr<Tier>> tiers, std::size_t memory);
 
   /// A copy with one user, for a block of so many elements; it has no part of a tier yet.
   TierCopy& make(std::int64_t doubles);

@@ -4,6 +4,7 @@
 // block has a number from its first use until it is gone, which its directory entry holds. Any thread of any rank adds
 // to it, with the entry's lock held.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,10 @@ class UseRecord {
  public:
   static constexpr std::uint64_t max_words = std::uint64_t{1} << 22;
 
+  /// Beside blocks of so many bytes: the record, and what the optimum is computed with, take about a third of that.
+  static std::uint64_t limit_for(std::size_t memory) {
+    return std::clamp<std::uint64_t>(memory / 128, std::uint64_t{1} << 12, max_words);
+  }
   /// Collective over the ranks of the node.
   UseRecord(Transport& transport, std::uint64_t limit = max_words);
 
