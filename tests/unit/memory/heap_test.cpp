@@ -217,6 +217,99 @@ TEST_CASE("random use never hands out overlapping memory") {
   CHECK(h.heap.bytes_in_use() == 0);
 }
 
+namespace {
+
+/// A heap that hands memory back in granules; what it hands back is overwritten.
+struct ReturningHeap {
+  ReturningHeap(int arenas, std::size_t budget, std::size_t granule)
+      : granule(granule),
+        size(NodeHeap::bytes_needed(arenas, budget, true)),
+        base(static_cast<std::byte*>(
+            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))),
+        usable(size / granule + 1),
+        heap(base, 0, arenas, budget, hooks()) {}
+  ~ReturningHeap() { munmap(base, size); }
+
+  HeapHooks hooks() {
+    HeapHooks h;
+    h.commit = [this](std::size_t at, std::size_t bytes) {
+      for (std::size_t g = at / granule; g < (at + bytes + granule - 1) / granule; ++g)
+        if (!usable[g]) usable[g] = true, committed += granule, bytes_committed += granule;
+    };
+    h.pause = [] {};
+    h.spills = true;
+    h.committed = [this] { return committed; };
+    h.uncommitted = [this](std::size_t at, std::size_t bytes) { return missing(at, bytes); };
+    h.uncommit = [this](std::size_t at, std::size_t bytes) {
+      for (std::size_t g = (at + granule - 1) / granule; g < (at + bytes) / granule; ++g)
+        if (usable[g]) {
+          usable[g] = false;
+          committed -= granule;
+          std::memset(base + g * granule, 0xee, granule);
+        }
+    };
+    return h;
+  }
+  std::size_t missing(std::size_t at, std::size_t bytes) const {
+    std::size_t n = 0;
+    for (std::size_t g = at / granule; g < (at + bytes + granule - 1) / granule; ++g) n += usable[g] ? 0 : granule;
+    return n;
+  }
+
+  std::size_t granule, size, committed = 0, bytes_committed = 0;
+  std::byte* base;
+  std::vector<bool> usable;
+  NodeHeap heap;
+};
+
+constexpr std::size_t slack = 16 * mib;  // for gaps and whole granules
+
+}  // namespace
+
+TEST_CASE("memory that goes back is never in use, and no gap is too small") {
+  const std::size_t granule = GENERATE(std::size_t{4096}, std::size_t{65536});
+  const unsigned seed = GENERATE(1u, 2u, 3u);
+  CAPTURE(granule, seed);
+  std::mt19937 rng(seed);
+  constexpr int arenas = 2;
+  constexpr std::size_t budget = 48 * mib;
+  ReturningHeap h(arenas, budget, granule);
+  const std::size_t at_first = h.committed;
+  std::vector<Chunk*> live;
+  const auto check = [&](Chunk* c) {
+    for (std::int64_t i = 0; i < c->doubles; i += 300) REQUIRE(c->data()[i] == c->scalar);
+  };
+  for (int step = 0; step < 30000; ++step) {
+    // Blocks of one size after those of another: what is free lies in pieces that are too small.
+    const std::int64_t n = rng() % 4 == 0 ? 100 + static_cast<std::int64_t>(rng() % 3000)
+                                          : (step / 3000 % 2 == 0 ? 9000 : 70000 + 1000 * (step / 6000));
+    if (rng() % 20 < 11) {
+      const auto free = h.heap.bytes_free();
+      Chunk* c = h.heap.try_allocate(static_cast<int>(rng() % arenas), n);
+      if (!c) {
+        REQUIRE(free < static_cast<std::int64_t>(NodeHeap::chunk_bytes(n)));
+        continue;
+      }
+      REQUIRE(h.missing(h.heap.offset(c), c->bytes) == 0);
+      c->scalar = step;
+      for (std::int64_t i = 0; i < n; i += 300) c->data()[i] = step;
+      live.push_back(c);
+    } else if (!live.empty()) {
+      const std::size_t i = rng() % live.size();
+      check(live[i]);
+      h.heap.drop_reference(live[i], static_cast<int>(rng() % arenas));
+      live[i] = live.back();
+      live.pop_back();
+    }
+    REQUIRE(h.committed <= at_first + arenas * budget + slack);
+  }
+  for (Chunk* c : live) {
+    check(c);
+    h.heap.drop_reference(c, 0);
+  }
+  CHECK(h.heap.bytes_in_use() == 0);
+}
+
 TEST_CASE("several threads allocate and free each other's chunks") {
   Heap h(4, 4 * mib);
   std::vector<std::atomic<Chunk*>> mailbox(16);
