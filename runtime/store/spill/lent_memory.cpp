@@ -6,7 +6,7 @@ namespace sial {
 namespace {
 
 constexpr std::uint64_t kept_free = 8;      // part of the memory
-constexpr std::uint64_t least_loan = 4096;  // bytes, where less was not asked for
+constexpr std::uint64_t least_lent = 4096;  // bytes, where less was not asked for
 constexpr std::uint64_t unit = 64;          // of loans
 
 }  // namespace
@@ -25,7 +25,7 @@ Loan LentMemory::lend(std::uint64_t bytes) {
   const std::lock_guard guard(mutex_);
   const std::uint64_t most = allowed();
   if (most <= sizeof(Chunk)) return {};
-  const std::uint64_t least = std::max<std::uint64_t>(std::min(bytes, least_loan), unit);
+  const std::uint64_t least = std::max<std::uint64_t>(std::min(bytes, least_lent), unit);
   for (std::uint64_t n = std::min(bytes, most - sizeof(Chunk)) / unit * unit; n >= least; n = n / 2 / unit * unit) {
     Chunk* c = heap_.try_allocate(arena_, static_cast<std::int64_t>(n / sizeof(double)), nullptr, true);
     if (c && c->bytes <= most) {
