@@ -94,11 +94,7 @@ std::uint64_t* NodeHeap::find_listed(Arena& a, int k, std::uint64_t bytes, Free 
 Chunk* NodeHeap::take_listed(Arena& a, std::uint64_t bytes, Free which) {
   const int k = class_of(bytes);
   std::uint64_t* link = find_listed(a, k, bytes, which);
-  if (!link) return nullptr;
-  Chunk* c = chunk(*link);
-  *link = c->next;
-  if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
-  return c;
+  return link ? unlink(a, k, link) : nullptr;
 }
 
 // The smallest larger class that has a chunk; what is left of it becomes a chunk of its own.
@@ -112,9 +108,7 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes, Free whic
     k += std::countr_zero(rest);
     std::uint64_t* link = find_listed(a, k, bytes, which);
     if (!link) continue;
-    Chunk* c = chunk(*link);
-    *link = c->next;
-    if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+    Chunk* c = unlink(a, k, link);
     const std::uint8_t free = std::exchange(c->free, 0);
     if (hooks_.spills && !back(a, index, offset(c), std::min(c->bytes, bytes + sizeof(Chunk)), nullptr)) {
       push(a, c, free);
@@ -349,7 +343,7 @@ Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
   if (!a.lock.try_lock()) return nullptr;
   Chunk* c = a.first[k] == 0 ? nullptr : chunk(a.first[k]);
   if (c && c->bytes >= bytes) {
-    pop(a, k);
+    unlink(a, k, &a.first[k]);
     a.hits.store(a.hits.load(relaxed) + 1, relaxed);
     mark_taken(a, c, {doubles, own, Use::own});
     count_own_here(a, static_cast<std::int64_t>(c->bytes));

@@ -256,9 +256,12 @@ class NodeHeap {
     c->content.store(n << 17 | changed << 16 | std::uint64_t{c->arena}, order);
   }
   Chunk* wait_for_spare(int own, std::int64_t doubles, bool shared);
-  void pop(Arena& a, int k) {
-    a.first[k] = chunk(a.first[k])->next;
+  /// Takes the chunk that `link` names out of the list of its class.
+  Chunk* unlink(Arena& a, int k, std::uint64_t* link) {
+    Chunk* c = chunk(*link);
+    *link = c->next;
     if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
+    return c;
   }
   bool back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, std::string* reason);
   void hand_back(Arena& a, int index, std::size_t limit);

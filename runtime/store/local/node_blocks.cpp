@@ -164,7 +164,7 @@ NodeBlocks::Ahead NodeBlocks::bring_ahead(const BlockKey& key) {
 }
 
 void NodeBlocks::set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use) {
-  const NextUse next{uses_away == 0 ? 0 : spilled_->area().now() + uses_away, use};
+  const NextUse next = uses_away == 0 ? NextUse{} : NextUse{spilled_->area().now() + uses_away, use};
   if (Entry* e = directory_.find(key)) e->next_use.store(next.word(), std::memory_order_relaxed);
 }
 
