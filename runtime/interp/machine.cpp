@@ -80,6 +80,7 @@ void Machine::finish_program() {
   p.device.tell_if_full(here);
   p.marks.save(p.registers, p.statics, here);
   p.own.end_temps();
+  p.hooks.end();
   env.store.synchronization().end_program(p.context.place(here));
   env.queue.new_phase(++env.state.phase);
   add_stats(env.state.stats);

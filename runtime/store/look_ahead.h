@@ -7,6 +7,7 @@
 // store's buffers. Threads: the rank's interpreter thread only. Errors: none.
 
 #include <limits>
+#include <optional>
 
 #include "runtime/base/foreseen_use.h"
 #include "runtime/base/ids.h"
@@ -41,14 +42,21 @@ class BlockLookAhead {
     bool coming = false;
   };
   virtual Foreseen foreseen(ArrayId array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
-  /// How many gets and puts ahead it is of use to know those of a loop: 0 where no block has to leave memory.
+  /// How many gets and puts ahead it is of use to know: 0 where no block has to leave memory.
   virtual std::size_t horizon() const { return 0; }
   /// Bytes of the gets to come that may be offered for prefetching: of more, some would have to leave before their use.
   virtual std::int64_t bytes_ahead() const { return std::numeric_limits<std::int64_t>::max(); }
   /// This rank uses the block next after so many gets and puts; 0: no use is foreseen. Says which block leaves memory
-  /// last.
-  virtual void set_next_use(ArrayId /*array*/, const BlockIndex& /*block*/, std::uint64_t /*uses_away*/,
-                            ForeseenUse /*use*/) {}
+  /// last. `told`: what the call before has returned for the same block, or 0: it is replaced, while a nearer use that
+  /// another rank has told stays. Returns what the store keeps of it, 0 for nothing; none: this node will have the
+  /// block, but has none yet.
+  virtual std::optional<std::uint64_t> set_next_use(ArrayId /*array*/, const BlockIndex& /*block*/,
+                                                    std::uint64_t /*uses_away*/, ForeseenUse /*use*/,
+                                                    std::uint64_t /*told*/) {
+    return 0;
+  }
+  /// So many foreseen uses of this rank were made, or will not be: all others are as much nearer.
+  virtual void pass_foreseen(std::uint64_t /*uses*/) {}
   /// Whether a full iteration of the present loop has shown what it needs itself; until then prefetches take little.
   virtual void set_live_set_known(bool known) = 0;
   /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0:

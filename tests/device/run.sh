@@ -91,6 +91,23 @@ job 09_ccsd/job.toml ccsd_energy --device-graphs auto
 job 11_ccsd_t/job.toml total_energy
 [ $SECONDS -gt $((limit / 2)) ] || [ $fake_driver -eq 1 ] || job 09_ccsd/job_dimer.toml ccsd_energy
 
+# Blocks that do not fit into the memory go to a file: the energies stay. Small on the fake driver.
+if [ $fake_driver -eq 1 ]; then basis=6-31g memory=(6GB 5MB); else basis=aug-cc-pvdz memory=(6GB 134MB 80MB); fi
+cat >examples/job_short.toml <<END
+programs = ["04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx", "11_ccsd_t/ccsd_t.sialx"]
+[molecule]
+xyz = "molecules/water-dimer.xyz"
+basis = "$basis"
+[values]
+cc_conv = 1e-9
+END
+for m in "${memory[@]}"; do
+  [ $SECONDS -gt $((limit * 2 / 3)) ] && break
+  job job_short.toml total_energy --segments ao_target=20,occ_target=5,virt_target=15 --memory "$m" --spill out
+  awk -v m="$m" '/"total": \{/ {on = 1} on && /"tier_(bytes_written|bytes_read|demand_reads|prefetches_useful|wait_time)":/ {gsub(/[",:]/, ""); v[$1] = $2} /"per_rank"/ {exit}
+                 END {printf "  in %s: %.1f MB written to the file, %.1f MB read, %d reads not foreseen, %d foreseen, %.2f s waited for\n", m, v["tier_bytes_written"] / 1e6, v["tier_bytes_read"] / 1e6, v["tier_demand_reads"], v["tier_prefetches_useful"], v["tier_wait_time"]}' out/cuda/run.json
+done
+
 # Benchmarks, with what time is left; on the fake driver whether they work.
 quick=()
 [ $fake_driver -eq 0 ] || quick=(--quick)

@@ -3,7 +3,7 @@
 namespace sial {
 
 LoopHooks::LoopHooks(const RunContext& context, const Registers& registers, const Position& position,
-                     const LoopStack& loops, const PardoRun& pardo, const Statics& statics)
+                     const LoopStack& loops, PardoRun& pardo, const Statics& statics)
     : context_(context), registers_(registers), loops_(loops), pardo_(pardo), statics_(statics) {
   if (!context.options.check_slices || context.module.slices.empty()) return;
   check_ = std::make_unique<SliceCheck>(SliceCheck::Program{
@@ -39,7 +39,8 @@ void LoopHooks::begin_look_ahead(DevicePrefetch* to_device) {
   look_ahead_ = std::make_unique<LookAhead>(
       LookAhead::Program{context_.module, registers_.ints(), registers_.scalars(), registers_.index_values(),
                          index_ranges(bound), [this](ArrayId array) -> const double* { return statics_.find(array); },
-                         elements, [this] { return pardo_.position(); }, [this] { return pardo_.reserve(); },
+                         elements, [this] { return pardo_.position(); },
+                         [this](std::int32_t loop) { return pardo_.coming(loop); }, [this] { return pardo_.reserve(); },
                          [this] { return context_.now(); }, context_.sequence, several_nodes || has_tiers, has_tiers,
                          to_device, cache_prefetch_.get()},
       env.store.look_ahead(), env.store.monitor(), context_.options.look_ahead);

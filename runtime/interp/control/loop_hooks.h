@@ -16,7 +16,7 @@ namespace sial {
 class LoopHooks {
  public:
   LoopHooks(const RunContext& context, const Registers& registers, const Position& position, const LoopStack& loops,
-            const PardoRun& pardo, const Statics& statics);
+            PardoRun& pardo, const Statics& statics);
   /// Once the store knows the program, and the device prefetch is there.
   void begin_look_ahead(DevicePrefetch* to_device);
 
@@ -57,6 +57,10 @@ class LoopHooks {
   void barrier() {
     if (look_ahead_) look_ahead_->barrier();
   }
+  /// Before the store forgets the program.
+  void end() {
+    if (look_ahead_) look_ahead_->end();
+  }
   void add_to(Stats& stats) const;
 
  private:
@@ -66,7 +70,7 @@ class LoopHooks {
   const RunContext& context_;
   const Registers& registers_;
   const LoopStack& loops_;
-  const PardoRun& pardo_;
+  PardoRun& pardo_;
   const Statics& statics_;
   std::unique_ptr<SliceCheck> check_;  // with --check
   std::unique_ptr<CachePrefetcher>

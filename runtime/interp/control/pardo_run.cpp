@@ -98,6 +98,23 @@ void PardoRun::begin_phase() {
   counter_ = 0;
 }
 
+std::optional<ComingPardo> PardoRun::coming(std::int32_t loop) {
+  const LoopRow& row = context_.module.loops[loop];
+  const Transport& transport = context_.env.transport;
+  ComingPardo pardo{pardo_mode(context_.module, row, context_.options.schedule == Schedule::static_),
+                    {},
+                    workers_,
+                    worker_,
+                    transport.node_size(),
+                    transport.node_rank()};
+  for (const IndexId id : row.indices) {
+    const BoundIndex& index = context_.bound.indices[id.at()];
+    if (index.lo > index.hi || !index.problem.empty() || !pardo.space.add(index.lo, index.hi)) return {};
+  }
+  if (orders_.chooses()) pardo.space.follow(orders_.of(loop));
+  return pardo;
+}
+
 PardoPosition PardoRun::position() const { return {mode_, at_, end_, counter_, workers_, worker_, space_}; }
 
 }  // namespace sial

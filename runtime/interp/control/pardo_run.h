@@ -11,6 +11,7 @@
 #include "runtime/interp/control/progress_meter.h"
 #include "runtime/interp/order/pardo_orders.h"
 #include "runtime/interp/prefetch/lookahead.h"
+#include "runtime/interp/prefetch/loop_share.h"
 #include "runtime/interp/run/registers.h"
 
 namespace sial {
@@ -34,6 +35,8 @@ class PardoRun {
   void begin_phase();
 
   PardoPosition position() const;
+  /// A pardo as if it began now; nothing: it has no iterations.
+  std::optional<ComingPardo> coming(std::int32_t loop);
   const PardoOrders& orders() const { return orders_; }
   /// The range that the next draw will return.
   std::optional<IterationRange> reserve() const { return context_.env.queue.reserve(key_, space_.size()); }

@@ -12,10 +12,9 @@ constexpr int first_depth = 8, max_depth = 128;
 constexpr std::int64_t steps_per_call = 2000;  // of the slice
 constexpr std::size_t max_coming = 512;        // gets foreseen; many of them need no prefetch
 constexpr std::size_t max_searched = 64;
-constexpr std::int64_t far_steps_per_call = 20000;  // of the slice, for what the store wants to know besides
-constexpr std::size_t min_offered = 4;              // gets ahead, whatever their blocks take
-constexpr int max_on_their_way = 2;                 // that are looked at before those behind them
-constexpr std::int64_t gets_between_looks = 16;     // at how it goes
+constexpr std::size_t min_offered = 4;           // gets ahead, whatever their blocks take
+constexpr int max_on_their_way = 2;              // that are looked at before those behind them
+constexpr std::int64_t gets_between_looks = 16;  // at how it goes
 
 }  // namespace
 
@@ -25,7 +24,6 @@ LookAhead::LookAhead(Program program, BlockLookAhead& store, const StoreMonitor&
       monitor_(monitor),
       automatic_(depth.blocks == LookAheadDepth::automatic),
       max_coming_(max_coming),
-      next_uses_(store),
       depth_(automatic_ ? first_depth : depth.blocks),
       slice_of_loop_(p_.module.loops.size(), -1),
       slices_(p_.module.slices.size()) {
@@ -33,28 +31,42 @@ LookAhead::LookAhead(Program program, BlockLookAhead& store, const StoreMonitor&
     max_coming_ = static_cast<std::size_t>(depth_);  // nothing else limits how far ahead of the program it goes
   for (std::size_t s = 0; s < slices_.size(); ++s)
     slice_of_loop_[static_cast<std::size_t>(p_.module.slices[s].loop)] = static_cast<std::int32_t>(s);
+  if (!p_.tiers) return;
+  std::vector<bool> counts;
+  for (const std::int32_t slice : slice_of_loop_) counts.push_back(slice >= 0);
+  forecast_.emplace(
+      UseForecast::Program{[this](std::int32_t loop) { return &bound(loop); },
+                           [this](SliceCursor& cursor) { cursor.load(p_.ints, p_.scalars, p_.index_values); },
+                           p_.coming_pardo},
+      LoopSequence(p_.module, std::move(counts)), store);
 }
 
-void LookAhead::start(std::int32_t loop) {
+const BoundSlice& LookAhead::bound(std::int32_t loop) {
   const std::int32_t slice = slice_of_loop_[static_cast<std::size_t>(loop)];
   std::optional<BoundSlice>& bound = slices_[static_cast<std::size_t>(slice)];
   if (!bound)
     bound.emplace(p_.module, slice, p_.ranges, p_.statics, p_.tiers ? SliceUses::gets_and_puts : SliceUses::gets);
+  return *bound;
+}
+
+void LookAhead::start(std::int32_t loop) {
+  const BoundSlice& slice = bound(loop);
   loop_ = -1;
-  if (bound->empty()) return;
+  if (slice.empty()) return;
   loop_ = loop;
-  if (cursor_.slice() != &*bound) cursor_ = SliceCursor(*bound);
+  if (cursor_.slice() != &slice) cursor_ = SliceCursor(slice);
   iterations_ = 0;
+  if (forecast_) forecast_->begin(loop, place());
+  tells_ = forecast_ && parallel() && p_.pardo().workers > 1;
   store_.set_live_set_known(false);
   begin_here();
 }
 
 /// From the iteration that the program is in.
 void LookAhead::begin_here() {
-  coming_.clear();
-  next_uses_.clear();
+  while (!coming_.empty()) drop_first(1);
   turns_.clear();
-  asked_ = next_ = told_ = 0;
+  asked_ = next_ = 0;
   offered_bytes_ = 0;
   drained_ = false;
   cursor_.load(p_.ints, p_.scalars, p_.index_values);
@@ -76,6 +88,12 @@ void LookAhead::begin_here() {
 std::int64_t LookAhead::present_tuple() const {
   if (parallel()) return p_.pardo().at - 1;
   return p_.index_values[p_.module.loops[static_cast<std::size_t>(loop_)].indices[0].at()];
+}
+
+UseForecast::Place LookAhead::place() const {
+  if (!parallel()) return {present_tuple(), 0};
+  const PardoPosition at = p_.pardo();
+  return {at.at - 1, at.end};
 }
 
 void LookAhead::iteration(std::int32_t loop) {
@@ -105,8 +123,8 @@ void LookAhead::iteration(std::int32_t loop) {
 
 void LookAhead::leave(std::int32_t loop) {
   if (loop != loop_) return;
-  loop_ = -1;
-  next_uses_.clear();
+  stop();
+  if (forecast_) forecast_->leave(loop);
 }
 
 void LookAhead::forget_before(std::int64_t turn) {
@@ -121,10 +139,7 @@ void LookAhead::drop_first(std::size_t n) {
       --next_;
       offered_bytes_ -= first.offered;
     }
-    if (first.told) {
-      next_uses_.pass(first.request.array, first.request.block);
-      --told_;
-    }
+    if (first.told != 0) forecast_->tell(first.request.array, first.request.block, first.told);
     coming_.pop_front();
   }
 }
@@ -147,6 +162,7 @@ void LookAhead::used(std::int32_t pc, ArrayId array, const BlockIndex& block) {
     if (request.pc != pc || request.array != array || request.block != block) continue;
     const bool counts = needs_value(request.use);
     drop_first(i + 1);
+    if (forecast_) forecast_->used(loop_, place(), array, block);
     if (counts && ++gets_ % gets_between_looks == 0) adapt();
     break;
   }
@@ -211,11 +227,20 @@ bool LookAhead::next_tuple(std::int64_t& tuple) {
   return true;
 }
 
+/// What is replaced before its use is not read.
+bool LookAhead::is_replaced_before(const Coming& use) const {
+  for (const Coming& c : coming_) {
+    if (&c == &use) return false;
+    if (c.request.use == ForeseenUse::replace && c.request.array == use.request.array &&
+        c.request.block == use.request.block)
+      return true;
+  }
+  return false;
+}
+
 Prefetch LookAhead::request(const Coming& coming) {
   const auto& [pc, array, block, use] = coming.request;
-  // What is replaced before its use is not read.
-  if (p_.tiers && (use == ForeseenUse::replace || next_uses_.first(array, block) == ForeseenUse::replace))
-    return Prefetch::here;
+  if (p_.tiers && (use == ForeseenUse::replace || is_replaced_before(coming))) return Prefetch::here;
   return use == ForeseenUse::get ? store_.prefetch(array, block, coming.elements, {p_.sequence, pc})
                                  : store_.prefetch_to_change(array, block);
 }
@@ -228,12 +253,14 @@ bool LookAhead::ask(Coming& coming) {
     ++asked_;
     block_bytes_ = coming.elements * 8;
   }
+  if (tells_ && store_.horizon() > 0)
+    coming.told =
+        store_.set_next_use(coming.request.array, coming.request.block, next_ + 1, coming.request.use, 0).value_or(0);
   if (coming.request.use == ForeseenUse::get || coming.asked) coming.offered = coming.elements * 8;
   return true;
 }
 
 void LookAhead::advance() {
-  foresee_far();
   std::int64_t steps = steps_per_call;
   const std::int64_t max_bytes = store_.bytes_ahead();
   while (asked_ < static_cast<std::size_t>(depth_)) {
@@ -245,19 +272,6 @@ void LookAhead::advance() {
   }
   if (p_.to_device) bring();
   if (p_.to_cache) bring_near();
-}
-
-/// What the store wants to know of gets and puts that it is not asked for yet.
-void LookAhead::foresee_far() {
-  const std::size_t horizon = store_.horizon();
-  if (horizon == 0) return;
-  std::int64_t steps = far_steps_per_call;
-  while (coming_.size() < horizon && produce(steps)) {}
-  for (; told_ < coming_.size(); ++told_) {
-    coming_[told_].told = true;
-    const FetchRequest& request = coming_[told_].request;
-    next_uses_.foresee(request.array, request.block, request.use);
-  }
 }
 
 /// Into the cache, the nearest first, for as much as it holds beside what is computed.

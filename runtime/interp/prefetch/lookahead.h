@@ -24,7 +24,7 @@
 #include "runtime/bytecode/slice.h"
 #include "runtime/interp/prefetch/cache_prefetch.h"
 #include "runtime/interp/prefetch/device_prefetch.h"
-#include "runtime/interp/prefetch/next_uses.h"
+#include "runtime/interp/prefetch/use_forecast.h"
 #include "runtime/store/look_ahead.h"
 #include "runtime/store/monitor.h"
 #include "runtime/transport/work_queue.h"
@@ -58,6 +58,7 @@ class LookAhead {
     StaticElements statics;
     std::function<std::int64_t(ArrayId array, const BlockIndex& block)> elements;
     std::function<PardoPosition()> pardo;
+    std::function<std::optional<ComingPardo>(std::int32_t loop)> coming_pardo;  // nothing: it has no iterations
     std::function<std::optional<IterationRange>()> reserve;  // the range that the pardo's next draw will return
     std::function<double()> now;
     std::int32_t sequence;                // of the program in the job, for statistics
@@ -79,9 +80,11 @@ class LookAhead {
     if (p_.tiers) used(pc, array, block);
   }
   /// What was foreseen is void: all of it was before a barrier.
-  void barrier() {
-    loop_ = -1;
-    next_uses_.clear();
+  void barrier() { stop(); }
+  /// Before the store forgets the program.
+  void end() {
+    stop();
+    if (forecast_) forecast_->end();
   }
 
   int depth() const { return depth_; }
@@ -93,7 +96,7 @@ class LookAhead {
     std::int64_t turn = 0;     // iteration of the slice's loop
     std::int64_t offered = 0;  // bytes that prefetching it takes, as far as is known
     bool asked = false;        // a prefetch is on its way, or there
-    bool told = false;         // the store knows of it, for what leaves memory
+    std::uint64_t told = 0;    // what the store keeps of it, as told from here
     bool settled = false;      // all is done for it on the device, or with the cache
   };
   struct Turn {
@@ -101,6 +104,10 @@ class LookAhead {
   };
 
   void start(std::int32_t loop);
+  void stop() {
+    loop_ = -1;
+    if (tells_) drop_first(coming_.size());
+  }
   void used(std::int32_t pc, ArrayId array, const BlockIndex& block);
   void load();
   void begin_here();
@@ -108,26 +115,29 @@ class LookAhead {
   bool produce(std::int64_t& steps);
   bool enter_next();
   bool next_tuple(std::int64_t& tuple);
+  bool is_replaced_before(const Coming& use) const;
   Prefetch request(const Coming& coming);
   bool ask(Coming& coming);
   void drop_first(std::size_t n);
-  void foresee_far();
   void bring();
   void bring_near();
   void advance();
   void adapt();
   bool parallel() const { return cursor_.slice()->parallel(); }
   std::int64_t present_tuple() const;
+  UseForecast::Place place() const;
+  const BoundSlice& bound(std::int32_t loop);
 
   Program p_;
   BlockLookAhead& store_;
   const StoreMonitor& monitor_;
   bool automatic_;
+  bool tells_ = false;  // of the next uses, as several ranks share the loop's iterations and the forecast guesses which
   std::size_t max_coming_;
-  NextUses next_uses_;  // of all that is coming
   int depth_;
   std::vector<std::int32_t> slice_of_loop_;
   std::vector<std::optional<BoundSlice>> slices_;
+  std::optional<UseForecast> forecast_;  // where blocks lie in tiers
 
   std::int32_t loop_ = -1;  // whose slice runs ahead; -1: none
   SliceCursor cursor_;
@@ -135,7 +145,6 @@ class LookAhead {
   std::deque<Coming> coming_;       // gets and puts that are foreseen and not made yet, in order
   std::size_t asked_ = 0;           // of them, prefetched
   std::size_t next_ = 0;            // the first of them that has not been offered to the store
-  std::size_t told_ = 0;            // of them, from the front, in next_uses_
   std::int64_t offered_bytes_ = 0;  // of those before next_
   // Serial loops: a turn is the value of the loop's index. Pardos: turns are counted, and each belongs to a tuple.
   std::deque<Turn> turns_;                       // entered ahead and not begun by the program

@@ -36,13 +36,11 @@ const double* NodeKeptBlocks::find_kept(const BlockIndex& block, std::int64_t si
   return c->data();
 }
 
-/// Half of the node's memory at most, and only while a quarter stays free: what is not kept costs time, what others
-/// lack ends the job.
+/// Only while a quarter of the node's memory stays free: what is not kept costs time, what others lack ends the job.
 double* NodeKeptBlocks::allocate_kept(std::int64_t size) {
   const std::uint64_t bytes = NodeHeap::chunk_bytes(size), budget = heap_.budget(),
                       kept = static_cast<std::uint64_t>(heap_.bytes_kept()) + bytes;
-  if (kept > budget / 2 || kept + static_cast<std::uint64_t>(heap_.bytes_in_use()) > budget - budget / 4)
-    return nullptr;
+  if (kept + static_cast<std::uint64_t>(heap_.bytes_in_use()) > budget - budget / 4) return nullptr;
   Chunk* c = heap_.try_allocate_kept(arena_, size);
   return c ? c->data() : nullptr;
 }

@@ -163,9 +163,17 @@ NodeBlocks::Ahead NodeBlocks::bring_ahead(const BlockKey& key) {
   return spilled_->try_bring_back(*e, key) ? Ahead::started : Ahead::full;
 }
 
-void NodeBlocks::set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use) {
-  const NextUse next = uses_away == 0 ? NextUse{} : NextUse{spilled_->area().now() + uses_away, use};
-  if (Entry* e = directory_.find(key)) e->next_use.store(next.word(), std::memory_order_relaxed);
+std::optional<std::uint64_t> NodeBlocks::set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use,
+                                                      std::uint64_t told) {
+  Entry* e = directory_.find(key);
+  if (!e) return {};
+  const std::uint64_t now = spilled_->area().foreseen_now(), at = uses_away == 0 ? 0 : now + uses_away;
+  if (const std::uint64_t there = e->next_use.load(std::memory_order_relaxed); there != 0 && there != told)
+    if (const std::uint64_t other = NextUse::of(there).at; other > now && (at == 0 || other < at)) return 0;
+  const std::uint64_t word = at == 0 ? 0 : NextUse{at, use}.word();
+  e->next_use.store(word, std::memory_order_relaxed);
+  spilled_->note_next_use(key, at);
+  return word;
 }
 
 bool NodeBlocks::share_value(const BlockKey& a, const BlockKey& b) {

@@ -72,7 +72,9 @@ class NodeBlocks {
   enum class Ahead { started, here, full };
   Ahead bring_ahead(const BlockKey& key);
   /// When and how a rank of the node will use it next: after so many uses of blocks from now; 0: not known any more.
-  void set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use);
+  /// As BlockLookAhead::set_next_use().
+  std::optional<std::uint64_t> set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use,
+                                            std::uint64_t told);
   /// Whether two names stand for one value, as restoring shares them.
   bool share_value(const BlockKey& a, const BlockKey& b);
   Outcome put(const BlockKey& key, std::int64_t size, const double* data, const Access& access);

@@ -33,7 +33,10 @@ bool RankPhases::synchronize(CollectiveKind kind, Place place, bool wants_attent
   ++context_.phase;
   const PhasePeak peak = context_.heap.close_phase(context_.arena, transport.node_rank() == 0);
   peaks_.push_back(peak);
-  if (context_.spilled) context_.spilled->uses().end_phase(peak.own, peak.shared);
+  if (context_.spilled) {
+    context_.spilled->uses().end_phase(peak.own, peak.shared);
+    context_.spilled->look_anew();
+  }
   if (loaders > 0) snapshots_.exchange_new(place);
   return sum >= one_wish;
 }

@@ -21,7 +21,10 @@ class RankPhases final : public StoreSynchronization {
   bool barrier(Place place, bool wants_attention) override;
   void erase(ArrayId array, Place place) override { deletions_.erase(array, place); }
   void keep_copies(ArrayId array, KeepCopies which) override { retention_.keep(array, which); }
-  void discard_values(ArrayId array) override { context_.arrays.discard(array, context_.phase); }
+  void discard_values(ArrayId array) override {
+    context_.arrays.discard(array, context_.phase);
+    if (context_.spilled) context_.spilled->look_anew();
+  }
 
   const std::vector<PhasePeak>& peaks() const { return peaks_; }
 

@@ -101,11 +101,12 @@ std::int64_t PrefetchPool::bytes_ahead() const {
 }
 
 // The clock of the node goes on with the gets and puts of all its ranks.
-void PrefetchPool::set_next_use(ArrayId id, const BlockIndex& block, std::uint64_t uses_away, ForeseenUse use) {
-  if (!context_.spilled || !context_.homes.is_here(context_.home(id, block))) return;
+std::optional<std::uint64_t> PrefetchPool::set_next_use(ArrayId id, const BlockIndex& block, std::uint64_t uses_away,
+                                                        ForeseenUse use, std::uint64_t told) {
+  if (!context_.spilled || !context_.homes.is_here(context_.home(id, block))) return 0;
   if (use == ForeseenUse::accumulate && context_.options.deterministic) uses_away = 0;
-  context_.node.set_next_use(context_.arrays.key(id, block),
-                             uses_away * static_cast<std::uint64_t>(context_.transport.node_size()), use);
+  return context_.node.set_next_use(context_.arrays.key(id, block),
+                                    uses_away * static_cast<std::uint64_t>(context_.transport.node_size()), use, told);
 }
 
 BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool briefly) {

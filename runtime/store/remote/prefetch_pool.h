@@ -32,7 +32,11 @@ class PrefetchPool final : public BlockLookAhead {
   double fetch_seconds(std::int64_t bytes) const override;
   std::size_t horizon() const override;
   std::int64_t bytes_ahead() const override;
-  void set_next_use(ArrayId array, const BlockIndex& block, std::uint64_t uses_away, ForeseenUse use) override;
+  std::optional<std::uint64_t> set_next_use(ArrayId array, const BlockIndex& block, std::uint64_t uses_away,
+                                            ForeseenUse use, std::uint64_t told) override;
+  void pass_foreseen(std::uint64_t uses) override {
+    if (context_.spilled) context_.spilled->area().pass_foreseen(uses);
+  }
   void set_incoming(IncomingPlaces* places) noexcept override;
 
   /// Bytes of prefetched blocks that no get has adopted.
@@ -75,7 +79,7 @@ class PrefetchPool final : public BlockLookAhead {
   /// A block may take this part of the copies' budget when it is fetched ahead.
   static constexpr std::uint64_t largest_ahead = 4;
   /// With tiers: blocks of the next gets that may be read ahead take this part of a rank's memory.
-  static constexpr std::uint64_t part_ahead = 4;
+  static constexpr std::uint64_t part_ahead = 16;
   /// With tiers: what next uses are known for. Foreseeing one takes about a microsecond once.
   static constexpr std::size_t uses_foreseen = 32768;
 

@@ -48,6 +48,9 @@ class SpillArea {
   /// Counts the uses of blocks on the node: a clock for next uses.
   std::uint64_t now() const { return header().clock.load(std::memory_order_relaxed); }
   void note_use() { header().clock.fetch_add(1, std::memory_order_relaxed); }
+  /// Counts those that forecasts have foreseen, made or given up: the clock of what they tell.
+  std::uint64_t foreseen_now() const { return header().foreseen_clock.load(std::memory_order_relaxed); }
+  void pass_foreseen(std::uint64_t uses) { header().foreseen_clock.fetch_add(uses, std::memory_order_relaxed); }
   /// What keeps blocks in memory and will end by itself, of all ranks of the node: writes to tiers, and replies to
   /// other nodes; how many have ended.
   void begin_hold() { header().holding.fetch_add(1, std::memory_order_relaxed); }
@@ -73,7 +76,7 @@ class SpillArea {
     SpinLock lock;  // guards the next two
     std::uint64_t free_copies, copies_made, committed;
     std::atomic<std::uint64_t> returned;  // copies without users, with their parts
-    std::atomic<std::uint64_t> clock, holding, holds_ended;
+    std::atomic<std::uint64_t> clock, foreseen_clock, holding, holds_ended;
     std::atomic<std::uint32_t> turn;  // of tiers of one kind
   };
   Header& header() const { return *reinterpret_cast<Header*>(memory_->base()); }

@@ -20,13 +20,21 @@ namespace {
 
 /// Kept free once memory has been short, for what is read ahead and what statements make: so many blocks, this part of
 /// the node's memory at least, and that at most.
-constexpr std::uint64_t blocks_free = 2, free_part = 16, most_free_part = 4;
+constexpr std::uint64_t blocks_free = 2, free_part = 64, most_free_part = 4;
 /// Of the node's memory: at most so much is being written at a time.
 constexpr std::uint64_t writing_part = 8;
+/// Next uses told since blocks were looked at, at most.
+constexpr std::size_t most_told = 65536;
+/// Uses of blocks on the node until those that were to leave, and were in use, are looked at again.
+constexpr std::uint64_t uses_between_looks = 32;
+/// For blocks that somebody else has locked, or that are arriving, where no other can leave.
+constexpr int most_waits = 2000;
 /// Calls of tend() without a search for victims, after one that has found none.
 constexpr int rest_after_none = 64;
 /// How far away a use is of which nothing is known: farther than any that is foreseen.
 constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61;
+/// Of one that was read ahead, and not used yet.
+constexpr std::uint64_t read_ahead_uses = 1;
 /// Of one that was put and never got: it is needed soon.
 constexpr std::uint64_t unused_yet = 16384;
 /// How far one is that will not come.
@@ -281,7 +289,8 @@ void SpilledBlocks::raise(Chunk* c) {
 std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   if (is_dead_ && is_dead_({e.array, e.generation, e.block})) return 0;  // its memory will be had without a write
   if (is_discarded(e)) return never;
-  const std::uint64_t now = area_.now();
+  if (e.read_ahead) return read_ahead_uses;  // whatever another rank has foreseen
+  const std::uint64_t foreseen_now = area_.foreseen_now();
   const auto [next, use] = NextUse::of(e.next_use.load(std::memory_order_relaxed));
   // One that would have to be written first costs twice.
   const bool is_written =
@@ -289,8 +298,8 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   // One that is replaced next is not read again.
   const std::uint64_t moves = (is_written ? 0 : 1) + (needs_value(use) ? 1 : 0);
   // What is overdue is still to come: whoever foresaw it is slower than others, and takes back what is void.
-  if (next != 0) return moves == 0 ? unforeseen : (next > now ? next - now : 1) / moves;
-  const std::uint64_t last = e.last_use.load(std::memory_order_relaxed);
+  if (next != 0) return moves == 0 ? unforeseen : (next > foreseen_now ? next - foreseen_now : 1) / moves;
+  const std::uint64_t now = area_.now(), last = e.last_use.load(std::memory_order_relaxed);
   // No loop that is open uses it. One that was got in the same rhythm before is expected again.
   if (last == 0) return unused_yet / moves;
   if (const std::uint64_t expected = last + UseInterval::uses(e.interval); expected > now)
@@ -310,23 +319,87 @@ bool SpilledBlocks::may_leave(Entry& e) const {
 
 /// Looks at all blocks of the node, and lists those that would leave first: enough for a sixteenth of its memory.
 void SpilledBlocks::find_victims() {
+  busy_ = false;
   victims_.clear();
+  new_victims_.clear();
+  begun_.clear();
+  in_use_.clear();
   directory_.for_each_entry([this](Entry& e) {
-    if (!e.lock.try_lock()) return;
-    if (may_leave(e)) {
-      const bool being_written =
-          e.below != 0 && area_.copy(e.below).state.load(std::memory_order_relaxed) == TierCopyState::writing;
-      if (!being_written)
-        victims_.push_back({{e.array, e.generation, e.block}, distance(e), heap_.chunk(e.value)->bytes});
+    if (!e.lock.try_lock()) {
+      busy_ = true;
+      return;
     }
+    if (may_leave(e)) victims_.push_back(victim(e));
+    else if (e.value != 0 && NodeHeap::is_arriving(heap_.chunk(e.value))) busy_ = true;
     e.lock.unlock();
   });
-  const auto nearer = [](const Victim& a, const Victim& b) { return a.distance < b.distance; };
   std::sort(victims_.begin(), victims_.end(), nearer);
   std::uint64_t bytes = 0;
   std::size_t first = victims_.size();
   while (first > 0 && bytes < heap_.budget() / 16) bytes += victims_[--first].bytes;
   victims_.erase(victims_.begin(), victims_.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+SpilledBlocks::Victim SpilledBlocks::victim(const Entry& e) const {
+  return {{e.array, e.generation, e.block}, area_.foreseen_now() + distance(e), heap_.chunk(e.value)->bytes};
+}
+
+void SpilledBlocks::note_next_use(const BlockKey& key, std::uint64_t at) {
+  if (!short_) return;
+  if (told_.size() >= most_told) told_.clear();
+  told_.push_back({at == 0 ? unforeseen : at, key});
+  std::push_heap(told_.begin(), told_.end(), told_earlier);
+}
+
+/// Blocks whose next use has become known since all were looked at take their places among those that may leave, as far
+/// as they come before the first of those.
+void SpilledBlocks::add_told() {
+  const auto first = [this] {
+    return std::max(victims_.empty() ? 0 : victims_.back().until,
+                    new_victims_.empty() ? 0 : new_victims_.front().until);
+  };
+  while (!told_.empty() && told_.front().at > first()) {
+    std::pop_heap(told_.begin(), told_.end(), told_earlier);
+    const Told told = told_.back();
+    told_.pop_back();
+    directory_.with_entry(told.key, [&](Entry& e) {
+      const std::uint64_t next = NextUse::of(e.next_use.load(std::memory_order_relaxed)).at;
+      if ((next == 0 ? unforeseen : next) != told.at || !e.lock.try_lock()) return;
+      if (e.value != 0) add_new(victim(e));
+      e.lock.unlock();
+    });
+  }
+}
+
+void SpilledBlocks::add_new(const Victim& v) {
+  new_victims_.push_back(v);
+  std::push_heap(new_victims_.begin(), new_victims_.end(), nearer);
+}
+
+/// Those that were in use take their places again.
+void SpilledBlocks::add_in_use() {
+  for (const Victim& v : in_use_) add_new(v);
+  in_use_.clear();
+}
+
+/// The one that is used last; false: none is known.
+bool SpilledBlocks::next_victim(Victim& v) {
+  if (!begun_.empty()) {
+    v = begun_.back();
+    begun_.pop_back();
+    return true;
+  }
+  add_told();
+  if (victims_.empty() && new_victims_.empty()) return false;
+  if (new_victims_.empty() || (!victims_.empty() && victims_.back().until >= new_victims_.front().until)) {
+    v = victims_.back();
+    victims_.pop_back();
+    return true;
+  }
+  std::pop_heap(new_victims_.begin(), new_victims_.end(), nearer);
+  v = new_victims_.back();
+  new_victims_.pop_back();
+  return true;
 }
 
 SpilledBlocks::Gone SpilledBlocks::send_away(const Victim& v, bool may_write, std::uint64_t& freed) {
@@ -337,7 +410,13 @@ SpilledBlocks::Gone SpilledBlocks::send_away(const Victim& v, bool may_write, st
       SpinLock& lock;
       ~Unlock() { lock.unlock(); }
     } const unlock{e.lock};
-    if (!may_leave(e) || distance(e) < v.distance / 2) return;  // it is wanted by now
+    const std::uint64_t now = area_.foreseen_now();
+    if (e.value == 0) return;
+    if (!may_leave(e)) {
+      gone = Gone::in_use;
+      return;
+    }
+    if (distance(e) < (v.until > now ? v.until - now : 0) / 2) return;  // it is wanted by now
     Chunk* c = heap_.chunk(e.value);
     const TierCopyState state =
         e.below == 0 ? TierCopyState::empty : area_.copy(e.below).state.load(std::memory_order_acquire);
@@ -358,7 +437,7 @@ SpilledBlocks::Gone SpilledBlocks::send_away(const Victim& v, bool may_write, st
       ++counts_.dropped_clean;
       gone = Gone::dropped;
     } else if (state == TierCopyState::writing) {
-      gone = Gone::no;
+      gone = Gone::writing;
     } else {
       gone = !may_write ? Gone::dirty : begin_write(e, v.key) ? Gone::writing : Gone::no;
     }
@@ -369,23 +448,23 @@ SpilledBlocks::Gone SpilledBlocks::send_away(const Victim& v, bool may_write, st
 std::uint64_t SpilledBlocks::relieve(std::uint64_t bytes, bool may_write) {
   std::uint64_t freed = 0;
   bool looked = false;
-  std::vector<Victim> later;  // being written
+  if (!in_use_.empty() && area_.now() > in_use_since_ + uses_between_looks) add_in_use();
+  std::vector<Victim> later;
   const std::uint64_t most_writing = std::max<std::uint64_t>(heap_.budget() / writing_part, 1);
   while (freed + bytes_writing_ < bytes) {
-    if (victims_.empty()) {
-      if (looked) break;
-      looked = true;
-      find_victims();
-      continue;
-    }
-    const Victim v = victims_.back();
-    victims_.pop_back();
+    if (begun_.empty() && victims_.empty() && !std::exchange(looked, true)) find_victims();
+    Victim v;
+    if (!next_victim(v)) break;
     const bool writes = may_write && (bytes_writing_ == 0 || bytes_writing_ + v.bytes <= most_writing);
     const Gone gone = send_away(v, writes, freed);
     if (gone == Gone::writing || gone == Gone::dirty) later.push_back(v);
+    else if (gone == Gone::in_use) {
+      if (in_use_.empty()) in_use_since_ = area_.now();
+      in_use_.push_back(v);
+    }
   }
   // They are the next to leave, as soon as they are written.
-  victims_.insert(victims_.end(), later.rbegin(), later.rend());
+  begun_.insert(begun_.end(), later.rbegin(), later.rend());
   return freed;
 }
 
@@ -394,6 +473,7 @@ bool SpilledBlocks::make_room(std::uint64_t bytes) {
   short_ = true;
   problem_.clear();
   std::uint64_t freed = 0;
+  int waits = 0;
   for (bool hope = true; hope;) {
     const std::uint64_t ended = area_.holds_ended();  // of any rank of the node
     settle();
@@ -401,6 +481,11 @@ bool SpilledBlocks::make_room(std::uint64_t bytes) {
     if (freed > 0) break;
     while (area_.is_holding() && area_.holds_ended() == ended) wait_a_little();
     hope = area_.holds_ended() != ended;
+    if (!hope && busy_ && ++waits < most_waits) {
+      wait_a_little();
+      look_anew();
+      hope = true;
+    }
   }
   if (config_.on_rank_thread) counts_.wait_seconds += transport_.now() - start;
   return freed > 0;

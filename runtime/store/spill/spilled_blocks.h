@@ -90,6 +90,15 @@ class SpilledBlocks {
   void set_is_discarded(std::function<bool(const BlockKey&, std::int64_t put_in)> is_discarded) {
     is_discarded_ = std::move(is_discarded);
   }
+  /// This rank has told when a block is used next, by the clock of forecasts; 0: no use is foreseen.
+  void note_next_use(const BlockKey& key, std::uint64_t at);
+  /// A phase has ended, or the program has given values up: what leaves first is looked for anew.
+  void look_anew() {
+    victims_.clear();
+    new_victims_.clear();
+    begun_.clear();
+    in_use_.clear();
+  }
   /// Whether blocks had to leave, so far.
   bool has_been_short() const { return short_; }
   /// A block that was read ahead of its use has come to it: in time, or `late`; or it has left again unused.
@@ -100,10 +109,16 @@ class SpilledBlocks {
   struct Transfer;
   struct Victim {
     BlockKey key;
-    std::uint64_t distance = 0;
+    std::uint64_t until = 0;  // its next use, by the clock of forecasts; nearer, where it must be written first
     std::uint64_t bytes = 0;
   };
-  enum class Gone { no, dropped, writing, dirty };
+  static bool nearer(const Victim& a, const Victim& b) { return a.until < b.until; }
+  struct Told {
+    std::uint64_t at = 0;
+    BlockKey key;
+  };
+  static bool told_earlier(const Told& a, const Told& b) { return a.at < b.at; }
+  enum class Gone { no, dropped, writing, dirty, in_use };
 
   void progress() const;
   void wait_a_little() const;
@@ -115,6 +130,11 @@ class SpilledBlocks {
   [[noreturn]] void fail(const BlockKey& key, const Tier& tier, bool write, int error);
   void note_full();
   void find_victims();
+  Victim victim(const Entry& e) const;
+  void add_told();
+  void add_new(const Victim& v);
+  bool next_victim(Victim& v);
+  void add_in_use();
   std::uint64_t distance(const Entry& e) const;
   bool may_leave(Entry& e) const;
   bool is_discarded(const Entry& e) const {
@@ -142,7 +162,13 @@ class SpilledBlocks {
   std::uint64_t largest_ = 0;             // bytes of the largest block that was moved
   std::deque<Transfer> transfers_;        // all
   std::vector<Transfer*> idle_;           // of them
-  std::vector<Victim> victims_;           // the farthest last
+  std::vector<Victim> victims_;           // of all blocks, when they were looked at; the farthest last
+  std::vector<Victim> new_victims_;       // a heap with the farthest first: of those told since
+  std::vector<Victim> begun_;             // the first last: they are being written, or wait for that
+  std::vector<Victim> in_use_;            // that were to leave
+  std::uint64_t in_use_since_ = 0;        // the first of them, by the clock of uses
+  std::vector<Told> told_;                // the same: next uses that became known since, and were not looked at yet
+  bool busy_ = false;                     // when all were looked at, some were locked or arriving
   bool short_ = false;                    // memory has been short: from now on some is kept free
   int rest_ = 0;                          // calls of tend() until it looks for victims again, having found none
 };
