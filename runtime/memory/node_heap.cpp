@@ -431,7 +431,7 @@ Chunk* NodeHeap::wait_for_spare(int own, std::int64_t doubles, bool shared) {
       if (arena(a).lends.load(std::memory_order_acquire)) return true;
     return false;
   };
-  const auto none = [&] { return node.spare_in_use.load(relaxed) == 0 && !lent(); };
+  const auto none = [&] { return node.spare_in_use.load(std::memory_order_acquire) == 0 && !lent(); };
   if (none()) return try_allocate(own, doubles, nullptr, shared);  // given back since
   struct Waiting {
     explicit Waiting(std::atomic<std::int32_t>& n) : number(n) { number.fetch_add(1, relaxed); }
@@ -503,7 +503,15 @@ void NodeHeap::drop_shared(Chunk* c, int own) noexcept {
   const auto bytes = static_cast<std::int64_t>(c->bytes);
   Arena& a = arena(static_cast<int>(c->arena));
   (c->use == static_cast<std::uint8_t>(Use::kept) ? a.kept : a.other_in_use).fetch_sub(bytes, relaxed);
-  count(c, -bytes);
+  const bool spare = c->use == static_cast<std::uint8_t>(Use::spare);
+  if (!spare) count(c, -bytes);
+  give_to(a, c, own);
+  // Last: who waits for memory gives up when no spare chunk is left and no list has what it needs.
+  if (spare) arena(0).spare_in_use.fetch_sub(bytes, std::memory_order_release);
+}
+
+/// `own`: the arena of the calling rank. Others may take the chunk from then on.
+inline void NodeHeap::give_to(Arena& a, Chunk* c, int own) noexcept {
   if (c->arena == own && a.lock.try_lock()) {
     push(a, c);
     a.freed_since_merge += c->bytes;

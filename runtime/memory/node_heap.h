@@ -236,6 +236,7 @@ class NodeHeap {
   Chunk* take_last(int own, std::int64_t doubles) noexcept;
   bool drop_last(Chunk* c, int own) noexcept;
   void drop_shared(Chunk* c, int own) noexcept;
+  void give_to(Arena& a, Chunk* c, int own) noexcept;
   static void count_own_here(Arena& a, std::int64_t bytes);
   Chunk* take(int a, const Wish& wish, std::string* reason);
   Chunk* find(Arena& a, int index, std::uint64_t bytes, std::string* reason);

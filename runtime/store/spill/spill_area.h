@@ -53,13 +53,14 @@ class SpillArea {
   void pass_foreseen(std::uint64_t uses) { header().foreseen_clock.fetch_add(uses, std::memory_order_relaxed); }
   /// What keeps blocks in memory and will end by itself, of all ranks of the node: writes to tiers, and replies to
   /// other nodes; how many have ended.
+  /// Who sees that one has ended sees that it holds nothing any more.
   void begin_hold() { header().holding.fetch_add(1, std::memory_order_relaxed); }
   void end_hold() noexcept {
-    header().holds_ended.fetch_add(1, std::memory_order_relaxed);
+    header().holds_ended.fetch_add(1, std::memory_order_release);
     header().holding.fetch_sub(1, std::memory_order_release);
   }
   bool is_holding() const { return header().holding.load(std::memory_order_acquire) > 0; }
-  std::uint64_t holds_ended() const { return header().holds_ended.load(std::memory_order_relaxed); }
+  std::uint64_t holds_ended() const { return header().holds_ended.load(std::memory_order_acquire); }
 
  private:
   // Parts of up to 64 units (the alignment) have a class each, larger ones eight per power of two.
