@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Litmus tests on this machine: what its memory does with and without fences, beside a published measurement. A table on the terminal and in
+# build/bench/litmus.
+# Usage: bash tests/bench/litmus.sh [--trials N] [--shape NAME]
+#   --trials N   of each shape (100,000,000)
+# BIN=DIR: programs built elsewhere.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+bin=${BIN:-build/release/bin}
+if [ -z "${BIN:-}" ]; then
+  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
+  cmake --build build/release --target bench_litmus -- --quiet
+fi
+mkdir -p build/bench/litmus
+"$bin/bench_litmus" "$@" | tee build/bench/litmus/litmus.txt
