@@ -41,11 +41,10 @@ def without_warnings(err: str) -> str:
 
 
 class Configuration:
-    def __init__(self, name: str, flags: Sequence[str], ranks: int = 0, optimisation: str = "", reals: bool = True, stride: int = 1,
-                 env: dict[str, str] | None = None) -> None:
-        """`stride`: only every so many jobs are run, for slow ones. `env`: more of the environment."""
+    def __init__(self, name: str, flags: Sequence[str], ranks: int = 0, optimisation: str = "", env: dict[str, str] | None = None) -> None:
+        """`env`: more of the environment."""
         self.env = env or {}
-        self.name, self.flags, self.ranks, self.optimisation, self.reals, self.stride = name, flags, ranks, optimisation, reals, stride
+        self.name, self.flags, self.ranks, self.optimisation = name, flags, ranks, optimisation
 
     def command(self, bin_dir: pathlib.Path, launcher: str) -> list[str]:
         prefix = launcher.format(n=self.ranks).split() if self.ranks else []
@@ -112,12 +111,9 @@ class Runner:
         """Warnings that a program with one result on any number of ranks must not get. Others are true of what is made at random: unused
         names, barriers twice, values that the next iteration replaces."""
         names = [f"{p.name}.sialx" for j in jobs for p in j.programs]
-        command = [str(self.bin / "sialc"), "--error-format=json", "-o", os.devnull]
-        lines = []
-        for name in names:
-            done = subprocess.run([*command, name], cwd=self.work, env=self.env, capture_output=True, text=True)
-            lines += [line for line in done.stderr.splitlines() if any(f'"{code}' in line for code in ("W-PHASE-", "W-PARTIAL-", "W-TEMP-UNSET", "W-LOCAL-UNSET", "W-RESTORE-GET"))]
-        return "\n".join(lines)
+        done = subprocess.run([str(self.bin / "sialc"), "--error-format=json", *names], cwd=self.work, env=self.env, capture_output=True, text=True)
+        codes = ("W-PHASE-", "W-PARTIAL-", "W-TEMP-UNSET", "W-LOCAL-UNSET", "W-RESTORE-GET")
+        return "\n".join(line for line in done.stderr.splitlines() if any(f'"{code}' in line for code in codes))
 
     def compile(self, jobs: Sequence[Job]) -> str:
         """Modules of the default optimisation; messages where the compiler refuses."""
