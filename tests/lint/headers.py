@@ -4,7 +4,8 @@
     headers.py BUILD_FOLDER [HEADER...]
 
 Takes the compiler and the folders of headers from the build's compile_commands.json. Prints the first error of each header that does not
-compile. What is before a header's first include is nothing, so a header that is the first include of another is compiled with that.
+compile. What is before a header's first include is nothing, so a header that is the first include of another is compiled with that,
+and one that is the first include of what the build compiles, or of the first file of a unity build's unit, was compiled by the build.
 Headers that compiled, and have not changed since with what they include, are not compiled again."""
 import concurrent.futures
 import functools
@@ -73,6 +74,13 @@ def compiled_with_others(headers):
     return {first_include(h) for h in headers if not special(h)} - {h for h in headers if special(h)}
 
 
+def compiled_by_build(build):
+    """The project's headers before which a unit of the build has nothing."""
+    first = (sources.files(entry)[:1] for entry in sources.entries(build))
+    inside = [str(file.relative_to(ROOT)) for files in first for file in files if file.is_relative_to(ROOT) and not file.is_relative_to(build)]
+    return {header for header in map(first_include, inside) if header and not special(header)}
+
+
 def special(header):
     return next((flags for pattern, flags in PROCESSOR if pattern.search(header)), [])
 
@@ -92,7 +100,8 @@ def known_states():
 
 
 def main():
-    build, headers = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    build, headers = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
+    asked = bool(headers)
     if not headers:
         headers = sources.headers("*.h")
         if headers is None:
@@ -101,7 +110,8 @@ def main():
     command = settings(build)
     version = subprocess.run([command[0], "--version"], capture_output=True, text=True).stdout.splitlines()[:1]
     known = known_states()
-    compiled = sorted(set(headers) - compiled_with_others(headers))
+    elsewhere = compiled_with_others(headers) | (set() if asked else compiled_by_build(build))
+    compiled = sorted(set(headers) - elsewhere)
     states = {header: state([*version, *command], header) for header in compiled}
     changed = [header for header in compiled if states[header] not in known]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:

@@ -29,7 +29,7 @@ MEMORY_FOLDER = pathlib.Path("/dev/shm")
 
 def block_folder(seed):
     """Where a chunk's blocks go that leave memory. Such small writes mostly wait for a disk: one chunk in eight has one, the others memory."""
-    in_memory = seed % 8 != 2 and MEMORY_FOLDER.is_dir() and shutil.disk_usage(MEMORY_FOLDER).free > 1e9
+    in_memory = seed % 8 != 0 and MEMORY_FOLDER.is_dir() and shutil.disk_usage(MEMORY_FOLDER).free > 1e9
     return str(MEMORY_FOLDER) if in_memory else tempfile.gettempdir()
 
 
