@@ -17,4 +17,11 @@ std::string bytes_text(std::int64_t bytes) {
                                  units[unit]);
 }
 
+std::string bytes_needed_text(std::int64_t bytes) {
+  // The last digit of three is worth `step` bytes.
+  std::int64_t step = 1;
+  while (bytes / step >= 1000) step *= 10;
+  return bytes_text((bytes + step - 1) / step * step);
+}
+
 }  // namespace sial

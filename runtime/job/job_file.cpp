@@ -64,6 +64,11 @@ class JobReader {
     try {
       root = toml::parse(text, path_);
     } catch (const toml::parse_error& e) {
+      // A key and a table of one name: the parser's words name neither of the two meanings.
+      if (e.description().find("redefine existing string 'memory'") != std::string_view::npos)
+        throw InputError("`memory` is given twice, as a key and as a table",
+                         "keep one of both: the table's key `limit` says what `memory = \"...\"` says",
+                         place(e.source()));
       throw InputError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
     }
     job_.file = path_;

@@ -16,7 +16,7 @@ std::string remedies(std::int64_t least) {
   const std::string more =
       least > 0   ? fmt::format("give each rank more with `--memory` (this statement works with `--memory {}`)",
                                 memory_text(least))
-      : least < 0 ? std::string("give `--spill` a directory with more room, or each rank more with `--memory`")
+      : least < 0 ? std::string("give `--spill` a folder with more room, or each rank more with `--memory`")
                   : std::string("give each rank more with `--memory`, let blocks go to a disk with `--spill DIR`");
   return more +
          ", use more ranks or nodes or smaller segments, or delete arrays that are no longer needed; the same command with `--dry-run` prints what the job needs";

@@ -190,7 +190,7 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_t
   }
   if (!plan.exact)
     out << "the job has too many iterations or calls to follow one by one: loops were taken by their largest segments, an upper bound, and procedures once\n";
-  const std::string needed = bytes_text(plan.least),
+  const std::string needed = bytes_needed_text(plan.least),
                     given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));
   if (plan.fits(setting.memory_per_rank)) {
     out << fmt::format("fits: {} of {} per rank\n", needed, given);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <utility>
 
@@ -54,10 +55,14 @@ bool make_direct(int file) { return ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL
 
 void make_buffered(int file) { ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_DIRECT); }
 
-std::string creation_remedy(int error) {
+std::string creation_remedy(int error, const std::string& directory) {
+  std::error_code ignored;
   switch (error) {
-    case ENOENT:
-    case ENOTDIR: return "make the folder, or name another one with `--spill`";
+    case ENOTDIR:
+      return std::filesystem::exists(directory, ignored)
+                 ? "this is a file: name a folder with `--spill`"
+                 : "a part of this path is a file: name another folder with `--spill`";
+    case ENOENT: return "make the folder, or name another one with `--spill`";
     case EACCES:
     case EPERM:
     case EROFS: return "name a folder with `--spill` in which you may write";
@@ -78,7 +83,7 @@ std::unique_ptr<SpillFile> SpillFile::create(const std::string& directory, const
   if (const int error = errno; opened.get() < 0)
     throw EnvironmentError(
         fmt::format("cannot make a file for blocks in the folder `{}`: {}", directory, std::strerror(error)),
-        creation_remedy(error));
+        creation_remedy(error, directory));
   file->use(std::move(opened));
   file->capacity_ = round_down(options.cap ? options.cap : file->free_bytes(), file->alignment_);
   return file;

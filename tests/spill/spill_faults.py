@@ -27,7 +27,7 @@ class SpillFaults(InScratch):
 
     def test_file_instead_of_a_directory(self):
         self.write("file", "")
-        self.refused("sialrun", PROGRAMS / "touch.sialx", *SMALL, "--set", "times=1", "--spill", "file", *NO_FILES, code=3, says=("file", "Not a directory"))
+        self.refused("sialrun", PROGRAMS / "touch.sialx", *SMALL, "--set", "times=1", "--spill", "file", *NO_FILES, code=3, says=("file", "Not a directory", "this is a file: name a folder"))
 
     def test_directory_that_cannot_be_written(self):
         how = self.somebody_else()

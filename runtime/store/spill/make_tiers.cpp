@@ -47,9 +47,8 @@ bool only_serves(const Transport& transport, NodeId node) {
 std::shared_ptr<Tier> memory_of_nodes(Transport& transport, const TierRequest& request, const StoreOptions& options,
                                       NodeHeap& heap) {
   if (transport.node_count() == 1)
-    throw EnvironmentError(
-        "`--spill nodes`: there is no other node whose memory could be used",
-        "run on several machines, or with `--servers`; or give `--spill` a directory on a local disk");
+    throw EnvironmentError("`--spill nodes`: there is no other node whose memory could be used",
+                           "run on several machines, or with `--servers`; or give `--spill` a folder on a local disk");
   if (request.bytes == 0 && !only_serves(transport, NodeId(transport.node_count() - 1)))
     throw EnvironmentError("`--spill nodes`: there are no servers, and nodes that compute lend only what they are told",
                            "say how much each node lends, as in `--spill nodes:2GB`, or run with `--servers`");

@@ -434,6 +434,18 @@ TEST_CASE("a stray character behind a bracket is a mistake of the file") {
     CHECK_THAT(error_of([&] { read_job_file(f.write("job.toml", text)); }), Contains("job.toml:"));
 }
 
+TEST_CASE("memory as a key beside its table is refused") {
+  Folder f;
+  try {
+    read_job_file(f.write("job.toml", "memory = \"1GB\"\n[memory]\nlimit = \"2GB\"\n"));
+    FAIL("not refused");
+  } catch (const InputError& error) {
+    CHECK(error.where().find("job.toml:2") != std::string::npos);
+    CHECK_THAT(error.what(), Contains("`memory` is given twice"));
+    CHECK_THAT(error.hint(), Contains("keep one of both") && Contains("`limit`"));
+  }
+}
+
 TEST_CASE("a file name with a NUL is refused") {
   Folder f;
   f.write("p.sialx", "");

@@ -120,7 +120,10 @@ TEST_CASE("folders that are none are refused") {
   const Folder folder;
   const std::string file = folder.path() + "/file";
   std::ofstream(file) << "x";
-  CHECK(contains(failure([&] { SpillFile::create(file); }).what(), "Not a directory"));
+  const EnvironmentError error = failure([&] { SpillFile::create(file); });
+  CHECK(contains(error.what(), "Not a directory"));
+  CHECK(contains(error.hint(), "this is a file"));
+  CHECK(contains(failure([&] { SpillFile::create(file + "/below"); }).hint(), "a part of this path is a file"));
   CHECK(contains(failure([&] { SpillFile::open("/proc/self/fd/987", folder.path(), mib); }).what(), "another rank"));
 }
 
