@@ -14,10 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "runtime/base/fault_injection.h"
+#include "runtime/memory/heap_trace.h"
 #include "runtime/memory/resource.h"
 #include "runtime/memory/spin_lock.h"
 
@@ -63,6 +65,7 @@ struct HeapHooks {
   std::function<std::size_t()> committed = {};  // bytes of all
   std::function<std::size_t(std::size_t offset, std::size_t bytes)> uncommitted = {};
   std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};
+  std::shared_ptr<HeapRecorder> recorder = {};  // of what this rank takes and gives back; null: nothing is recorded
 };
 
 class NodeHeap {
@@ -221,6 +224,7 @@ class NodeHeap {
     alignas(64) std::atomic<std::int64_t> shared_in_use, spare_in_use;
     std::atomic<std::int32_t> waiting;  // for spare chunks to be given back
     std::array<std::atomic<std::int64_t>, 2> shared_high_water;
+    std::atomic<std::uint64_t> recorded;  // events of HeapRecorder, of all ranks
   };
   Arena& arena(int a) const {
     return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a));
@@ -264,6 +268,7 @@ class NodeHeap {
     if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
     return c;
   }
+  void record(HeapEvent::Kind kind, const Chunk* c, int caller, std::uint8_t use) noexcept;
   bool back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, std::string* reason);
   void hand_back(Arena& a, int index, std::size_t limit);
   bool try_commit(std::uint64_t at, std::uint64_t bytes, std::string* reason);
@@ -277,6 +282,7 @@ class NodeHeap {
   int arenas_;
   std::size_t bytes_per_arena_, range_per_arena_;
   HeapHooks hooks_;
+  bool takes_last_;                     // the short way of take_last() is enough
   std::size_t committed_at_first_ = 0;  // beside the arenas
 };
 

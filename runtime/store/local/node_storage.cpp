@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace sial {
 
 namespace {
@@ -32,6 +34,14 @@ NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options, std:
     };
     hooks.uncommit = [memory = memory_](std::size_t offset, std::size_t bytes) { memory->uncommit(offset, bytes); };
   }
+  if (!options.record_heap.empty())
+    hooks.recorder = std::make_shared<HeapRecorder>(fmt::format("{}.{}", options.record_heap, transport.rank()),
+                                                    HeapTraceHeader{.rank = transport.rank(),
+                                                                    .node = transport.node().number(),
+                                                                    .arena = transport.node_rank(),
+                                                                    .arenas = arenas,
+                                                                    .spills = spills ? 1u : 0u,
+                                                                    .bytes_per_arena = share});
   heap_ = std::make_shared<NodeHeap>(memory_->base(), heap_at, arenas, share, hooks);
   directory_ = std::make_unique<Directory>(memory_->base(), 0, chains, *heap_, transport.node_rank(), hooks);
 }
