@@ -16,12 +16,15 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::uint64_t page = 4096;
+/// Of Chunk::free.
+constexpr std::uint8_t whole = 1, handed_back = 2, partly = 3;
 /// Address range of an arena that hands memory back, in budgets: gaps in it cost nothing.
 constexpr std::size_t ranges_per_budget = 8;
 constexpr std::uint64_t largest_granule = 65536;  // in which memory is committed
 constexpr std::uint64_t smallest_chunk = 128;
 constexpr std::uint64_t smallest_handed_back = 65536;
-constexpr std::uint64_t commit_step_least = std::uint64_t{1} << 20, commit_step_most = std::uint64_t{64} << 20;
+constexpr std::uint64_t merge_share = 16;  // part of an arena that is given back before a merge is worth its time
+constexpr std::uint64_t commit_step_least = std::uint64_t{1} << 18, commit_step_most = std::uint64_t{64} << 20;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -36,9 +39,10 @@ std::uint64_t NodeHeap::chunk_bytes(std::int64_t doubles) {
   return std::max(smallest_chunk, sizeof(Chunk) + round_up(static_cast<std::uint64_t>(doubles) * 8, 64));
 }
 
-std::size_t NodeHeap::bytes_needed(int arenas, std::size_t bytes_per_arena, bool spills) {
+std::size_t NodeHeap::bytes_needed(int arenas, std::size_t bytes_per_arena, bool hands_back) {
   return round_up(sizeof(Arena) * static_cast<std::size_t>(arenas), page) +
-         static_cast<std::size_t>(arenas) * round_up(bytes_per_arena, page) * (spills ? ranges_per_budget : 1) + page;
+         static_cast<std::size_t>(arenas) * round_up(bytes_per_arena, page) * (hands_back ? ranges_per_budget : 1) +
+         page;
 }
 
 NodeHeap::NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t bytes_per_arena, HeapHooks hooks)
@@ -46,20 +50,21 @@ NodeHeap::NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t byte
       at_(at),
       arenas_(arenas),
       bytes_per_arena_(round_up(bytes_per_arena, page)),
-      range_per_arena_(bytes_per_arena_ * (hooks.spills ? ranges_per_budget : 1)),
+      range_per_arena_(bytes_per_arena_ * (hooks.uncommit ? ranges_per_budget : 1)),
       hooks_(std::move(hooks)),
       takes_last_(!hooks_.spills && !hooks_.recorder) {
   SIAL_CHECK(arenas > 0 && at % 64 == 0, "{} arenas at {}", arenas, at);
   const std::uint64_t bookkeeping = sizeof(Arena) * static_cast<std::size_t>(arenas);
   data_at_ = round_up(at + bookkeeping, page);
   hooks_.commit(at, bookkeeping);
-  if (hooks_.spills) committed_at_first_ = hooks_.committed();
+  SIAL_CHECK(!hooks_.spills || hooks_.uncommit, "a heap that spills hands memory back");
+  if (hooks_.uncommit) committed_at_first_ = hooks_.committed();
 }
 
 inline int NodeHeap::class_of(std::uint64_t bytes) {
-  if (bytes < 1024) return static_cast<int>(bytes / 64);
-  const int log = std::bit_width(bytes) - 1;  // >= 10
-  return std::min(n_classes - 1, 16 + (log - 10) * 8 + static_cast<int>((bytes >> (log - 3)) & 7));
+  if (bytes < 2048) return static_cast<int>(bytes / 64);
+  const int log = std::bit_width(bytes) - 1;  // >= 11
+  return std::min(n_classes - 1, 32 + (log - 11) * 32 + static_cast<int>((bytes >> (log - 5)) & 31));
 }
 
 inline void NodeHeap::push(Arena& a, Chunk* c, std::uint8_t free) {
@@ -86,7 +91,7 @@ std::uint64_t* NodeHeap::find_listed(Arena& a, int k, std::uint64_t bytes, Free 
   std::uint64_t* link = &a.first[k];
   for (int looked = 0; *link != 0 && looked < 8; ++looked) {
     Chunk* c = chunk(*link);
-    if (c->bytes >= bytes && c->free <= static_cast<std::uint8_t>(which)) return link;
+    if (c->bytes >= bytes && (which == Free::any || c->free != handed_back)) return link;
     link = &c->next;
   }
   return nullptr;
@@ -110,8 +115,8 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes, Free whic
     std::uint64_t* link = find_listed(a, k, bytes, which);
     if (!link) continue;
     Chunk* c = unlink(a, k, link);
-    const std::uint8_t free = std::exchange(c->free, 0);
-    if (hooks_.spills && !back(a, index, offset(c), std::min(c->bytes, bytes + sizeof(Chunk)), nullptr)) {
+    const std::uint8_t free = std::exchange(c->free, 0);  // a merge leaves it alone
+    if (free != whole && !back(a, index, offset(c), std::min(c->bytes, bytes + sizeof(Chunk)), nullptr)) {
       push(a, c, free);
       return nullptr;
     }
@@ -122,6 +127,7 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes, Free whic
       c->bytes = bytes;
       push(a, remainder, free);
     }
+    c->free = whole;
     return c;
   }
   return nullptr;
@@ -180,23 +186,24 @@ bool NodeHeap::try_commit(std::uint64_t at, std::uint64_t bytes, std::string* re
 /// With the arena's lock held: memory for a part of it, which free chunks hand back where need be. A little more than
 /// the budget may be in use, for what lies beside chunks.
 bool NodeHeap::back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, std::string* reason) {
-  const std::size_t missing = hooks_.uncommitted(at, bytes);
-  if (missing == 0) return true;
   const std::size_t limit = committed_at_first_ + budget() + std::max<std::size_t>(budget() / 32, 16 << 20);
-  for (const bool merged : {false, true}) {  // a merge walks the whole arena, and gains what lies between small chunks
-    if (hooks_.committed() + missing <= limit) break;
-    accept_returned(a);
-    if (merged && a.freed_since_merge == 0) break;
-    if (merged) merge_neighbours(a, index);
-    hand_back(a, index, limit - std::min(limit, missing));
-  }
-  for (int i = 1; i < arenas_ && hooks_.committed() + missing > limit; ++i) {
+  const auto fits = [&] { return hooks_.committed() + hooks_.uncommitted(at, bytes) <= limit; };
+  if (hooks_.uncommitted(at, bytes) == 0) return true;
+  // What is handed back may lie in the part itself, at its ends: room for all of it is made.
+  const std::size_t most = bytes + 2 * largest_granule;
+  for (int i = 0; i < arenas_ && !fits(); ++i) {
     const int other = (index + i) % arenas_;
-    if (!arena(other).lock.try_lock()) continue;
-    hand_back(arena(other), other, limit - std::min(limit, missing));
-    arena(other).lock.unlock();
+    Arena& o = arena(other);
+    if (i > 0 && !o.lock.try_lock()) continue;  // its rank may wait for this arena
+    accept_returned(o);
+    hand_back(o, other, limit - std::min(limit, most));
+    if (!fits() && o.freed_since_merge > 0) {  // gains what lies between small chunks
+      merge_neighbours(o, other);
+      hand_back(o, other, limit - std::min(limit, most));
+    }
+    if (i > 0) o.lock.unlock();
   }
-  if (hooks_.committed() + missing > limit || !try_commit(at, bytes, reason)) return false;
+  if (!fits() || !try_commit(at, bytes, reason)) return false;
   a.committed = std::max(a.committed, at + bytes - start_of(index));
   return true;
 }
@@ -206,10 +213,10 @@ bool NodeHeap::back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, 
 void NodeHeap::hand_back(Arena& a, int index, std::size_t limit) {
   for (int k = n_classes - 1; k >= class_of(smallest_handed_back); --k)
     for (std::uint64_t at = a.first[k]; at != 0; at = chunk(at)->next) {
-      if (chunk(at)->free != 1) continue;
+      if (chunk(at)->free == handed_back) continue;
       if (hooks_.committed() <= limit) return;
       hooks_.uncommit(at + sizeof(Chunk), chunk(at)->bytes - sizeof(Chunk));
-      chunk(at)->free = 2;
+      chunk(at)->free = handed_back;
     }
   // The part that is not in use yet, or not any more. Memory comes in steps of the system.
   if (const std::uint64_t end = std::min<std::uint64_t>(round_up(a.committed, largest_granule), range_per_arena_);
@@ -223,7 +230,7 @@ void NodeHeap::hand_back(Arena& a, int index, std::size_t limit) {
 }
 
 bool NodeHeap::commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason) {
-  const std::uint64_t step = std::clamp(a.committed / 4, commit_step_least, commit_step_most);
+  const std::uint64_t step = std::clamp(a.committed / 64, commit_step_least, commit_step_most);
   for (const std::uint64_t wanted : {std::max(end, a.committed + step), end}) {
     const std::uint64_t to = std::min<std::uint64_t>(round_up(wanted, page), bytes_per_arena_);
     if (try_commit(start_of(index) + a.committed, to - a.committed, reason)) {
@@ -235,8 +242,9 @@ bool NodeHeap::commit_up_to(Arena& a, int index, std::uint64_t end, std::string*
 }
 
 Chunk* NodeHeap::take_fresh(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
-  if (bytes > range_per_arena_ - a.top) return nullptr;
-  if (hooks_.spills) {
+  const bool any_bytes = by_bytes();
+  if (a.top + bytes > (any_bytes ? range_per_arena_ : bytes_per_arena_)) return nullptr;
+  if (any_bytes) {
     for (std::uint64_t top = range_per_arena_; top != a.top;) {  // which a merge may lower
       top = a.top;
       if (!back(a, index, start_of(index) + top, bytes, reason)) return nullptr;
@@ -248,48 +256,57 @@ Chunk* NodeHeap::take_fresh(Arena& a, int index, std::uint64_t bytes, std::strin
   a.top += bytes;
   c->bytes = bytes;
   c->arena = static_cast<std::uint16_t>(index);
+  c->free = whole;
   return c;
 }
 
-// Walks the arena from its start; runs of free chunks become one, a run at the end goes back to the unused part.
+// Runs of free chunks become one, a run at the end goes back to the unused part. Only free chunks and those behind them
+// are looked at, and most chunks are in use. A chunk that has become part of another stays in its list until the lists
+// are made anew.
 void NodeHeap::merge_neighbours(Arena& a, int index) {
+  constexpr std::uint8_t merged = 255;
   a.freed_since_merge = 0;
+  const std::uint64_t start = start_of(index), end = start + a.top;
+  const auto for_each_listed = [&](const auto& occupied, const auto& lists, const auto& visit) {
+    for (std::size_t word = 0; word < occupied.size(); ++word)
+      for (std::uint64_t rest = occupied[word]; rest != 0; rest &= rest - 1)
+        for (std::uint64_t at = lists[word * 64 + static_cast<std::size_t>(std::countr_zero(rest))]; at != 0;) {
+          Chunk* c = chunk(at);
+          at = c->next;
+          if (c->free != merged) visit(c);
+        }
+  };
+  for_each_listed(a.occupied, a.first, [&](Chunk* c) {
+    for (std::uint64_t at = offset(c) + c->bytes; at < end && chunk(at)->free != 0; at = offset(c) + c->bytes) {
+      c->bytes += chunk(at)->bytes;
+      if (c->free != chunk(at)->free) c->free = partly;
+      chunk(at)->free = merged;
+    }
+  });
+  const auto occupied = a.occupied;
+  const auto lists = a.first;
   a.first.fill(0);
   a.occupied.fill(0);
-  const std::uint64_t start = start_of(index);
-  Chunk* run = nullptr;
-  for (std::uint64_t at = start; at < start + a.top;) {
-    Chunk* c = chunk(at);
-    at += c->bytes;
-    if (c->free != 0) {
-      if (run) {
-        run->bytes += c->bytes;
-        run->free = std::min(run->free, c->free);  // of both kinds: some can be handed back
-      } else {
-        run = c;
-      }
-    } else if (run) {
-      push(a, run, run->free);
-      run = nullptr;
-    }
-  }
-  if (run) a.top = offset(run) - start;
+  for_each_listed(occupied, lists, [&](Chunk* c) {
+    if (offset(c) + c->bytes == end) a.top = offset(c) - start;
+    else push(a, c, c->free);
+  });
 }
 
 /// With the arena's lock held, when no list has what was asked for.
 Chunk* NodeHeap::find(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
-  if (hooks_.spills) return find_in_budget(a, index, bytes, reason);
-  Chunk* c = take_fresh(a, index, bytes, reason);
-  // Splitting leaves remainders of odd sizes, less so when there are long runs to split; but a merge walks the whole
-  // arena.
+  if (by_bytes()) return find_in_budget(a, index, bytes, reason);
+  // Memory that is committed already comes first, whoever had it before; but a merge walks the whole arena.
+  Chunk* c = a.top + bytes <= a.committed ? take_fresh(a, index, bytes, reason) : nullptr;
   const auto after_merge = [&] {
     merge_neighbours(a, index);
     c = take_larger(a, index, bytes, Free::any);
     if (!c) c = take_listed(a, bytes, Free::any);
     if (!c) c = take_fresh(a, index, bytes, reason);
   };
-  if (!c && a.freed_since_merge >= bytes_per_arena_ / 16) after_merge();
   if (!c) c = take_larger(a, index, bytes, Free::any);
+  if (!c && a.freed_since_merge >= std::max(bytes, a.top / merge_share)) after_merge();
+  if (!c) c = take_fresh(a, index, bytes, reason);
   if (!c && a.freed_since_merge > 0) after_merge();
   return c;
 }
@@ -345,7 +362,7 @@ Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
   Arena& a = arena(own);
   if (!a.lock.try_lock()) return nullptr;
   Chunk* c = a.first[k] == 0 ? nullptr : chunk(a.first[k]);
-  if (c && c->bytes >= bytes) {
+  if (c && c->bytes >= bytes && c->free == whole) {
     unlink(a, k, &a.first[k]);
     a.hits.store(a.hits.load(relaxed) + 1, relaxed);
     mark_taken(a, c, {doubles, own, Use::own});
@@ -360,10 +377,10 @@ Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
 
 Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
   const std::uint64_t bytes = chunk_bytes(wish.doubles);
-  if (hooks_.spills && bytes_free() < static_cast<std::int64_t>(bytes)) return nullptr;
+  if (by_bytes() && bytes_free() < static_cast<std::int64_t>(bytes)) return nullptr;
   Arena& a = arena(index);
   const SpinGuard guard(a.lock, hooks_.pause);
-  const Free which = hooks_.spills ? Free::with_memory : Free::any;
+  const Free which = by_bytes() ? Free::with_memory : Free::any;
   Chunk* c = take_listed(a, bytes, which);
   if (!c && a.returned.load(relaxed) != 0) {
     accept_returned(a);
@@ -373,9 +390,9 @@ Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
   requests.store(requests.load(relaxed) + 1, relaxed);
   if (!c) c = find(a, index, bytes, reason);
   if (!c) return nullptr;
-  const std::uint8_t free = std::exchange(c->free, 0);
-  if (hooks_.spills && !back(a, index, offset(c), c->bytes, reason)) {
-    push(a, c, free == 0 ? 1 : free);
+  if (const std::uint8_t free = std::exchange(c->free, 0);
+      free != whole && !back(a, index, offset(c), c->bytes, reason)) {
+    push(a, c, free);
     return nullptr;
   }
   mark_taken(a, c, wish);
@@ -396,9 +413,26 @@ Chunk* NodeHeap::take(int index, const Wish& wish, std::string* reason) {
 Chunk* NodeHeap::try_allocate(int own, std::int64_t doubles, std::string* reason, bool shared) {
   SIAL_CHECK(doubles >= 0 && own >= 0 && own < arenas_, "{} doubles from arena {}", doubles, own);
   const Wish wish{doubles, own, shared ? Use::node : Use::own};
-  Chunk* c = take(own, wish, reason);
-  for (int i = 1; !c && i < arenas_; ++i) c = take((own + i) % arenas_, wish, reason);
+  Chunk* c = take_anywhere(wish, reason);
+  // Another rank may be at an arena just when its free chunks are looked for.
+  for (int attempt = 0; !c && attempt < 100 && gaps_can_close(chunk_bytes(doubles)); ++attempt) {
+    if (attempt > 0) hooks_.pause();
+    c = take_anywhere(wish, reason);
+  }
   return c;
+}
+
+Chunk* NodeHeap::take_anywhere(const Wish& wish, std::string* reason) {
+  Chunk* c = nullptr;
+  for (int i = 0; !c && i < arenas_; ++i) c = take((wish.owner + i) % arenas_, wish, reason);
+  return c;
+}
+
+/// No arena has so much in one piece: whether free chunks may hand their memory back for it, from now on.
+bool NodeHeap::gaps_can_close(std::uint64_t bytes) {
+  if (!hooks_.uncommit || hooks_.spills || bytes_free() < static_cast<std::int64_t>(bytes)) return false;
+  std::uint32_t kind = of_addresses;
+  return arena(0).budget_kind.compare_exchange_strong(kind, of_bytes, relaxed) || kind == of_bytes;
 }
 
 Chunk* NodeHeap::try_allocate_spare(int own, std::int64_t doubles) {
@@ -531,64 +565,11 @@ inline void NodeHeap::give_to(Arena& a, Chunk* c, int own) noexcept {
   } while (!a.returned.compare_exchange_weak(first, offset(c), std::memory_order_release, relaxed));
 }
 
-void NodeHeap::record(HeapEvent::Kind kind, const Chunk* c, int caller, std::uint8_t use) noexcept {
-  HeapEvent event;
-  event.kind = kind;
-  event.use = use;
-  event.caller = static_cast<std::int16_t>(caller);
-  if (c) {
-    event.chunk = offset(c);
-    event.doubles = c->doubles;
-    event.bytes = c->bytes;
-    event.arena = c->arena;
-  }
-  hooks_.recorder->record(arena(0).recorded, event);
-}
-
 void NodeHeap::not_counted(const Chunk* c) {
   Arena& a = arena(static_cast<int>(c->arena));
   a.other_in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), relaxed);
   a.uncounted.fetch_add(static_cast<std::int64_t>(c->bytes), relaxed);
   if (hooks_.recorder) record(HeapEvent::Kind::use, c, c->owner, HeapEvent::not_counted);
-}
-
-ResourceStats NodeHeap::stats(int index) const {
-  Arena& a = arena(index);
-  ResourceStats s;
-  s.cache_hits = a.hits.load(relaxed);
-  s.requests = s.cache_hits + a.misses.load(relaxed);
-  s.bytes_in_use = a.in_use();
-  s.bytes_high_water = a.high_water.load(relaxed);
-  const SpinGuard guard(a.lock, hooks_.pause);
-  s.bytes_reserved =
-      static_cast<std::int64_t>(hooks_.spills ? std::min<std::size_t>(a.top, bytes_per_arena_) : a.committed);
-  return s;
-}
-
-std::span<const std::byte> NodeHeap::committed(const Chunk* c) const {
-  const auto index = static_cast<int>((offset(c) - data_at_) / range_per_arena_);
-  Arena& a = arena(index);
-  const SpinGuard guard(a.lock, hooks_.pause);
-  return {base_ + start_of(index), hooks_.spills ? 0 : a.committed};
-}
-
-double NodeHeap::fragmentation(int index) const {
-  Arena& a = arena(index);
-  const SpinGuard guard(a.lock, hooks_.pause);
-  const auto used = a.in_use() + a.uncounted.load(relaxed) + a.kept.load(relaxed);
-  return a.top == 0 ? 0.0 : 1.0 - static_cast<double>(used) / static_cast<double>(a.top);
-}
-
-std::int64_t NodeHeap::bytes_not_counted() const {
-  std::int64_t sum = 0;
-  for (int a = 0; a < arenas_; ++a) sum += arena(a).uncounted.load(relaxed);
-  return sum;
-}
-
-std::int64_t NodeHeap::bytes_in_use() const {
-  std::int64_t sum = 0;
-  for (int a = 0; a < arenas_; ++a) sum += arena(a).in_use();
-  return sum;
 }
 
 }  // namespace sial

@@ -2,12 +2,13 @@
 // The heap of a node: one arena per rank in memory that all ranks of the node map, possibly at different addresses, so
 // links are offsets. A chunk is a 64-byte header and 64-byte aligned data; it has a reference count and goes back to
 // the arena it came from when the last reference is dropped: at once by the arena's own rank, through a lock-free list
-// by the others. A full arena borrows from its siblings. Memory is committed in steps as the arena grows and never
-// handed back; in steady state nothing here calls the system. Where blocks may go elsewhere (HeapHooks::spills) the
-// budget is one of bytes instead: arenas have several times its address range, free chunks give their memory back for
-// others, and no gap is too small. Zero-filled memory is a valid empty heap. Safe to use
-// from several threads and ranks. A rank that takes chunks of its own arena and gives them back pays for the arena's
-// lock both times and for no other atomic step.
+// by the others. A full arena borrows from its siblings. Memory is committed in steps as the arena grows; in steady
+// state nothing here calls the system. The budget is one of addresses at first: free chunks keep their memory. Where
+// memory can be handed back (HeapHooks::uncommit), arenas have several times the address range, and once no arena has
+// a piece that is large enough, though there are enough bytes, the budget becomes one of bytes: free chunks give their
+// memory back for others, and no gap is too small. Where blocks may go elsewhere (HeapHooks::spills) it is so from the
+// start. Zero-filled memory is a valid empty heap. Safe to use from several threads and ranks. A rank that takes chunks
+// of its own arena and gives them back pays for the arena's lock both times and for no other atomic step.
 
 #include <array>
 #include <atomic>
@@ -31,7 +32,7 @@ struct alignas(64) Chunk {
   std::uint64_t next;   // offset of the next chunk in a list
   std::int64_t doubles;
   std::atomic<std::uint32_t> references;
-  std::uint8_t free;  // while in a free list of its arena: 1; 2: its memory was handed back; else 0
+  std::uint8_t free;  // while in a free list of its arena: 1; 2: its memory was handed back; 3: some of it; else 0
   std::uint8_t use;   // NodeHeap::Use: counted as own of the rank of arena `owner`, as the node's, as spare, or as kept
   std::uint16_t arena;
   std::int32_t owner;
@@ -59,9 +60,10 @@ struct HeapHooks {
   /// empty.
   std::function<bool(std::uint64_t bytes)> reclaim = {};
   /// Blocks may go elsewhere where memory is short (`--spill`): what others give back while this rank waits has then to
-  /// be reclaimed by itself. Memory is handed back then, see NodeHeap.
+  /// be reclaimed by itself. The last three are needed then.
   bool spills = false;
-  std::function<std::string()> problem = {};    // why nothing more goes elsewhere; empty: no reason is known
+  std::function<std::string()> problem = {};  // why nothing more goes elsewhere; empty: no reason is known
+  // Where memory can be handed back: all three.
   std::function<std::size_t()> committed = {};  // bytes of all
   std::function<std::size_t(std::size_t offset, std::size_t bytes)> uncommitted = {};
   std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};
@@ -78,7 +80,8 @@ class NodeHeap {
   static std::uint64_t chunk_bytes(std::int64_t doubles);
 
   /// Bytes of `arenas` arenas of `bytes_per_arena`, bookkeeping included.
-  static std::size_t bytes_needed(int arenas, std::size_t bytes_per_arena, bool spills = false);
+  /// `hands_back`: HeapHooks::uncommit is there.
+  static std::size_t bytes_needed(int arenas, std::size_t bytes_per_arena, bool hands_back = false);
 
   /// The heap occupies [at, at + bytes_needed()) behind `base`; `at` is a multiple of 64. Commits its bookkeeping.
   NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t bytes_per_arena, HeapHooks hooks);
@@ -166,7 +169,7 @@ class NodeHeap {
 
   ResourceStats stats(int arena) const;
   /// The committed memory of the arena that the chunk lies in: it only grows, at its end. None where memory is handed
-  /// back.
+  /// back; where it is not yet, it is not from now on.
   std::span<const std::byte> committed(const Chunk* c) const;
   /// Part of the memory taken from the arena so far that is in free lists, 0..1.
   double fragmentation(int arena) const;
@@ -195,9 +198,9 @@ class NodeHeap {
   void not_counted(const Chunk* c);
 
  private:
-  // Chunks up to 1 kB have a class per 64 bytes, larger ones eight per power of two; a class holds sizes from its own
+  // Chunks up to 2 kB have a class per 64 bytes, larger ones 32 per power of two; a class holds sizes from its own
   // up to the next.
-  static constexpr int n_classes = 16 + 8 * 38;
+  static constexpr int n_classes = 32 + 32 * 37;
   static int class_of(std::uint64_t bytes);
   struct alignas(64) Arena {
     std::atomic<std::uint64_t> returned;                 // freed by other ranks; their only access to the arena
@@ -224,11 +227,15 @@ class NodeHeap {
     alignas(64) std::atomic<std::int64_t> shared_in_use, spare_in_use;
     std::atomic<std::int32_t> waiting;  // for spare chunks to be given back
     std::array<std::atomic<std::int64_t>, 2> shared_high_water;
-    std::atomic<std::uint64_t> recorded;  // events of HeapRecorder, of all ranks
+    std::atomic<std::uint64_t> recorded;     // events of HeapRecorder, of all ranks
+    std::atomic<std::uint32_t> budget_kind;  // BudgetKind
   };
   Arena& arena(int a) const {
     return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a));
   }
+  /// What the budget is counted in; for good where somebody relies on what is committed.
+  enum BudgetKind : std::uint32_t { of_addresses = 0, of_bytes = 1, of_lasting_addresses = 2 };
+  bool by_bytes() const { return hooks_.spills || arena(0).budget_kind.load(std::memory_order_relaxed) == of_bytes; }
   std::uint64_t start_of(int a) const { return data_at_ + range_per_arena_ * static_cast<std::size_t>(a); }
 
   /// What is asked for: `owner` is the arena of the rank that asks, not necessarily the chunk's.
@@ -237,6 +244,8 @@ class NodeHeap {
     int owner;
     Use use;
   };
+  bool gaps_can_close(std::uint64_t bytes);
+  Chunk* take_anywhere(const Wish& wish, std::string* reason);
   Chunk* take_last(int own, std::int64_t doubles) noexcept;
   bool drop_last(Chunk* c, int own) noexcept;
   void drop_shared(Chunk* c, int own) noexcept;
@@ -247,8 +256,8 @@ class NodeHeap {
   static void mark_taken(Arena& a, Chunk* c, const Wish& wish);
   static void raise_high_water(Arena& a);
   Chunk* allocate_or_throw(int arena, std::int64_t doubles, const std::function<std::string()>& what, bool shared);
-  /// Which free chunks are looked at: those that have their memory still, or all.
-  enum class Free : std::uint8_t { with_memory = 1, any = 2 };
+  /// Which free chunks are looked at: those that have at least some of their memory still, or all.
+  enum class Free : std::uint8_t { with_memory, any };
   std::uint64_t* find_listed(Arena& a, int k, std::uint64_t bytes, Free which);
   Chunk* take_listed(Arena& a, std::uint64_t bytes, Free which);
   Chunk* take_larger(Arena& a, int index, std::uint64_t bytes, Free which);

@@ -221,8 +221,9 @@ namespace {
 
 /// A heap that hands memory back in granules; what it hands back is overwritten.
 struct ReturningHeap {
-  ReturningHeap(int arenas, std::size_t budget, std::size_t granule)
+  ReturningHeap(int arenas, std::size_t budget, std::size_t granule, bool spills = true)
       : granule(granule),
+        spills(spills),
         size(NodeHeap::bytes_needed(arenas, budget, true)),
         base(static_cast<std::byte*>(
             mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))),
@@ -237,7 +238,7 @@ struct ReturningHeap {
         if (!usable[g]) usable[g] = true, committed += granule, bytes_committed += granule;
     };
     h.pause = [] {};
-    h.spills = true;
+    h.spills = spills;
     h.committed = [this] { return committed; };
     h.uncommitted = [this](std::size_t at, std::size_t bytes) { return missing(at, bytes); };
     h.uncommit = [this](std::size_t at, std::size_t bytes) {
@@ -256,7 +257,9 @@ struct ReturningHeap {
     return n;
   }
 
-  std::size_t granule, size, committed = 0, bytes_committed = 0;
+  std::size_t granule;
+  bool spills;
+  std::size_t size, committed = 0, bytes_committed = 0;
   std::byte* base;
   std::vector<bool> usable;
   NodeHeap heap;
@@ -269,11 +272,12 @@ constexpr std::size_t slack = 16 * mib;  // for gaps and whole granules
 TEST_CASE("memory that goes back is never in use, and no gap is too small") {
   const std::size_t granule = GENERATE(std::size_t{4096}, std::size_t{65536});
   const unsigned seed = GENERATE(1u, 2u, 3u);
-  CAPTURE(granule, seed);
+  const bool spills = GENERATE(true, false);
+  CAPTURE(granule, seed, spills);
   std::mt19937 rng(seed);
   constexpr int arenas = 2;
   constexpr std::size_t budget = 48 * mib;
-  ReturningHeap h(arenas, budget, granule);
+  ReturningHeap h(arenas, budget, granule, spills);
   const std::size_t at_first = h.committed;
   std::vector<Chunk*> live;
   const auto check = [&](Chunk* c) {
@@ -285,7 +289,12 @@ TEST_CASE("memory that goes back is never in use, and no gap is too small") {
                                           : (step / 3000 % 2 == 0 ? 9000 : 70000 + 1000 * (step / 6000));
     if (rng() % 20 < 11) {
       const auto free = h.heap.bytes_free();
-      Chunk* c = h.heap.try_allocate(static_cast<int>(rng() % arenas), n);
+      const int arena = static_cast<int>(rng() % arenas);
+      Chunk* c = nullptr;
+      try {  // by both ways: the short one of allocate(), and the other
+        c = rng() % 2 == 0 ? h.heap.try_allocate(arena, n)
+                           : h.heap.allocate(arena, n, [] { return std::string("a block"); });
+      } catch (const EnvironmentError&) {}
       if (!c) {
         REQUIRE(free < static_cast<std::int64_t>(NodeHeap::chunk_bytes(n)));
         continue;
@@ -305,6 +314,41 @@ TEST_CASE("memory that goes back is never in use, and no gap is too small") {
   }
   for (Chunk* c : live) {
     check(c);
+    h.heap.drop_reference(c, 0);
+  }
+  CHECK(h.heap.bytes_in_use() == 0);
+}
+
+TEST_CASE("after a phase of small blocks a large one can be had, unless somebody relies on the memory around blocks") {
+  const bool relies = GENERATE(false, true);
+  CAPTURE(relies);
+  constexpr std::size_t budget = 64 * mib;
+  ReturningHeap h(2, budget, 4096, false);
+  const std::size_t at_first = h.committed;
+  std::vector<Chunk*> chunks;
+  chunks.push_back(h.heap.try_allocate(0, 4000));
+  if (relies) CHECK(!h.heap.committed(chunks.front()).empty());
+  while (Chunk* c = h.heap.try_allocate(0, 4000)) chunks.push_back(c);
+  CHECK(h.heap.bytes_free() < static_cast<std::int64_t>(2 * NodeHeap::chunk_bytes(4000)));
+  std::set<Chunk*> left;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (i % 50 == 0) left.insert(chunks[i]);
+    else h.heap.drop_reference(chunks[i], 0);
+  }
+  for (Chunk* c : left)
+    for (std::int64_t k = 0; k < c->doubles; ++k) c->data()[k] = 5;
+  // More than one rank's part: the budget of bytes is the node's.
+  Chunk* large = h.heap.try_allocate(1, static_cast<std::int64_t>(2 * budget / 10 * 9 / sizeof(double)));
+  CHECK((large != nullptr) == !relies);
+  CHECK(h.committed <= at_first + 2 * budget + slack);
+  if (large) {
+    CHECK(h.missing(h.heap.offset(large), large->bytes) == 0);
+    CHECK(h.heap.committed(large).empty());
+    std::memset(large->data(), 0, static_cast<std::size_t>(large->doubles) * sizeof(double));
+    h.heap.drop_reference(large, 1);
+  }
+  for (Chunk* c : left) {
+    for (std::int64_t k = 0; k < c->doubles; ++k) REQUIRE(c->data()[k] == 5);
     h.heap.drop_reference(c, 0);
   }
   CHECK(h.heap.bytes_in_use() == 0);
