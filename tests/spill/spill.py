@@ -201,7 +201,8 @@ class Spill(InScratch):
             with self.subTest(ranks=ranks):
                 total = self.added(0, ranks=ranks)
                 self.assertGreater(total["tier_reads"], 3 * 0.7 * 64)
-                self.assertLess(total["tier_demand_reads"], 0.1 * total["tier_reads"])
+                # Two ranks take iterations as they come, and which will be whose is guessed.
+                self.assertLess(total["tier_demand_reads"], (0.2 if ranks else 0.1) * total["tier_reads"])
 
     def test_what_is_added_to_is_not_read_ahead(self):
         """Where the slice cannot know of it, or look-ahead is off."""
