@@ -162,11 +162,16 @@ void LookAhead::used(std::int32_t pc, ArrayId array, const BlockIndex& block) {
     if (request.pc != pc || request.array != array || request.block != block) continue;
     const bool counts = needs_value(request.use);
     drop_first(i + 1);
-    if (forecast_) forecast_->used(loop_, place(), array, block);
+    if (forecast_) pass(array, block);
     if (counts && ++gets_ % gets_between_looks == 0) adapt();
     break;
   }
   advance();
+}
+
+void LookAhead::pass(ArrayId array, const BlockIndex& block) {
+  if (forecast_->is_running(loop_)) forecast_->used(array, block);
+  else if (forecast_->is_wanted()) forecast_->begin_at(loop_, place());
 }
 
 /// Foresees one more get or put.

@@ -109,6 +109,7 @@ class LookAhead {
     if (tells_) drop_first(coming_.size());
   }
   void used(std::int32_t pc, ArrayId array, const BlockIndex& block);
+  void pass(ArrayId array, const BlockIndex& block);
   void load();
   void begin_here();
   void forget_before(std::int64_t turn);

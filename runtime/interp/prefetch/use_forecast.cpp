@@ -39,15 +39,14 @@ void UseForecast::leave(std::int32_t loop) {
   if (is_running(loop)) drop_front();
 }
 
-void UseForecast::used(std::int32_t loop, Place place, ArrayId array, const BlockIndex& block) {
-  if (!is_running(loop)) {
-    if (store_.horizon() == 0) return;
-    drop_all();
-    start(loop, &place);
-    running_ = true;
-    foresee(steps_at_begin);
-    return;
-  }
+void UseForecast::begin_at(std::int32_t loop, Place place) {
+  drop_all();
+  start(loop, &place);
+  running_ = true;
+  foresee(steps_at_begin);
+}
+
+void UseForecast::used(ArrayId array, const BlockIndex& block) {
   if (--until_look_ <= 0) foresee(steps_between);
   const Loop& l = loops_.front();
   const std::size_t next = made_ + 1 - l.first;
@@ -69,12 +68,6 @@ void UseForecast::tell(ArrayId array, const BlockIndex& block, std::uint64_t tol
   }
   blocks_[found->second].told = told;
   tell(found->second);
-}
-
-std::optional<ForeseenUse> UseForecast::first(ArrayId array, const BlockIndex& block) const {
-  const auto found = by_key_.find({array, block});
-  if (found == by_key_.end()) return {};
-  return uses_[blocks_[found->second].first].use;
 }
 
 /// The uses of one more loop; `place`: the loop runs already.

@@ -44,12 +44,15 @@ class UseForecast {
   void leave(std::int32_t loop);
   /// The program ends: the store, which still knows its arrays, forgets all that it was told.
   void end() { drop_all(); }
-  /// This rank has made a use of the loop's slice.
-  void used(std::int32_t loop, Place place, ArrayId array, const BlockIndex& block);
+  /// Whether the uses of the loop that runs are foreseen; if not, and the store wants to know them by now, begin_at()
+  /// is due.
+  bool is_running(std::int32_t loop) const { return running_ && loops_.front().loop == loop; }
+  bool is_wanted() const { return store_.horizon() > 0; }
+  void begin_at(std::int32_t loop, Place place);
+  /// This rank has made a use of the running loop's slice.
+  void used(ArrayId array, const BlockIndex& block);
   /// The store was told something else of this block, and keeps `told` of it.
   void tell(ArrayId array, const BlockIndex& block, std::uint64_t told);
-  /// How the block is used first; nothing: no use of it is foreseen.
-  std::optional<ForeseenUse> first(ArrayId array, const BlockIndex& block) const;
 
  private:
   struct Key {
@@ -82,7 +85,6 @@ class UseForecast {
     std::vector<std::uint32_t> blocks;  // of its uses, in order
   };
 
-  bool is_running(std::int32_t loop) const { return running_ && loops_.front().loop == loop; }
   void start(std::int32_t loop, const Place* place);
   bool enter_next();
   void foresee(std::int64_t steps);

@@ -37,8 +37,8 @@ Values Job::read(ArrayId array, const BlockIndex& block, std::int64_t size) {
 
 bool Job::everything_freed() {
   using Clock = std::chrono::steady_clock;
-  // What is on its way to a disk takes its time.
-  const auto end = Clock::now() + std::chrono::seconds(5);
+  // What is on its way to a disk takes its time, on a busy machine several seconds.
+  const auto end = Clock::now() + std::chrono::seconds(60);
   for (int i = 0; (i < 100000 || Clock::now() < end) && store->buffers().stats().bytes_in_use != 0; ++i) {
     transport.charge_compute(1e-4);
     store->fetch().end_statement();

@@ -79,10 +79,13 @@ struct Forecast {
   void begin(std::size_t n) { uses->begin(loops[n], {0, 3}); }
   void leave(std::size_t n) { uses->leave(loops[n]); }
   void use(std::size_t n, int array, std::int32_t segment) {
-    uses->used(loops[n], {0, 3}, ArrayId(array), {1, {segment}});
+    CHECK(uses->is_running(loops[n]));
+    uses->used(ArrayId(array), {1, {segment}});
   }
+  /// What the store is told of a block; nothing: no use is foreseen.
   std::optional<ForeseenUse> next(int array, std::int32_t segment) const {
-    return uses->first(ArrayId(array), {1, {segment}});
+    const auto found = told.told.find(fmt::format("{}{}", array, segment));
+    return found == told.told.end() ? std::nullopt : std::optional(found->second.second);
   }
 
   Module m;
@@ -149,10 +152,13 @@ TEST_CASE("what another loop makes void is taken back") {
 TEST_CASE("nothing is foreseen while nobody wants to know, and from the middle of a loop on when somebody does") {
   Forecast f(std::string(first) + second, 0);
   f.begin(0);
-  f.use(0, 0, 1);
+  CHECK_FALSE(f.uses->is_running(f.loops[0]));
+  CHECK_FALSE(f.uses->is_wanted());
   CHECK(f.told.text() == "");
   f.told.horizon_ = 100;
-  f.uses->used(f.loops[0], {1, 3}, ArrayId(0), {1, {2}});
+  CHECK(f.uses->is_wanted());
+  f.uses->begin_at(f.loops[0], {1, 3});
+  CHECK(f.uses->is_running(f.loops[0]));
   CHECK(f.next(0, 3) == ForeseenUse::get);
   CHECK_FALSE(f.next(0, 1));
   CHECK(f.next(1, 3) == ForeseenUse::replace);
