@@ -320,10 +320,7 @@ bool SpilledBlocks::may_leave(Entry& e) const {
 /// Looks at all blocks of the node, and lists those that would leave first: enough for a sixteenth of its memory.
 void SpilledBlocks::find_victims() {
   busy_ = false;
-  victims_.clear();
-  new_victims_.clear();
-  begun_.clear();
-  in_use_.clear();
+  look_anew();
   directory_.for_each_entry([this](Entry& e) {
     if (!e.lock.try_lock()) {
       busy_ = true;
