@@ -10,14 +10,18 @@
 // start. Zero-filled memory is a valid empty heap. Safe to use from several threads and ranks. A rank that takes chunks
 // of its own arena and gives them back pays for the arena's lock both times and for no other atomic step.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/fault_injection.h"
 #include "runtime/memory/heap_trace.h"
@@ -32,7 +36,7 @@ struct alignas(64) Chunk {
   std::uint64_t next;   // offset of the next chunk in a list
   std::int64_t doubles;
   std::atomic<std::uint32_t> references;
-  std::uint8_t free;  // while in a free list of its arena: 1; 2: its memory was handed back; 3: some of it; else 0
+  std::uint8_t free;  // while in a free list of its arena: FreeKind of its memory; else 0
   std::uint8_t use;   // NodeHeap::Use: counted as own of the rank of arena `owner`, as the node's, as spare, or as kept
   std::uint16_t arena;
   std::int32_t owner;
@@ -67,6 +71,9 @@ struct HeapHooks {
   std::function<std::size_t()> committed = {};  // bytes of all
   std::function<std::size_t(std::size_t offset, std::size_t bytes)> uncommitted = {};
   std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};
+  /// The arenas in the order in which they are asked when `own` has no room; `used`: share of each that is in use.
+  /// Empty: `own` and those behind it, in a ring.
+  std::function<std::vector<int>(int own, std::span<const double> used)> lenders = {};
   std::shared_ptr<HeapRecorder> recorder = {};  // of what this rank takes and gives back; null: nothing is recorded
 };
 
@@ -88,13 +95,23 @@ class NodeHeap {
 
   /// A chunk for `doubles` doubles with one reference, taken from `arena` or, when that is full, from a sibling. Null
   /// when no arena has room; `reason` is then set if the system refused to commit memory.
-  Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr, bool shared = false);
+  Chunk* try_allocate(int arena, std::int64_t doubles, std::string* reason = nullptr, bool shared = false) {
+    return try_allocate({doubles, arena, shared ? Use::node : Use::own, arena}, reason);
+  }
   /// The same, after reclaiming if need be; throws EnvironmentError naming `what()`, the bytes and the budget instead
   /// of returning null.
   template <class What>
   Chunk* allocate(int arena, std::int64_t doubles, What&& what, bool shared = false) {
     Chunk* c = shared ? nullptr : take_last(arena, doubles);
-    return c ? c : allocate_or_throw(arena, doubles, what, shared);
+    return c ? c : allocate_or_throw({doubles, arena, shared ? Use::node : Use::own, arena}, what);
+  }
+  /// The same two for the node's use; `first` is the arena that is asked before all others.
+  Chunk* try_allocate_shared(int arena, int first, std::int64_t doubles) {
+    return try_allocate({doubles, arena, Use::node, first}, nullptr);
+  }
+  template <class What>
+  Chunk* allocate_shared(int arena, int first, std::int64_t doubles, What&& what) {
+    return allocate_or_throw({doubles, arena, Use::node, first}, what);
   }
 
   /// A chunk out of the surplus of one arena, which its user gives back when others need the memory: see wanted().
@@ -173,6 +190,11 @@ class NodeHeap {
   std::span<const std::byte> committed(const Chunk* c) const;
   /// Part of the memory taken from the arena so far that is in free lists, 0..1.
   double fragmentation(int arena) const;
+  /// Free chunks of the arena that were looked at in vain or not: what looking for memory has cost so far.
+  std::uint64_t chunks_looked_at(int a) const {
+    const SpinGuard guard(arena(a).lock, hooks_.pause);
+    return arena(a).chunks_looked_at;
+  }
   std::int64_t bytes_in_use() const;  // all arenas
   /// Bytes that are neither in use, nor kept, nor bookkeeping: of all arenas, in pieces of any size.
   std::int64_t bytes_free() const {
@@ -189,6 +211,9 @@ class NodeHeap {
     return node.shared_high_water[0].exchange(node.shared_in_use.load(std::memory_order_relaxed),
                                               std::memory_order_relaxed);
   }
+  /// Where the arena's chunks lie: offset and bytes, of its whole address range.
+  std::pair<std::size_t, std::size_t> arena_range(int a) const { return {start_of(a), range_per_arena_}; }
+  int arenas() const { return arenas_; }
   std::size_t budget() const { return bytes_per_arena_ * static_cast<std::size_t>(arenas_); }
   /// A chunk of a rank's own becomes the node's: leave_own() before others can see it, count_shared() with its result
   /// behind that, so that what it replaces is given back first.
@@ -198,15 +223,30 @@ class NodeHeap {
   void not_counted(const Chunk* c);
 
  private:
+  static constexpr auto relaxed = std::memory_order_relaxed;
   // Chunks up to 2 kB have a class per 64 bytes, larger ones 32 per power of two; a class holds sizes from its own
   // up to the next.
   static constexpr int n_classes = 32 + 32 * 37;
-  static int class_of(std::uint64_t bytes);
+  static int class_of(std::uint64_t bytes) {
+    if (bytes < 2048) return static_cast<int>(bytes / 64);
+    const int log = std::bit_width(bytes) - 1;  // >= 11
+    return std::min(n_classes - 1, 32 + (log - 11) * 32 + static_cast<int>((bytes >> (log - 5)) & 31));
+  }
+  static constexpr std::uint64_t page = 4096, smallest_chunk = 128, smallest_handed_back = 65536;
+  /// Of Chunk::free: it has its memory, has handed it back, has some of it, or has handed it back but for the ends of
+  /// smaller chunks that it was made of.
+  enum FreeKind : std::uint8_t { whole = 1, handed_back = 2, partly = 3, ends = 4 };
+  static bool has_memory(std::uint8_t kind) { return kind == whole || kind == partly; }
+  static std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
   struct alignas(64) Arena {
     std::atomic<std::uint64_t> returned;                 // freed by other ranks; their only access to the arena
     std::atomic<std::uint64_t> changes;                  // numbers given to changed chunks
     alignas(64) SpinLock lock;                           // guards the rest
     std::uint64_t freed_since_merge;                     // bytes
+    std::uint32_t chunks_freed, chunks_free;             // since the last merge; in lists
+    std::uint64_t chunks_looked_at;                      // in merges, and for memory to hand back
+    bool thorough;                                       // of the request that is carried out, see Request
+    std::atomic<std::uint64_t> to_hand_back;             // bytes of free chunks, at most; written under the lock
     std::uint64_t top, committed;                        // bytes from the arena's start; at most so many, where spills
     std::atomic<std::int64_t> hits, misses, high_water;  // requests of either kind; written under the lock
     // Bytes in use, and of these its rank's own, wherever they lie, are sums: of what its rank took and gave back of it
@@ -238,24 +278,30 @@ class NodeHeap {
   bool by_bytes() const { return hooks_.spills || arena(0).budget_kind.load(std::memory_order_relaxed) == of_bytes; }
   std::uint64_t start_of(int a) const { return data_at_ + range_per_arena_ * static_cast<std::size_t>(a); }
 
-  /// What is asked for: `owner` is the arena of the rank that asks, not necessarily the chunk's.
-  struct Wish {
+  /// `owner`: the arena of the rank that asks, not necessarily the chunk's, which is `first` if that has room.
+  /// `thorough`: all free chunks are looked at for memory, however little may be found; else only where enough was
+  /// freed since the last look.
+  struct Request {
     std::int64_t doubles;
     int owner;
     Use use;
+    int first;
+    bool thorough = false;
   };
   bool gaps_can_close(std::uint64_t bytes);
-  Chunk* take_anywhere(const Wish& wish, std::string* reason);
+  Chunk* take_anywhere(const Request& request, std::string* reason);
   Chunk* take_last(int own, std::int64_t doubles) noexcept;
   bool drop_last(Chunk* c, int own) noexcept;
   void drop_shared(Chunk* c, int own) noexcept;
   void give_to(Arena& a, Chunk* c, int own) noexcept;
   static void count_own_here(Arena& a, std::int64_t bytes);
-  Chunk* take(int a, const Wish& wish, std::string* reason);
+  Chunk* take(int a, const Request& request, std::string* reason);
   Chunk* find(Arena& a, int index, std::uint64_t bytes, std::string* reason);
-  static void mark_taken(Arena& a, Chunk* c, const Wish& wish);
+  static void mark_taken(Arena& a, Chunk* c, const Request& request);
   static void raise_high_water(Arena& a);
-  Chunk* allocate_or_throw(int arena, std::int64_t doubles, const std::function<std::string()>& what, bool shared);
+  static Request thorough(Request request);
+  Chunk* try_allocate(const Request& request, std::string* reason);
+  Chunk* allocate_or_throw(const Request& request, const std::function<std::string()>& what);
   /// Which free chunks are looked at: those that have at least some of their memory still, or all.
   enum class Free : std::uint8_t { with_memory, any };
   std::uint64_t* find_listed(Arena& a, int k, std::uint64_t bytes, Free which);
@@ -269,11 +315,12 @@ class NodeHeap {
                           std::memory_order order = std::memory_order_relaxed) {
     c->content.store(n << 17 | changed << 16 | std::uint64_t{c->arena}, order);
   }
-  Chunk* wait_for_spare(int own, std::int64_t doubles, bool shared);
+  Chunk* wait_for_spare(const Request& request);
   /// Takes the chunk that `link` names out of the list of its class.
   Chunk* unlink(Arena& a, int k, std::uint64_t* link) {
     Chunk* c = chunk(*link);
     *link = c->next;
+    --a.chunks_free;
     if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
     return c;
   }
@@ -284,7 +331,28 @@ class NodeHeap {
   bool commit_up_to(Arena& a, int index, std::uint64_t end, std::string* reason);
   void accept_returned(Arena& a);
   void merge_neighbours(Arena& a, int index);
-  void push(Arena& a, Chunk* c, std::uint8_t free = 1);
+  void push(Arena& a, Chunk* c, std::uint8_t free = whole) {
+    const int k = class_of(c->bytes);
+    c->free = free;
+    c->next = a.first[k];
+    a.first[k] = offset(c);
+    a.occupied[k / 64] |= std::uint64_t{1} << (k % 64);
+    ++a.chunks_free;
+    if (free != handed_back && c->bytes >= smallest_handed_back) count_to_hand_back(a, c->bytes);
+  }
+  static void count_to_hand_back(Arena& a, std::uint64_t bytes) {
+    a.to_hand_back.store(a.to_hand_back.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+  }
+  /// Under the arena's lock: it was in use.
+  void put_back(Arena& a, Chunk* c) {
+    push(a, c);
+    a.freed_since_merge += c->bytes;
+    ++a.chunks_freed;
+  }
+  /// A merge looks at all free chunks: it is worth its time once a part of them is new.
+  static bool merge_is_due(const Arena& a) {
+    return a.thorough ? a.chunks_freed > 0 : a.chunks_freed >= std::max(8U, a.chunks_free / 8);
+  }
 
   std::byte* base_;
   std::size_t at_, data_at_;

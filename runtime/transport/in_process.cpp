@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -64,7 +65,7 @@ class PrivateMemory final : public NodeMemory {
       throw EnvironmentError(fmt::format("cannot reserve an address range of {} bytes for {}", reserved_, purpose_),
                              "ask for less memory per rank with `--memory`, or raise `ulimit -v`");
     base_ = static_cast<std::byte*>(p);
-    usable_.assign(reserved_ / page_, false);
+    usable_.assign(reserved_ / page_ / word_bits + 1, 0);
   }
   ~PrivateMemory() override { munmap(base_, std::max(reserved_, page_)); }
   PrivateMemory(const PrivateMemory&) = delete;
@@ -80,48 +81,73 @@ class PrivateMemory final : public NodeMemory {
                bytes, reserved_, purpose_);
     const std::size_t first = offset / page_, last = (offset + bytes + page_ - 1) / page_;
     const std::lock_guard lock(mutex_);
-    std::size_t fresh = 0;
-    for (std::size_t p = first; p < last; ++p) fresh += usable_[p] ? 0 : page_;
+    const std::size_t fresh = (last - first - count(first, last)) * page_;
     if (fresh == 0) return;
     if (budget_) budget_->take(fresh, purpose_);
     if (mprotect(base_ + first * page_, (last - first) * page_, PROT_READ | PROT_WRITE) != 0)
       throw EnvironmentError(fmt::format("the system has no room for {} more bytes of {}", fresh, purpose_),
                              "ask for less memory per rank with `--memory`");
-    for (std::size_t p = first; p < last; ++p) usable_[p] = true;
+    for_each_word(first, last, [&](std::uint64_t& word, std::uint64_t mask) { word |= mask; });
     committed_ += fresh;
   }
   std::size_t uncommitted(std::size_t offset, std::size_t bytes) const override {
     const std::lock_guard lock(mutex_);
-    std::size_t missing = 0;
-    for (std::size_t p = offset / page_; p < (offset + bytes + page_ - 1) / page_; ++p)
-      missing += usable_[p] ? 0 : page_;
-    return missing;
+    const std::size_t first = offset / page_, last = (offset + bytes + page_ - 1) / page_;
+    return (last - first - count(first, last)) * page_;
   }
   void uncommit(std::size_t offset, std::size_t bytes) override {
     const std::size_t first = (offset + page_ - 1) / page_, last = (offset + bytes) / page_;
     const std::lock_guard lock(mutex_);
-    for (std::size_t p = first; p < last;) {
-      if (!usable_[p]) {
-        ++p;
-        continue;
-      }
-      const std::size_t begin = p;
-      for (; p < last && usable_[p]; ++p) usable_[p] = false;
+    for (std::size_t begin = next(first, last, true); begin < last;) {
+      const std::size_t end = next(begin, last, false);
+      for_each_word(begin, end, [&](std::uint64_t& word, std::uint64_t mask) { word &= ~mask; });
       // Still accessible: protection of its own would cost as much again.
-      const std::size_t freed = (p - begin) * page_;
+      const std::size_t freed = (end - begin) * page_;
       madvise(base_ + begin * page_, freed, MADV_DONTNEED);
       committed_ -= freed;
       if (budget_) budget_->give_back(freed);
+      begin = next(end, last, true);
     }
   }
 
  private:
+  static constexpr std::size_t word_bits = 64;
+
+  /// Parts of words that hold the bits of [first, last), with masks of these.
+  template <class Visit>
+  void for_each_word(std::size_t first, std::size_t last, const Visit& visit) {
+    while (first < last) {
+      const std::size_t bit = first % word_bits, bits = std::min(word_bits - bit, last - first);
+      visit(usable_[first / word_bits], (bits == word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1)
+                                            << bit);
+      first += bits;
+    }
+  }
+  /// Usable pages of [first, last).
+  std::size_t count(std::size_t first, std::size_t last) const {
+    std::size_t found = 0;
+    const_cast<PrivateMemory*>(this)->for_each_word(first, last, [&](const std::uint64_t& word, std::uint64_t mask) {
+      found += static_cast<std::size_t>(std::popcount(word & mask));
+    });
+    return found;
+  }
+  /// The first page from `first` on that is usable, or is not; `last`: none is.
+  std::size_t next(std::size_t first, std::size_t last, bool usable) const {
+    while (first < last) {
+      const std::uint64_t word = usable ? usable_[first / word_bits] : ~usable_[first / word_bits];
+      if (const std::uint64_t rest = word >> (first % word_bits); rest != 0)
+        return std::min(last, first + static_cast<std::size_t>(std::countr_zero(rest)));
+      first += word_bits - first % word_bits;
+    }
+    return last;
+  }
+
   std::string purpose_;
   CommitBudget* budget_;
   std::size_t page_ = 0, reserved_ = 0;
   std::byte* base_ = nullptr;
   mutable std::mutex mutex_;
-  std::vector<bool> usable_;
+  std::vector<std::uint64_t> usable_;  // a bit per page
   std::atomic<std::size_t> committed_{0};
 };
 

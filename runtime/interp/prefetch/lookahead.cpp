@@ -23,12 +23,10 @@ LookAhead::LookAhead(Program program, BlockLookAhead& store, const StoreMonitor&
       store_(store),
       monitor_(monitor),
       automatic_(depth.blocks == LookAheadDepth::automatic),
-      max_coming_(max_coming),
       depth_(automatic_ ? first_depth : depth.blocks),
+      max_coming_(p_.remote ? max_coming : static_cast<std::size_t>(depth_)),
       slice_of_loop_(p_.module.loops.size(), -1),
       slices_(p_.module.slices.size()) {
-  if (!p_.remote)
-    max_coming_ = static_cast<std::size_t>(depth_);  // nothing else limits how far ahead of the program it goes
   for (std::size_t s = 0; s < slices_.size(); ++s)
     slice_of_loop_[static_cast<std::size_t>(p_.module.slices[s].loop)] = static_cast<std::int32_t>(s);
   if (!p_.tiers) return;
@@ -45,8 +43,17 @@ const BoundSlice& LookAhead::bound(std::int32_t loop) {
   const std::int32_t slice = slice_of_loop_[static_cast<std::size_t>(loop)];
   std::optional<BoundSlice>& bound = slices_[static_cast<std::size_t>(slice)];
   if (!bound)
-    bound.emplace(p_.module, slice, p_.ranges, p_.statics, p_.tiers ? SliceUses::gets_and_puts : SliceUses::gets);
+    bound.emplace(p_.module, slice, p_.ranges, p_.statics, in_tiers_ ? SliceUses::gets_and_puts : SliceUses::gets);
   return *bound;
+}
+
+/// Blocks have begun to leave memory: puts are foreseen as well from now on.
+void LookAhead::note_tiers() {
+  stop();
+  in_tiers_ = true;
+  slices_.assign(slices_.size(), std::nullopt);
+  cursor_ = {};
+  max_coming_ = max_coming;
 }
 
 void LookAhead::start(std::int32_t loop) {
@@ -57,7 +64,7 @@ void LookAhead::start(std::int32_t loop) {
   if (cursor_.slice() != &slice) cursor_ = SliceCursor(slice);
   iterations_ = 0;
   if (forecast_) forecast_->begin(loop, place());
-  tells_ = forecast_ && parallel() && p_.pardo().workers > 1;
+  tells_ = in_tiers_ && parallel() && p_.pardo().workers > 1;
   store_.set_live_set_known(false);
   begin_here();
 }
@@ -97,6 +104,7 @@ UseForecast::Place LookAhead::place() const {
 }
 
 void LookAhead::iteration(std::int32_t loop) {
+  if (p_.tiers && !in_tiers_ && store_.horizon() > 0) note_tiers();
   if (loop_ < 0 || (loop_ != loop && cursor_.ended() && coming_.empty())) {
     start(loop);
     return;
@@ -140,6 +148,7 @@ void LookAhead::drop_first(std::size_t n) {
       offered_bytes_ -= first.offered;
     }
     if (first.told != 0) forecast_->tell(first.request.array, first.request.block, first.told);
+    if (!replaces_.empty() && replaces_.front() == &first) replaces_.pop_front();
     coming_.pop_front();
   }
 }
@@ -162,7 +171,7 @@ void LookAhead::used(std::int32_t pc, ArrayId array, const BlockIndex& block) {
     if (request.pc != pc || request.array != array || request.block != block) continue;
     const bool counts = needs_value(request.use);
     drop_first(i + 1);
-    if (forecast_) pass(array, block);
+    if (in_tiers_) pass(array, block);
     if (counts && ++gets_ % gets_between_looks == 0) adapt();
     break;
   }
@@ -181,8 +190,9 @@ bool LookAhead::produce(std::int64_t& steps) {
     FetchRequest request;
     switch (cursor_.next(request, steps)) {
       case SliceOutcome::fetch:
-        coming_.push_back(
-            {request, p_.elements(request.array, request.block), parallel() ? turn_ : cursor_.iteration()});
+        coming_.push_back({request, p_.elements(request.array, request.block), parallel() ? turn_ : cursor_.iteration(),
+                           ++foreseen_});
+        if (request.use == ForeseenUse::replace) replaces_.push_back(&coming_.back());
         return true;
       case SliceOutcome::done:
       case SliceOutcome::given_up:
@@ -234,18 +244,17 @@ bool LookAhead::next_tuple(std::int64_t& tuple) {
 
 /// What is replaced before its use is not read.
 bool LookAhead::is_replaced_before(const Coming& use) const {
-  for (const Coming& c : coming_) {
-    if (&c == &use) return false;
-    if (c.request.use == ForeseenUse::replace && c.request.array == use.request.array &&
-        c.request.block == use.request.block)
-      return true;
+  for (const Coming* c : replaces_) {
+    if (c->number >= use.number) return false;
+    if (c->request.array == use.request.array && c->request.block == use.request.block) return true;
   }
   return false;
 }
 
 Prefetch LookAhead::request(const Coming& coming) {
   const auto& [pc, array, block, use] = coming.request;
-  if (p_.tiers && (use == ForeseenUse::replace || is_replaced_before(coming))) return Prefetch::here;
+  if (!in_tiers_ && !p_.remote) return Prefetch::here;
+  if (in_tiers_ && (use == ForeseenUse::replace || is_replaced_before(coming))) return Prefetch::here;
   return use == ForeseenUse::get ? store_.prefetch(array, block, coming.elements, {p_.sequence, pc})
                                  : store_.prefetch_to_change(array, block);
 }

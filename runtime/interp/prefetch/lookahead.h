@@ -62,8 +62,8 @@ class LookAhead {
     std::function<std::optional<IterationRange>()> reserve;  // the range that the pardo's next draw will return
     std::function<double()> now;
     std::int32_t sequence;                // of the program in the job, for statistics
-    bool remote = true;                   // blocks lie on other nodes, too, or in tiers
-    bool tiers = false;                   // they lie in tiers
+    bool remote = true;                   // blocks lie on other nodes, too
+    bool tiers = false;                   // they may leave memory for tiers
     DevicePrefetch* to_device = nullptr;  // where blocks go to a device; null: they do not
     CachePrefetcher* to_cache = nullptr;  // where they go near; null: they do not
   };
@@ -77,7 +77,7 @@ class LookAhead {
   void get(std::int32_t pc, ArrayId array, const BlockIndex& block);
   /// After a put, or after it has been set aside.
   void put(std::int32_t pc, ArrayId array, const BlockIndex& block) {
-    if (p_.tiers) used(pc, array, block);
+    if (in_tiers_) used(pc, array, block);
   }
   /// What was foreseen is void: all of it was before a barrier.
   void barrier() { stop(); }
@@ -94,6 +94,7 @@ class LookAhead {
     FetchRequest request;
     std::int64_t elements = 0;
     std::int64_t turn = 0;     // iteration of the slice's loop
+    std::int64_t number = 0;   // in the order in which they are foreseen
     std::int64_t offered = 0;  // bytes that prefetching it takes, as far as is known
     bool asked = false;        // a prefetch is on its way, or there
     std::uint64_t told = 0;    // what the store keeps of it, as told from here
@@ -103,6 +104,7 @@ class LookAhead {
     std::int64_t number = 0, tuple = 0;
   };
 
+  void note_tiers();
   void start(std::int32_t loop);
   void stop() {
     loop_ = -1;
@@ -134,19 +136,22 @@ class LookAhead {
   const StoreMonitor& monitor_;
   bool automatic_;
   bool tells_ = false;  // of the next uses, as several ranks share the loop's iterations and the forecast guesses which
-  std::size_t max_coming_;
   int depth_;
+  std::size_t max_coming_;  // where blocks lie on this node only, nothing else limits how far ahead it goes
   std::vector<std::int32_t> slice_of_loop_;
   std::vector<std::optional<BoundSlice>> slices_;
-  std::optional<UseForecast> forecast_;  // where blocks lie in tiers
+  std::optional<UseForecast> forecast_;  // with tiers
+  bool in_tiers_ = false;                // blocks have left memory: before that there is nothing to read ahead
 
   std::int32_t loop_ = -1;  // whose slice runs ahead; -1: none
   SliceCursor cursor_;
-  std::int64_t iterations_ = 0;     // of that loop, begun by the program
-  std::deque<Coming> coming_;       // gets and puts that are foreseen and not made yet, in order
-  std::size_t asked_ = 0;           // of them, prefetched
-  std::size_t next_ = 0;            // the first of them that has not been offered to the store
-  std::int64_t offered_bytes_ = 0;  // of those before next_
+  std::int64_t iterations_ = 0;         // of that loop, begun by the program
+  std::deque<Coming> coming_;           // gets and puts that are foreseen and not made yet, in order
+  std::deque<const Coming*> replaces_;  // those that replace a block
+  std::int64_t foreseen_ = 0;           // so far
+  std::size_t asked_ = 0;               // of them, prefetched
+  std::size_t next_ = 0;                // the first of them that has not been offered to the store
+  std::int64_t offered_bytes_ = 0;      // of those before next_
   // Serial loops: a turn is the value of the loop's index. Pardos: turns are counted, and each belongs to a tuple.
   std::deque<Turn> turns_;                       // entered ahead and not begun by the program
   std::int64_t turn_ = 0, present_turn_ = 0;     // the last one entered, and the program's

@@ -291,10 +291,12 @@ TEST_CASE("memory that goes back is never in use, and no gap is too small") {
       const auto free = h.heap.bytes_free();
       const int arena = static_cast<int>(rng() % arenas);
       Chunk* c = nullptr;
-      try {  // by both ways: the short one of allocate(), and the other
-        c = rng() % 2 == 0 ? h.heap.try_allocate(arena, n)
-                           : h.heap.allocate(arena, n, [] { return std::string("a block"); });
-      } catch (const EnvironmentError&) {}
+      if (rng() % 2 == 0) c = h.heap.try_allocate(arena, n);
+      // Where blocks can leave, only who cannot do without looks at all that is free.
+      if (!c && (spills || rng() % 2 == 0)) try {
+          c = h.heap.allocate(arena, n, [] { return std::string("a block"); });
+        } catch (const EnvironmentError&) {}
+      if (!c && !spills) c = h.heap.try_allocate(arena, n);
       if (!c) {
         REQUIRE(free < static_cast<std::int64_t>(NodeHeap::chunk_bytes(n)));
         continue;
@@ -317,6 +319,72 @@ TEST_CASE("memory that goes back is never in use, and no gap is too small") {
     h.heap.drop_reference(c, 0);
   }
   CHECK(h.heap.bytes_in_use() == 0);
+}
+
+TEST_CASE("who can do without looks at free chunks only where enough of them are new") {
+  // Many free chunks that are too small to hand anything back lie between blocks in use, and the rest is full.
+  constexpr std::size_t budget = 256 * mib;
+  ReturningHeap h(1, budget, 65536, true);
+  std::vector<Chunk*> small, large;
+  for (int i = 0; i < 16000; ++i) small.push_back(h.heap.try_allocate(0, 1000));
+  const auto fill = [&] {
+    while (Chunk* c = h.heap.try_allocate(0, 9000)) large.push_back(c);
+  };
+  fill();
+  for (std::size_t i = 0; i < small.size(); i += 2) h.heap.drop_reference(std::exchange(small[i], nullptr), 0);
+  fill();
+  REQUIRE(h.heap.bytes_free() > static_cast<std::int64_t>(16 * mib));
+  const std::uint64_t before = h.heap.chunks_looked_at(0);
+  constexpr std::size_t requests = 1000;
+  int had = 0;
+  for (std::size_t i = 0; i < requests; ++i) {
+    // A block leaves, and another one wants a little more than its place.
+    Chunk*& place = large[i % large.size()];
+    h.heap.drop_reference(place, 0);
+    place = h.heap.try_allocate(0, 9000 + 1000 * static_cast<std::int64_t>(i % 5));
+    had += place ? 1 : 0;
+    if (!place) place = h.heap.allocate(0, 1, [] { return std::string("a block"); });
+  }
+  CHECK(had > 100);
+  CHECK(h.heap.chunks_looked_at(0) - before < 1000 * requests);  // of 8000
+  for (Chunk* c : small)
+    if (c) h.heap.drop_reference(c, 0);
+  for (Chunk* c : large) h.heap.drop_reference(c, 0);
+  CHECK(h.heap.bytes_in_use() == 0);
+}
+
+TEST_CASE("a full arena borrows from others in the order that is asked for") {
+  constexpr std::size_t budget = 4 * mib;
+  std::vector<double> seen;
+  std::vector<int> order = {0, 2, 3, 1};
+  const std::size_t size = NodeHeap::bytes_needed(4, budget);
+  auto* base = static_cast<std::byte*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  HeapHooks hooks{[](std::size_t, std::size_t) {}, [] {}};
+  hooks.lenders = [&](int own, std::span<const double> used) {
+    CHECK(own == 0);
+    seen.assign(used.begin(), used.end());
+    return order;
+  };
+  {
+    NodeHeap heap(base, 0, 4, budget, hooks);
+    std::vector<Chunk*> held;
+    std::vector<int> arenas;
+    for (int i = 0; i < 12; ++i) {
+      held.push_back(heap.try_allocate(0, 160000));  // three to an arena
+      REQUIRE(held.back());
+      arenas.push_back(held.back()->arena);
+    }
+    CHECK(arenas == std::vector<int>{0, 0, 0, 2, 2, 2, 3, 3, 3, 1, 1, 1});
+    REQUIRE(seen.size() == 4);
+    CHECK(seen[0] > 0.9);
+    CHECK(seen[1] < 0.7);
+    // What is the node's may begin elsewhere, and comes home when that is full.
+    for (Chunk* c : held) heap.drop_reference(c, 0);
+    Chunk* first = heap.allocate_shared(0, 3, 160000, [] { return std::string("a block"); });
+    CHECK(first->arena == 3);
+    heap.drop_reference(first, 0);
+  }
+  munmap(base, size);
 }
 
 TEST_CASE("after a phase of small blocks a large one can be had, unless somebody relies on the memory around blocks") {
