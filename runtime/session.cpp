@@ -393,6 +393,7 @@ void Session::write_results(const Job& job) {
 
 void Session::write_statistics(const Job& job) {
   JobStats stats = runner_->collect_stats();
+  stats.facts.numa = numa_facts(job);
   if (transport_.rank() != 0) return;
   stats.facts.version = options_.version;
   stats.facts.nodes = transport_.node_count();

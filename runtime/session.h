@@ -94,6 +94,7 @@ class Session {
   int load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
+  void warn_of_placed_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
   int read_checkpoint(const std::string& folder, std::string& text);
@@ -102,6 +103,7 @@ class Session {
   void check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const;
   void write_results(const Job& job);
   void write_statistics(const Job& job);
+  NumaFacts numa_facts(const Job& job);
   void warn_different_statics();
   void note_replaced() const;
   CollectiveTag tag(CollectiveKind kind) const { return {kind, {sequence_, -1}}; }

@@ -51,6 +51,26 @@ void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<c
       warn("the array", "static array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
   }
   warn_of_arrays(job, programs);
+  warn_of_placed_arrays(job, programs);
+}
+
+void Session::warn_of_placed_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  std::set<std::string_view> remote;
+  for (const auto& program : programs)
+    for (const ArrayRow& a : program->arrays)
+      if (is_remote(a.kind)) remote.insert(a.name);
+  const std::vector<std::string_view> known(remote.begin(), remote.end());
+  for (const auto& [name, rule] : job.numa.arrays) {
+    if (remote.contains(name)) continue;
+    const auto close = close_names(name, known);
+    err_
+        << fmt::format(
+               "warning: `--numa` has a rule for `{}`, and no program has a distributed or served array of this name\n  hint: {}\n",
+               name,
+               close.empty() ? "rules are for arrays whose blocks all ranks use"
+                             : fmt::format("did you mean `{}`?", close.front()))
+        << std::flush;
+  }
 }
 
 /// `norb` with which a program leaves out the last AO segments, all of which the user gave.

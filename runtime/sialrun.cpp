@@ -36,6 +36,7 @@
 #include "runtime/sialrun_arguments.h"
 #include "runtime/sialrun_devices.h"
 #include "runtime/sialrun_network.h"
+#include "runtime/sialrun_numa.h"
 #include "runtime/signals.h"
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/mpi.h"
@@ -135,6 +136,7 @@ void set_common_memory(const Arguments& arguments, const std::vector<BatchEntry>
   }
   options.store.memory_per_rank = common.memory_per_rank;
   options.store.spill = common.spill;
+  options.store.numa = common.numa;
 }
 
 /// Every job of the batch prints a separator first. In one process each has a world of its own, and a failure is only
@@ -170,6 +172,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
       const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
       options.store.memory_per_rank = job.memory_per_rank;
       options.store.spill = job.spill;
+      options.store.numa = job.numa;
       Arguments of_job = arguments;
       settle_homes(of_job, job.spill);
       options.homes_on_workers = of_job.homes == "workers";
@@ -300,6 +303,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   set_pardo_order(options.machine, arguments.pardo_order);
   if (!arguments.server_memory.empty()) options.store.memory_of_server = parse_memory(arguments.server_memory);
   options.version = sialx_version;
+  choose_machine(options.store, arguments.simulate_machine);
   options.restart = arguments.restart;
   options.restart_id = arguments.restart_id;
   options.stop_signal = stop_signal;
@@ -333,6 +337,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
       job = make_job_to_run(arguments.job, workers_of(arguments), plugins);
       options.store.memory_per_rank = job->memory_per_rank;
       options.store.spill = job->spill;
+      options.store.numa = job->numa;
       settle_homes(arguments, job->spill);
       options.homes_on_workers = arguments.homes == "workers";
     } catch (const SialError& error) {
@@ -458,6 +463,7 @@ int run_reporting(int argc, char** argv) {
                   << blas << '\n'
                   << printable(describe_kernels(arguments.session.kernel_options)) << '\n'
                   << printable(speed_line(block_kernels.jit_cache)) << '\n'
+                  << printable(describe_machine(arguments.simulate_machine)) << '\n'
                   << describe_cuda() << '\n';
       return exit_ok;
     }

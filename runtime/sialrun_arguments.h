@@ -36,7 +36,7 @@ struct Arguments {
   DeviceArguments device;
   int optimisation = default_optimisation;
   std::string jit = "on", store = "share", schedule = "dynamic", pardo_order, server_memory, homes = "auto", transport,
-              simulate, network, batch, progress, manual;
+              simulate, simulate_machine, network, batch, progress, manual;
   std::string restart_folder, restart_id;
   std::optional<std::string> restart;  // `restart_folder` where the run is a restart
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false,
@@ -71,7 +71,7 @@ Job make_job(const JobArguments& arguments, int ranks);
 /// A job that is going to run, its plugins loaded.
 Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins);
 /// What the command line of a batch says for all of its lines, which may say something else.
-inline constexpr std::array batch_defaults = {OptionId::memory, OptionId::spill};
+inline constexpr std::array batch_defaults = {OptionId::memory, OptionId::spill, OptionId::numa};
 /// The jobs of a batch file, one per line; `defaults`: the command line. EnvironmentError: it cannot be read;
 /// SialError: a line is wrong.
 std::vector<BatchEntry> read_batch(const std::string& path, const JobArguments& defaults);

@@ -68,7 +68,8 @@ void read_tables(Run& run, const Json& j, const std::string* program) {
       run.accesses.push_back({a.at("file"), a.at("array"), a.at("line"), a.at("accesses"), a.at("blocked"),
                               a.at("bytes"), a.at("bytes_moved"), a.at("bytes_in_place"), a.at("wait_seconds"),
                               a.at("first_wait_seconds"), a.value("too_large", std::int64_t{0}),
-                              a.value("too_large_bytes", std::int64_t{0}), a.value("enough_memory", std::int64_t{0})});
+                              a.value("too_large_bytes", std::int64_t{0}), a.value("enough_memory", std::int64_t{0}),
+                              a.value("bytes_on_other_memory_nodes", std::int64_t{0})});
   if (j.contains("block_copies"))  // runs of older versions have none
     for (const Json& c : j.at("block_copies"))
       if (wanted(c))

@@ -20,6 +20,7 @@
 #include "runtime/job/hdf5_file.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
+#include "runtime/job/numa.h"
 #include "runtime/job/options.h"
 #include "runtime/job/segments.h"
 #include "runtime/job/spill.h"
@@ -393,9 +394,23 @@ class JobReader {
   }
 
   void memory(const toml::table& t) {
-    check_keys(t, "memory", {"limit", "spill"});
+    check_keys(t, "memory", {"limit", "spill", "numa"});
     if (const toml::node* n = t.get("limit")) setting(*n, "limit", option(OptionId::memory));
     if (const toml::node* n = t.get("spill")) spill(*n);
+    if (const toml::node* n = t.get("numa")) numa(*n);
+  }
+
+  /// The text of `--numa`, or a table of policies by array, with that of the others under `default`.
+  void numa(const toml::node& n) {
+    const toml::table* rules = n.as_table();
+    if (!rules) return setting(n, "numa", option(OptionId::numa));
+    for (const auto& [key, value] : *rules)
+      at(value, [&, array = std::string(key.str()), &node = value] {
+        const NumaRule rule = parse_numa_rule(string(node, array));
+        if (array == "default") job_.numa.all = rule;
+        else add_array_rule(job_.numa, array, rule);
+      });
+    job_.settings[OptionId::numa] = numa_text(job_.numa);
   }
 
   /// The text of `--spill`, or a list of parts of it and of tables.

@@ -16,6 +16,7 @@
 #include "runtime/job/fragment_request.h"
 #include "runtime/job/job_data.h"
 #include "runtime/job/options.h"
+#include "runtime/numa/request.h"
 #include "runtime/tier/request.h"
 
 namespace sial {
@@ -36,6 +37,7 @@ struct Job {
   std::vector<std::string> include_dirs;  // where imports are searched, besides the importing file's folder
   JobData data;
   std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes of block data
+  NumaRequest numa;                                    // on which memory nodes they lie
   SpillRequest spill;                                  // where blocks go that do not fit into it
   int ranks = 1;                                       // that the job is going to run on, for automatic segments
   std::string output_dir = ".";

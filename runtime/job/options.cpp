@@ -11,6 +11,7 @@
 #include "runtime/job/duration.h"
 #include "runtime/job/job_file.h"
 #include "runtime/job/names.h"
+#include "runtime/job/numa.h"
 #include "runtime/job/spill.h"
 
 namespace sial {
@@ -224,6 +225,7 @@ void set_option(Job& job, OptionId id, const std::string& text) {
   switch (id) {
     case OptionId::memory: job.memory_per_rank = rank_memory(text); return;
     case OptionId::spill: job.spill = parse_spill(text); return;
+    case OptionId::numa: job.numa = parse_numa(text); return;
     case OptionId::look_ahead: job.look_ahead = parse_look_ahead(text); return;
     case OptionId::integrals:
       job.data.integrals = text == "libint"    ? IntegralCode::libint

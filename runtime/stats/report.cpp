@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,6 +33,16 @@ nlohmann::ordered_json counters_json(const Stats& stats) {
   return j;
 }
 
+nlohmann::ordered_json numa_json(const NumaFacts& numa) {
+  nlohmann::ordered_json j{{"policy", numa.policy}, {"nodes", nlohmann::ordered_json::array()}};
+  for (const NumaFacts::Node& n : numa.nodes)
+    j["nodes"].push_back({{"number", n.number}, {"bytes", n.bytes}, {"processors", n.processors}});
+  for (const NumaFacts::Rank& r : numa.ranks)
+    j["ranks"].push_back({{"node", r.node}, {"rule", r.rule}, {"pages_by_node", r.pages}});
+  if (!numa.problems.empty()) j["problems"] = numa.problems;
+  return j;
+}
+
 void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
   const auto object = [](const RunFacts::Pairs& pairs) {
     nlohmann::ordered_json o = nlohmann::ordered_json::object();
@@ -43,6 +54,7 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
   j["servers"] = facts.servers;
   j["options"] = object(facts.options);
   j["machine"] = object(facts.machine);
+  if (!facts.numa.nodes.empty()) j["memory_nodes"] = numa_json(facts.numa);
   j["job"] = {{"ints", facts.job.ints}, {"scalars", facts.job.scalars}, {"segments", facts.job.segments}};
   j["programs"] = nlohmann::ordered_json::array();
   for (const ProgramFacts& p : facts.programs) {
@@ -152,6 +164,24 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
              "choose another place with --output-dir");
 }
 
+/// By rank only where ranks differ from each other.
+void print_numa(const NumaFacts& numa, std::ostream& out) {
+  if (numa.nodes.empty()) return;
+  out << fmt::format("  memory nodes: {}, --numa {}", numa.nodes.size(), numa.policy);
+  for (const std::string& problem : numa.problems) out << "; the system refused: " << problem;
+  out << '\n';
+  if (numa.nodes.size() == 1) return;
+  for (std::size_t r = 0; r < numa.ranks.size(); ++r) {
+    const NumaFacts::Rank& rank = numa.ranks[r];
+    out << fmt::format("    rank {}: blocks {}; pages found", r, rank.rule);
+    bool any = false;
+    for (std::size_t node = 0; node < rank.pages.size(); ++node)
+      if (rank.pages[node] > 0)
+        out << fmt::format("{} {} on node {}", std::exchange(any, true) ? "," : "", rank.pages[node], node);
+    out << (any ? "\n" : " nowhere\n");
+  }
+}
+
 void print_stats(const JobStats& stats, std::ostream& out) {
   out << fmt::format("statistics over {} rank{}\n", stats.per_rank.size(), stats.per_rank.size() == 1 ? "" : "s");
   out << "  rank      wall";
@@ -165,6 +195,7 @@ void print_stats(const JobStats& stats, std::ostream& out) {
     for (const Counter c : wall_time_parts) out << fmt::format(" {:>15.3f}", stats.per_rank[r][c]);
     out << '\n';
   }
+  print_numa(stats.facts.numa, out);
   const auto count = [&](Counter c) { return static_cast<std::int64_t>(stats.total[c]); };
   out << fmt::format("  remote blocks: {} uses, {} had to wait, hit ratio {:.4f}\n", count(Counter::accesses),
                      count(Counter::blocked_accesses), stats.hit_ratio());

@@ -131,6 +131,23 @@ struct JobFacts {
   std::map<std::string, double> scalars;
   std::map<std::string, std::vector<std::int32_t>> segments;  // extents, by kind as in the flags
 };
+/// Memory nodes (NUMA nodes) and what lies on them. Numbers of nodes are the system's; -1: none, or not known.
+struct NumaFacts {
+  struct Node {
+    int number = 0;
+    std::int64_t bytes = 0, processors = 0;
+  };
+  struct Rank {
+    int node = -1;
+    std::string rule;                 // of its arena's pages
+    std::vector<std::int64_t> pages;  // by node; of those looked at
+  };
+  std::string policy;
+  std::vector<Node> nodes;  // of rank 0's machine
+  std::vector<Rank> ranks;
+  std::vector<std::string> problems;  // what the system did not do, and why
+};
+
 struct RunFacts {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
   std::string version;
@@ -138,6 +155,7 @@ struct RunFacts {
   Pairs options, machine;  // machine: nothing that names the host
   std::vector<ProgramFacts> programs;
   JobFacts job;
+  NumaFacts numa;
 };
 
 /// Reads the texts of a program's sources, if they are still the ones that were compiled.

@@ -113,7 +113,8 @@ struct StoreContext {
   StoreStats stats;            // every part counts what it does
   AccessLog log;
   Trace* trace = nullptr;
-  SpilledBlocks* spilled = nullptr;  // null: all blocks stay in memory
+  SpilledBlocks* spilled = nullptr;     // null: all blocks stay in memory
+  BlockPlacement* placement = nullptr;  // null: all memory is near all ranks
 };
 
 }  // namespace sial

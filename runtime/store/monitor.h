@@ -10,6 +10,7 @@
 #include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 #include "runtime/memory/node_heap.h"
+#include "runtime/numa/report.h"
 #include "runtime/stats/counter_field.h"
 #include "runtime/stats/trace.h"
 #include "runtime/store/spill/tier_counts.h"
@@ -59,6 +60,8 @@ class StoreMonitor {
   virtual ServerTiers take_server_tiers() { return {}; }
   /// Bytes that the fullest server needed since the last call, over all phases; 0 without servers. By one rank only.
   virtual std::int64_t server_peak() = 0;
+  /// What became of the rules for memory nodes (NUMA) on this rank, and where the pages of its arena are now.
+  virtual NumaReport numa() const { return {}; }
   /// For messages: names and bytes of the remote arrays and saved labels whose blocks lie on this rank's node, and of
   /// the rank's fetched copies.
   virtual std::vector<std::pair<std::string, std::int64_t>> memory_held() const = 0;

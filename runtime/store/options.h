@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/numa/page_calls.h"
+#include "runtime/numa/request.h"
+#include "runtime/numa/topology.h"
 #include "runtime/tier/request.h"
 #include "runtime/tier/tier.h"
 #include "runtime/transport/transport.h"
@@ -20,6 +23,9 @@ struct StoreOptions {
   std::size_t memory_per_rank = std::size_t{2} << 30;  // bytes, block data of this rank's share of the node heap
   std::size_t memory_of_server = 0;                    // the same of a rank that only serves; 0: as much
   SpillRequest spill;                                  // where blocks go that do not fit into it; empty: nowhere
+  NumaRequest numa;                                    // on which memory nodes of the machine blocks lie
+  std::shared_ptr<const NumaTopology> machine;         // null: nothing is decided about them
+  std::shared_ptr<PageCalls> page_calls;               // with `machine`
   std::size_t copy_budget = 0;  // bytes of fetched copies a rank keeps for use until the barrier; 0: half of its memory
   std::uint64_t copies_kept = 64;  // those it got or read last are kept in any case
   bool copy = false;               // --store=copy: gets and puts always copy (the oracle)

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "runtime/store/local/node_storage.h"
 #include "runtime/store/monitor.h"
 #include "runtime/store/phases/rank_phases.h"
 
@@ -12,13 +13,14 @@ class RankMonitor final : public StoreMonitor {
  public:
   /// `service` may be null: there are no other nodes.
   RankMonitor(StoreContext& context, const HeldCopies& copies, const RankSnapshots& snapshots, const RankPhases& phases,
-              const StoreService* service, const SpilledBlocks* spilled_for_others)
+              const StoreService* service, const SpilledBlocks* spilled_for_others, const NodeStorage& storage)
       : context_(context),
         copies_(copies),
         snapshots_(snapshots),
         phases_(phases),
         service_(service),
-        spilled_for_others_(spilled_for_others) {}
+        spilled_for_others_(spilled_for_others),
+        storage_(storage) {}
 
   StoreStats stats() const override;
   std::int64_t spill_capacity() const override {
@@ -30,6 +32,7 @@ class RankMonitor final : public StoreMonitor {
   ServerTiers take_server_tiers() override;
   std::int64_t server_peak() override;
   std::vector<std::pair<std::string, std::int64_t>> memory_held() const override;
+  NumaReport numa() const override { return storage_.numa(); }
   void set_trace(Trace* trace) override { context_.trace = trace; }
 
  private:
@@ -40,6 +43,7 @@ class RankMonitor final : public StoreMonitor {
   const RankPhases& phases_;
   const StoreService* service_;
   const SpilledBlocks* spilled_for_others_;
+  const NodeStorage& storage_;
 };
 
 }  // namespace sial

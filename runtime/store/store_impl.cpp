@@ -14,7 +14,8 @@ StoreOptions complete(const Transport& transport, StoreOptions options) {
   return options;
 }
 
-NodeBlocks::Config configuration(const Transport& transport, const StoreOptions& options) {
+NodeBlocks::Config configuration(const Transport& transport, const StoreOptions& options,
+                                 const BlockPlacement& placement) {
   const auto& homes = transport.home_nodes();
   NodeBlocks::Config config;
   config.arena = transport.node_rank();
@@ -24,6 +25,7 @@ NodeBlocks::Config configuration(const Transport& transport, const StoreOptions&
     config.nodes += transport.ranks_of_node(NodeId(n)).front() < transport.size() ? 1 : 0;
   config.is_home = std::binary_search(homes.begin(), homes.end(), transport.node());
   config.deterministic = options.deterministic;
+  config.placement = placement.several_nodes() ? &placement : nullptr;
   return config;
 }
 
@@ -40,7 +42,7 @@ std::unique_ptr<SpillArea> StoreImpl::make_area(Transport& transport, const Stor
 std::unique_ptr<SpilledBlocks> StoreImpl::make_spilled(bool on_rank_thread) {
   if (!area_) return nullptr;
   return std::make_unique<SpilledBlocks>(transport_, storage_.heap(), storage_.directory(), *area_,
-                                         SpilledBlocks::Config{config_.arena, on_rank_thread},
+                                         SpilledBlocks::Config{config_.arena, on_rank_thread, config_.placement},
                                          [this](const BlockKey& k) { return names_.block(k); });
 }
 
@@ -51,9 +53,9 @@ std::unique_ptr<BlockStore> make_block_store(Transport& transport, WorkQueue* qu
 StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions& options)
     : transport_(transport),
       options_(complete(transport, options)),
-      config_(configuration(transport, options)),
       storage_(
           transport, options_, [this](std::uint64_t bytes) { return reclaim(bytes); }, [this] { return problem(); }),
+      config_(configuration(transport, options, storage_.placement())),
       area_(make_area(transport, options, storage_.heap())),
       spilled_(make_spilled(true)),
       spilled_for_others_(transport.node_count() == 1 ? nullptr : make_spilled(false)),
@@ -80,8 +82,9 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
       relief_(context_, copies_, fetched_, prefetches_, sums_),
       snapshots_(context_, puts_, array_requests_, deletions_),
       phases_(context_, retention_, array_requests_, deletions_, snapshots_),
-      monitor_(context_, copies_, snapshots_, phases_, service_.get(), spilled_for_others_.get()) {
+      monitor_(context_, copies_, snapshots_, phases_, service_.get(), spilled_for_others_.get(), storage_) {
   context_.spilled = spilled_.get();
+  if (config_.placement) context_.placement = &storage_.placement();
   if (spilled_) {
     spilled_->set_is_dead([this](const BlockKey& key) { return context_.arrays.is_deleted(key); });
     spilled_->set_is_discarded(

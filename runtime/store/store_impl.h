@@ -45,10 +45,10 @@ class StoreImpl final : public BlockStore {
   Transport& transport_;
   const std::thread::id rank_thread_ = std::this_thread::get_id();
   const StoreOptions options_;
-  const NodeBlocks::Config config_;
 
   // The node: its memory, and the blocks whose home it is.
   NodeStorage storage_;
+  const NodeBlocks::Config config_;
   std::unique_ptr<SpillArea> area_;                              // with tiers
   std::unique_ptr<SpilledBlocks> spilled_, spilled_for_others_;  // ... for this rank's thread, and the helper's
   ArenaPool buffers_;

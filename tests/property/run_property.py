@@ -24,6 +24,7 @@ from harness import BASELINE, MPIRUN, Configuration, Runner, make_jobs, without_
 CHUNK = 50
 COUNT = 450
 SHRINK = 3  # more failures mostly repeat the cause
+ARRAYS = [f"{name}{number}" for name in ("q", "g", "half") for number in range(2, 10)]  # remote ones of programs that are generated
 MEMORY_FOLDER = pathlib.Path("/dev/shm")
 
 
@@ -37,6 +38,14 @@ def programs_of(configuration, position, jobs, long):
     """The jobs of a chunk that a configuration runs; `position`: its number, so that neighbours of two costly ones take different jobs."""
     costly = configuration.ranks or {"--spill", "cuda"} & set(configuration.flags)
     return jobs[position % 2 :: 2] if costly and not long else jobs
+
+
+def memory_nodes(seed):
+    """Another machine than this one, and where blocks lie on it."""
+    r = random.Random(f"{seed} of memory nodes")
+    arrays = [f"{name}={r.choice(['interleave', 'bind:0', 'bind:1', 'local'])}" for name in ARRAYS if r.random() < 0.3]
+    policy = r.choice(["auto", "auto", "local", "interleave", "off", "bind:1"])
+    return ["--simulate-machine", r.choice(["numa:2 pu:2", "numa:2 core:2 pu:1", "numa:4 pu:1", "numa:8 pu:1"]), "--numa", ",".join([policy, *arrays])]
 
 
 def configurations(seed, long, fake_cuda=None):
@@ -56,7 +65,7 @@ def configurations(seed, long, fake_cuda=None):
         Configuration("as written, copies, one rank", BASELINE, optimisation="-O0"),
         Configuration("optimised, checked, one rank", ["--check", "--look-ahead", ["auto", "3", "off"][seed % 3]]),
         Configuration("optimised, 3 simulated ranks, each its node", ["--simulate", f"ranks=3,seed={seed}{network}", "--ranks-per-node", "1", *ahead(), *small]),
-        Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check", "--look-ahead", ["5", "1", "auto"][seed % 3]]),
+        Configuration("optimised, simulated ranks of one node, checked", ["--simulate", f"ranks={2 + seed % 4},seed={seed + 1}", "--check", "--look-ahead", ["5", "1", "auto"][seed % 3], *memory_nodes(seed)]),
     ]
     if seed % 2 or long:
         result.append(Configuration("optimised, pardos in other orders, one rank", ["--pardo-order", "shuffled"]))
@@ -86,7 +95,7 @@ def configurations(seed, long, fake_cuda=None):
                                     env={"SIALX_CUDA_LIBRARIES": str(fake_cuda), "SIALX_FAKE_CUDA": f"gpus={1 + seed % 2},seed={seed + 1}"}))
     if seed % 2 or long:
         result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1", *ahead()], 3),
-                   Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *ahead(), *small])]
+                   Configuration("optimised, 4 simulated ranks on 2 nodes", ["--simulate", f"ranks=4,seed={seed + 2},ranks-per-node=2", *ahead(), *small, *memory_nodes(seed + 1)])]
     else:
         result += [Configuration("optimised, mpirun 2", [], 2),
                    Configuration("optimised, 2 simulated ranks and a server", ["--simulate", f"ranks=2,seed={seed + 3},servers=1{network}", *ahead(), *small])]
@@ -97,7 +106,7 @@ def configurations(seed, long, fake_cuda=None):
         result += [Configuration("optimised, blocks on a disk, one rank", [*leaves(), *spills.choice([[], ["--check"], ["--store=copy"]]), *look(), *disk]),
                    Configuration("optimised, blocks on a disk, 4 simulated ranks on 2 nodes", [*leaves(), "--simulate", f"ranks=4,seed={seed},ranks-per-node=2", *spills.choice([[], ["--deterministic"]]), *look(), *disk])]
     else:
-        result += [Configuration("optimised, blocks on a disk, 3 simulated ranks", [*leaves(), "--simulate", f"ranks=3,seed={seed}", *look(), *disk]),
+        result += [Configuration("optimised, blocks on a disk, 3 simulated ranks", [*leaves(), "--simulate", f"ranks=3,seed={seed}", *look(), *disk, *memory_nodes(seed)]),
                    Configuration("optimised, blocks on a disk, 2 simulated ranks and a server", [*leaves(), "--simulate", f"ranks=2,seed={seed},servers=1", *look(), *disk])]
     if seed % 4 == 2 or long:
         result.append(Configuration("optimised, blocks on a disk, mpirun 3, 2 per node", [*leaves(), "--ranks-per-node", "2", *look(), *disk], 3))

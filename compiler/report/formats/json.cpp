@@ -95,6 +95,8 @@ Json run_json(const Run& run) {
                             return Json{{"array", t.array},
                                         {"bytes_moved", t.moved},
                                         {"bytes_in_place", t.in_place},
+                                        {"bytes_used", t.used},
+                                        {"bytes_on_other_memory_nodes", t.on_other_nodes},
                                         {"accesses", t.accesses}};
                           })},
           {"remote_accesses", list(run.accesses,

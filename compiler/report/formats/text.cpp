@@ -298,10 +298,19 @@ class Text : Writer {
   void traffic(const Run& run) {
     const auto rows = traffic_of(run);
     if (rows.empty()) return;
-    line("\narrays by traffic\n  {:>12} {:>14} {:>12}  {}", "moved", "used in place", "uses", "array");
-    for (std::size_t i = 0; i < std::min(longest_list, rows.size()); ++i)
-      line("  {:>12} {:>14} {:>12}  {}", bytes_number(static_cast<double>(rows[i].moved)),
-           bytes_number(static_cast<double>(rows[i].in_place)), rows[i].accesses, rows[i].array);
+    const auto in_bytes = [](std::int64_t n) { return bytes_number(static_cast<double>(n)); };
+    const bool far = std::any_of(rows.begin(), rows.end(), [](const Traffic& t) { return t.on_other_nodes > 0; });
+    const auto nodes = [&](const std::string& near, const std::string& other) {
+      return far ? fmt::format(" {:>14} {:>18}", near, other) : std::string();
+    };
+    line("\narrays by traffic\n  {:>12} {:>14}{} {:>12}  {}", "moved", "used in place",
+         nodes("on own node", "on another node"), "uses", "array");
+    for (std::size_t i = 0; i < std::min(longest_list, rows.size()); ++i) {
+      const Traffic& t = rows[i];
+      line("  {:>12} {:>14}{} {:>12}  {}", in_bytes(t.moved), in_bytes(t.in_place),
+           nodes(in_bytes(t.used - t.on_other_nodes), in_bytes(t.on_other_nodes)), t.accesses, t.array);
+    }
+    if (far) line("  nodes: memory nodes (NUMA) of a machine; `--numa` decides on which of them blocks lie");
   }
 
   /// The copies that are left, each with the remark that says why.

@@ -36,6 +36,8 @@ std::vector<Traffic> traffic_of(const Run& run) {
     t.moved += a.moved;
     t.in_place += a.in_place;
     t.accesses += a.accesses;
+    t.used += a.bytes;
+    t.on_other_nodes += a.on_other_nodes;
   }
   std::vector<Traffic> rows;
   for (auto& [name, t] : arrays) rows.push_back(std::move(t));

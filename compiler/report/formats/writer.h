@@ -42,6 +42,7 @@ Breakdown breakdown_of(const Run& run);
 struct Traffic {
   std::string array;
   std::int64_t moved = 0, in_place = 0, accesses = 0;
+  std::int64_t used = 0, on_other_nodes = 0;  // bytes; of them those that lay on another memory node than the rank
 };
 /// Per array of the program, most bytes first.
 std::vector<Traffic> traffic_of(const Run& run);

@@ -94,7 +94,8 @@ struct AccessLine {
   std::int64_t accesses = 0, blocked = 0, bytes = 0, moved = 0, in_place = 0;
   double wait_seconds = 0.0, first_wait_seconds = 0.0;
   std::int64_t too_large = 0, too_large_bytes = 0,
-               enough_memory = 0;  // gets that were not fetched ahead for their size
+               enough_memory = 0;   // gets that were not fetched ahead for their size
+  std::int64_t on_other_nodes = 0;  // bytes used that lay on another memory node than the rank
   double hit_ratio() const {
     return accesses > 0 ? 1.0 - static_cast<double>(blocked) / static_cast<double>(accesses) : 1.0;
   }

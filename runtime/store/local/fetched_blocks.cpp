@@ -224,6 +224,8 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
   AccessStats& row = context_.log.at(place, id);
   ++row.accesses;
   row.bytes += size * 8;
+  if (context_.placement && h->value && !context_.placement->same_node(h->value->arena, context_.arena))
+    row.far += size * 8;
   if (blocked) {
     const double waited = context_.transport.now() - start;
     if (context_.trace) context_.trace->add(TraceKind::fetch_wait, place, start, start + waited);

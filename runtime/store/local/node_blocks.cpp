@@ -66,7 +66,8 @@ NodeBlocks::NodeBlocks(Transport& transport, NodeHeap& heap, Directory& director
       spilled_(spilled) {}
 
 Chunk* NodeBlocks::allocate(const BlockKey& key, std::int64_t doubles) {
-  return heap_.allocate(config_.arena, doubles, [this, &key] { return "block " + namer_(key); }, true);
+  return heap_.allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), doubles,
+                               [this, &key] { return "block " + namer_(key); });
 }
 
 void NodeBlocks::replace(Entry& e, Chunk* with) {
@@ -269,6 +270,8 @@ Outcome NodeBlocks::put_leased(const BlockKey& key, Chunk* value, const BlockKey
 }
 
 Outcome NodeBlocks::put_alias(const BlockKey& key, Chunk* value, const Access& access) {
+  if (config_.placement && !config_.placement->fits(key, value->arena))
+    return put(key, value->doubles, value->data(), access);
   transport_.yield_point();
   heap_.add_reference(value);
   const std::int64_t bytes = heap_.leave_own(value);

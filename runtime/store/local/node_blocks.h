@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/foreseen_use.h"
+#include "runtime/store/local/block_placement.h"
 #include "runtime/store/local/directory.h"
 #include "runtime/store/spill/spilled_blocks.h"
 #include "runtime/transport/transport.h"
@@ -56,7 +57,8 @@ class NodeBlocks {
     std::uint32_t nodes = 1;  // nodes with workers
     bool is_home = true;      // this node is a home of blocks
     bool deterministic = false;
-    bool on_rank_thread = true;  // else a helper: may not ask the transport for the time
+    bool on_rank_thread = true;                 // else a helper: may not ask the transport for the time
+    const BlockPlacement* placement = nullptr;  // of values on memory nodes; null: all in `arena`
   };
   using Namer = std::function<std::string(const BlockKey&)>;
   /// `spilled`: where values are that are not in the heap; null: all are there.

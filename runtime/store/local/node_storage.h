@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "runtime/numa/report.h"
+#include "runtime/store/local/block_placement.h"
 #include "runtime/store/local/directory.h"
 #include "runtime/store/options.h"
 #include "runtime/transport/transport.h"
@@ -22,9 +24,18 @@ class NodeStorage {
   NodeHeap& heap() { return *heap_; }
   const std::shared_ptr<NodeHeap>& shared_heap() { return heap_; }
   Directory& directory() { return *directory_; }
+  BlockPlacement& placement() { return *placement_; }
+  /// What became of `--numa`, with the pages of this rank's arena as they are now.
+  NumaReport numa() const;
 
  private:
+  void set_rules(const NumaTopology& machine, const NumaPlacement& placement, std::size_t heap_at);
+
   std::shared_ptr<NodeMemory> memory_;
+  std::shared_ptr<BlockPlacement> placement_;
+  std::shared_ptr<PageCalls> page_calls_;
+  int arena_ = 0;
+  NumaReport numa_;
   std::shared_ptr<NodeHeap> heap_;  // replies on their way keep it
   std::unique_ptr<Directory> directory_;
 };

@@ -9,6 +9,9 @@ namespace sial {
 
 void RankPhases::begin_program(std::int32_t program, std::vector<RemoteArrayInfo> arrays, PlaceNamer namer) {
   context_.transport.set_place_namer(namer);
+  if (context_.placement)
+    for (const RemoteArrayInfo& info : arrays)
+      context_.placement->set_array(placement_number(program, info.id), info.name);
   context_.arrays.begin(program, std::move(arrays), std::move(namer));
   requests_.announce_arrays();
   snapshots_.begin_program();

@@ -52,6 +52,7 @@ StoreService::StoreService(Transport& transport, WorkQueue* queue, std::shared_p
                            const SpilledBlocks* spilled_by_rank)
     : heap_(std::move(heap)),
       arena_(config.arena),
+      placement_(config.placement),
       names_(names),
       queue_(queue),
       spilled_(spilled),
@@ -73,7 +74,8 @@ SpillArea* StoreService::begin_hold() {
 }
 
 Chunk* StoreService::allocate(const RequestHeader& request) {
-  return heap_->allocate(arena_, request.size, [&] { return "block " + names_.block(request.key); }, true);
+  return heap_->allocate_shared(arena_, arena_for(placement_, request.key, arena_), request.size,
+                                [&] { return "block " + names_.block(request.key); });
 }
 
 std::span<std::byte> StoreService::payload_buffer(int, std::span<const std::byte> header, std::size_t bytes) {

@@ -56,6 +56,7 @@ class StoreService final : public Service {
 
   std::shared_ptr<NodeHeap> heap_;
   int arena_;
+  const BlockPlacement* placement_;
   ArrayNames& names_;
   WorkQueue* queue_;
   SpilledBlocks* spilled_;

@@ -154,12 +154,14 @@ Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, Ti
 
 Chunk* SpilledBlocks::bring_back(Entry& e, const BlockKey& key) {
   if (idle_.empty()) settle();  // helpers come here only
-  Chunk* chunk = heap_.allocate(config_.arena, size_below(e), [this, &key] { return "block " + namer_(key); }, true);
+  Chunk* chunk = heap_.allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), size_below(e),
+                                       [this, &key] { return "block " + namer_(key); });
   return begin_read(e, key, chunk, TierPriority::demand);
 }
 
 Chunk* SpilledBlocks::try_bring_back(Entry& e, const BlockKey& key) {
-  Chunk* chunk = heap_.try_allocate(config_.arena, size_below(e), nullptr, true);
+  Chunk* chunk =
+      heap_.try_allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), size_below(e));
   return chunk ? begin_read(e, key, chunk, TierPriority::prefetch) : nullptr;
 }
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/store/local/block_placement.h"
 #include "runtime/store/local/directory.h"
 #include "runtime/store/spill/spill_area.h"
 #include "runtime/store/spill/tier_counts.h"
@@ -28,6 +29,7 @@ class SpilledBlocks {
   struct Config {
     int arena = 0;
     bool on_rank_thread = true;
+    const BlockPlacement* placement = nullptr;
   };
   using Namer = std::function<std::string(const BlockKey&)>;
   SpilledBlocks(Transport& transport, NodeHeap& heap, Directory& directory, SpillArea& area, const Config& config,
@@ -99,8 +101,8 @@ class SpilledBlocks {
     begun_.clear();
     in_use_.clear();
   }
-  /// Whether blocks had to leave, so far.
-  bool has_been_short() const { return short_; }
+  /// Whether blocks of the node had to leave, so far.
+  bool has_been_short() const { return short_ || area_.bytes_high_water() > 0; }
   /// A block that was read ahead of its use has come to it: in time, or `late`; or it has left again unused.
   void count_used(bool late) { ++(late ? counts_.prefetches_late : counts_.prefetches_useful); }
   void count_unused() { ++counts_.prefetches_useless; }
