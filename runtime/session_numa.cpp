@@ -17,7 +17,7 @@ constexpr std::size_t most_nodes = 64, most_text = 120;
 
 /// Of one rank, as it travels.
 struct Row {
-  std::int64_t node;
+  std::int64_t node, in_large_pages;
   std::array<std::int64_t, most_nodes> pages;
   std::array<char, most_text> rule, problem;
 };
@@ -36,6 +36,7 @@ NumaFacts Session::numa_facts(const Job& job) {
   const NumaReport report = store_->monitor().numa();
   Row mine{};
   mine.node = report.node;
+  mine.in_large_pages = report.in_large_pages;
   for (std::size_t n = 0; n < std::min(most_nodes, report.pages.by_node.size()); ++n)
     mine.pages[n] = report.pages.by_node[n];
   set_text(mine.rule, page_rule_text(report.rule));
@@ -47,7 +48,8 @@ NumaFacts Session::numa_facts(const Job& job) {
   for (const std::vector<std::byte>& bytes : rows) {
     Row row;
     std::memcpy(&row, bytes.data(), sizeof row);
-    NumaFacts::Rank rank{static_cast<int>(row.node), row.rule.data(), {row.pages.begin(), row.pages.end()}};
+    NumaFacts::Rank rank{
+        static_cast<int>(row.node), row.rule.data(), {row.pages.begin(), row.pages.end()}, row.in_large_pages};
     while (!rank.pages.empty() && rank.pages.back() == 0) rank.pages.pop_back();
     facts.ranks.push_back(std::move(rank));
     const std::string problem = row.problem.data();

@@ -304,6 +304,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   if (!arguments.server_memory.empty()) options.store.memory_of_server = parse_memory(arguments.server_memory);
   options.version = sialx_version;
   choose_machine(options.store, arguments.simulate_machine);
+  options.store.large_pages = arguments.large_pages != "off";
   options.restart = arguments.restart;
   options.restart_id = arguments.restart_id;
   options.stop_signal = stop_signal;

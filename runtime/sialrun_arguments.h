@@ -36,7 +36,7 @@ struct Arguments {
   DeviceArguments device;
   int optimisation = default_optimisation;
   std::string jit = "on", store = "share", schedule = "dynamic", pardo_order, server_memory, homes = "auto", transport,
-              simulate, simulate_machine, network, batch, progress, manual;
+              simulate, simulate_machine, large_pages, network, batch, progress, manual;
   std::string restart_folder, restart_id;
   std::optional<std::string> restart;  // `restart_folder` where the run is a restart
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false,

@@ -6,8 +6,12 @@
 
 namespace sial {
 
-std::size_t page_step(std::size_t pages, std::size_t most) {
-  return most == 0 || pages <= most ? 1 : (pages + most - 1) / most | 1;
+std::vector<std::size_t> sample_pages(std::size_t pages, std::size_t most) {
+  const std::size_t step = std::max<std::size_t>(1, pages / std::max<std::size_t>(1, most));
+  std::vector<std::size_t> sample;
+  for (std::size_t p = 0; p < pages && sample.size() < most; p += step)
+    sample.push_back(std::min(pages - 1, p + (sample.size() * 2654435761U >> 7) % step));
+  return sample;
 }
 
 std::string node_list_text(const std::vector<int>& nodes) {
@@ -50,8 +54,7 @@ PagesFound RecordedPageCalls::find_pages(const std::byte* begin, std::size_t byt
   constexpr std::size_t page = 4096;
   const std::lock_guard guard(mutex_);
   PagesFound found;
-  const std::size_t pages = bytes / page, step = page_step(pages, most);
-  for (std::size_t p = 0; p < pages; p += step) {
+  for (const std::size_t p : sample_pages(bytes / page, most)) {
     const std::byte* at = begin + p * page;
     const auto range = std::find_if(ranges_.rbegin(), ranges_.rend(),
                                     [&](const Range& r) { return r.begin <= at && at < r.begin + r.bytes; });

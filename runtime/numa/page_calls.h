@@ -32,17 +32,19 @@ struct PagesFound {
   std::string problem;  // why nothing is known
 };
 
-/// Of so many pages, every how many-th is looked at so that `most` are: an odd number, as pages that are spread over
-/// nodes lie on them in turns.
-std::size_t page_step(std::size_t pages, std::size_t most);
+/// Numbers of `most` pages, or of all, evenly spread and not at equal distances: pages that are interleaved lie on
+/// nodes in turns.
+std::vector<std::size_t> sample_pages(std::size_t pages, std::size_t most);
 
 class PageCalls {
  public:
   virtual ~PageCalls() = default;
   /// Pages that the range gets from now on obey the rule, whoever touches them. Empty, or why not.
   virtual std::string set_rule(std::byte* begin, std::size_t bytes, const PageRule& rule) = 0;
-  /// Pages of the size of large ones where the system has them. Empty, or why not.
+  /// Memory that the range gets from now on may come in large pages (2 MB). Empty, or why not.
   virtual std::string ask_for_large_pages(std::byte* begin, std::size_t bytes) = 0;
+  /// What of the range, with what lies around it in the same mapping, is in such pages.
+  virtual std::int64_t bytes_in_large_pages(const std::byte* begin, std::size_t bytes) = 0;
   /// Looks at so many pages at most.
   virtual PagesFound find_pages(const std::byte* begin, std::size_t bytes, std::size_t most) = 0;
 };
@@ -60,6 +62,7 @@ class RecordedPageCalls final : public PageCalls {
   };
   std::string set_rule(std::byte* begin, std::size_t bytes, const PageRule& rule) override;
   std::string ask_for_large_pages(std::byte* begin, std::size_t bytes) override;
+  std::int64_t bytes_in_large_pages(const std::byte*, std::size_t) override { return 0; }
   PagesFound find_pages(const std::byte* begin, std::size_t bytes, std::size_t most) override;
   std::vector<Call> calls() const;
 

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include "runtime/numa/page_calls.h"
@@ -50,11 +53,25 @@ class SystemPageCalls final : public PageCalls {
     return length == 0 || madvise(first, length, MADV_HUGEPAGE) == 0 ? std::string() : std::strerror(errno);
   }
 
+  std::int64_t bytes_in_large_pages(const std::byte* begin, std::size_t bytes) override {
+    const auto first = reinterpret_cast<std::uintptr_t>(begin), end = first + bytes;
+    std::ifstream mappings("/proc/self/smaps");
+    std::int64_t found = 0;
+    bool inside = false;
+    for (std::string line; std::getline(mappings, line);) {
+      unsigned long from = 0, to = 0, kilobytes = 0;
+      if (std::sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2) inside = from < end && to > first;
+      else if (inside && (std::sscanf(line.c_str(), "AnonHugePages: %lu kB", &kilobytes) == 1 ||
+                          std::sscanf(line.c_str(), "ShmemPmdMapped: %lu kB", &kilobytes) == 1))
+        found += static_cast<std::int64_t>(kilobytes) * 1024;
+    }
+    return found;
+  }
+
   PagesFound find_pages(const std::byte* begin, std::size_t bytes, std::size_t most) override {
     const auto [first, length] = whole_pages(const_cast<std::byte*>(begin), bytes);
-    const std::size_t pages = length / page, step = page_step(pages, most);
     std::vector<void*> addresses;
-    for (std::size_t p = 0; p < pages; p += step) addresses.push_back(first + p * page);
+    for (const std::size_t p : sample_pages(length / page, most)) addresses.push_back(first + p * page);
     std::vector<int> status(addresses.size(), -1);
     PagesFound found;
     if (addresses.empty()) return found;

@@ -38,7 +38,8 @@ nlohmann::ordered_json numa_json(const NumaFacts& numa) {
   for (const NumaFacts::Node& n : numa.nodes)
     j["nodes"].push_back({{"number", n.number}, {"bytes", n.bytes}, {"processors", n.processors}});
   for (const NumaFacts::Rank& r : numa.ranks)
-    j["ranks"].push_back({{"node", r.node}, {"rule", r.rule}, {"pages_by_node", r.pages}});
+    j["ranks"].push_back(
+        {{"node", r.node}, {"rule", r.rule}, {"pages_by_node", r.pages}, {"bytes_in_large_pages", r.in_large_pages}});
   if (!numa.problems.empty()) j["problems"] = numa.problems;
   return j;
 }
@@ -169,6 +170,9 @@ void print_numa(const NumaFacts& numa, std::ostream& out) {
   if (numa.nodes.empty()) return;
   out << fmt::format("  memory nodes: {}, --numa {}", numa.nodes.size(), numa.policy);
   for (const std::string& problem : numa.problems) out << "; the system refused: " << problem;
+  std::int64_t large = 0;
+  for (const NumaFacts::Rank& r : numa.ranks) large += r.in_large_pages;
+  if (large > 0) out << fmt::format("; {} in large pages", bytes_text(large));
   out << '\n';
   if (numa.nodes.size() == 1) return;
   for (std::size_t r = 0; r < numa.ranks.size(); ++r) {

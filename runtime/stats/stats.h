@@ -141,6 +141,7 @@ struct NumaFacts {
     int node = -1;
     std::string rule;                 // of its arena's pages
     std::vector<std::int64_t> pages;  // by node; of those looked at
+    std::int64_t in_large_pages = 0;  // bytes
   };
   std::string policy;
   std::vector<Node> nodes;  // of rank 0's machine

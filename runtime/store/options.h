@@ -25,7 +25,8 @@ struct StoreOptions {
   SpillRequest spill;                                  // where blocks go that do not fit into it; empty: nowhere
   NumaRequest numa;                                    // on which memory nodes of the machine blocks lie
   std::shared_ptr<const NumaTopology> machine;         // null: nothing is decided about them
-  std::shared_ptr<PageCalls> page_calls;               // with `machine`
+  bool large_pages = true;  // memory in pages of 2 MB, where the system has them and blocks stay in memory
+  std::shared_ptr<PageCalls> page_calls;  // with `machine`
   std::size_t copy_budget = 0;  // bytes of fetched copies a rank keeps for use until the barrier; 0: half of its memory
   std::uint64_t copies_kept = 64;  // those it got or read last are kept in any case
   bool copy = false;               // --store=copy: gets and puts always copy (the oracle)

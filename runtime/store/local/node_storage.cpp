@@ -115,6 +115,9 @@ NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options, std:
     };
   heap_ = std::make_shared<NodeHeap>(memory_->base(), heap_at, arenas, share, hooks);
   if (placed) set_rules(*options.machine, *placed, heap_at);
+  // Memory that is handed back goes in smaller pieces than large pages.
+  if (page_calls_ && !spills && options.large_pages)
+    page_calls_->ask_for_large_pages(memory_->base(), memory_->reserved());
   directory_ = std::make_unique<Directory>(memory_->base(), 0, chains, *heap_, transport.node_rank(), hooks);
 }
 
@@ -142,8 +145,10 @@ NumaReport NodeStorage::numa() const {
   NumaReport report = numa_;
   // Memory that was handed back lies in between; what was never used lies behind.
   const auto bytes = static_cast<std::size_t>(heap_->stats(arena_).bytes_reserved);
-  if (page_calls_)
-    report.pages = page_calls_->find_pages(memory_->base() + heap_->arena_range(arena_).first, bytes, most_pages);
+  if (!page_calls_) return report;
+  std::byte* const begin = memory_->base() + heap_->arena_range(arena_).first;
+  report.pages = page_calls_->find_pages(begin, bytes, most_pages);
+  if (arena_ == 0) report.in_large_pages = page_calls_->bytes_in_large_pages(memory_->base(), memory_->reserved());
   return report;
 }
 
