@@ -161,7 +161,7 @@ Chunk* NodeHeap::take(int index, const Request& request, std::string* reason) {
   if (!c) return nullptr;
   if (const std::uint8_t free = std::exchange(c->free, 0);
       free != whole && !back(a, index, offset(c), c->bytes, reason)) {
-    push(a, c, free);
+    push_again(a, c, free);
     return nullptr;
   }
   mark_taken(a, c, request);

@@ -332,13 +332,17 @@ class NodeHeap {
   void accept_returned(Arena& a);
   void merge_neighbours(Arena& a, int index);
   void push(Arena& a, Chunk* c, std::uint8_t free = whole) {
+    push_again(a, c, free);
+    if (free != handed_back && c->bytes >= smallest_handed_back) count_to_hand_back(a, c->bytes);
+  }
+  /// The same for one that was in a list just now: what it may hand back has been counted.
+  void push_again(Arena& a, Chunk* c, std::uint8_t free) {
     const int k = class_of(c->bytes);
     c->free = free;
     c->next = a.first[k];
     a.first[k] = offset(c);
     a.occupied[k / 64] |= std::uint64_t{1} << (k % 64);
     ++a.chunks_free;
-    if (free != handed_back && c->bytes >= smallest_handed_back) count_to_hand_back(a, c->bytes);
   }
   static void count_to_hand_back(Arena& a, std::uint64_t bytes) {
     a.to_hand_back.store(a.to_hand_back.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);

@@ -50,7 +50,7 @@ Chunk* NodeHeap::take_larger(Arena& a, int index, std::uint64_t bytes, Free whic
     Chunk* c = unlink(a, k, link);
     const std::uint8_t free = std::exchange(c->free, 0);  // a merge leaves it alone
     if (free != whole && !back(a, index, offset(c), std::min(c->bytes, bytes + sizeof(Chunk)), nullptr)) {
-      push(a, c, free);
+      push_again(a, c, free);
       return nullptr;
     }
     if (c->bytes - bytes >= smallest_chunk) {
