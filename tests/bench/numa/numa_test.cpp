@@ -29,6 +29,7 @@ class Disobeying final : public PageCalls {
     return rule.nodes == std::vector{refused_} ? "not permitted" : "";
   }
   std::string ask_for_large_pages(std::byte*, std::size_t) override { return "not supported"; }
+  std::int64_t bytes_in_large_pages(const std::byte*, std::size_t) override { return 0; }
   PagesFound find_pages(const std::byte*, std::size_t bytes, std::size_t) override {
     const auto pages = static_cast<std::int64_t>(bytes / page_bytes);
     return {{pages - 1, 1}, pages, {}};
