@@ -444,6 +444,25 @@ class Restart(unittest.TestCase):
         self.assertEqual(out, "")
         self.assertIn("file/index.json", err)
 
+    def test_folder_that_hosts_do_not_share(self):
+        """Rank 1 has another file system at the folder, and another host name. Refused before anything is computed."""
+        away = ["unshare", "-mu", "sh", "-c"]
+        if subprocess.run([*away, "mount -t tmpfs tmpfs /mnt && hostname other"], capture_output=True).returncode:
+            self.skipTest("no mounts and host names of one's own here")
+        (self.dir / "saved").mkdir()
+        run = " ".join(map(str, [BIN / "sialrun", *THREE, *STEPS, "--ranks-per-node", "1", "--checkpoint-every", "0", "--checkpoint-dir", "saved"]))
+        ranks = f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then exec {" ".join(away)} "mount -t tmpfs tmpfs saved && hostname other && exec {run}"; else exec {run}; fi'
+        p = subprocess.run([*command(2)[:-1], "sh", "-c", ranks], cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertEqual(p.returncode, 3, p.stdout + p.stderr)
+        self.assertEqual(p.stdout, "")
+        self.assertEqual(p.stderr.count("error:"), 1, p.stderr)
+        self.assertIn("the folder for checkpoints, `saved`, is another one on other", p.stderr)
+        self.assertEqual(list((self.dir / "saved").iterdir()), [])
+        # One that they share is as it was before, too: there was none.
+        code, _, err = self.run_job(*THREE, *STEPS, "--ranks-per-node", "1", "--time-limit", "1000", ranks=2)
+        self.assertEqual(code, 0, err)
+        self.assertFalse((self.dir / "checkpoint").exists())
+
     # ---- ending
     def test_time_limit(self):
         for ranks, steps, more in ((0, 400000, ()), (2, 20000, ("--ranks-per-node", "1"))):
