@@ -4,7 +4,7 @@
     run_faults.py --bin DIR [--fault NAME] [--update] [--count N]
 
 faults.json records for each check a seed and a configuration of run_property.py that notice, so that this takes a second per check. A
-record that no longer does (the generator has changed) is looked for again among the seeds that run_property.py runs by default;
+record that no longer does (the generator has changed) is looked for again among the first seeds (--count; run_property.py takes part of them);
 --update does so for all and writes the file. A new check needs a row in faults.def and one run of this with --update.
 """
 import argparse

@@ -58,9 +58,10 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         runner = Runner(options.bin.resolve(), pathlib.Path(scratch), options.launcher)
         jobs, _ = make_jobs(runner, range(seed, seed + count))
-        for name, flags in configurations(seed):
+        for position, (name, flags) in enumerate(configurations(seed)):
             start, pieces = time.monotonic(), 0
-            for job in jobs:
+            mine = jobs[position % 2 :: 2] if position and not options.long else jobs  # several ranks: every other program
+            for job in mine:
                 output, stops, err = in_pieces(runner, job, flags)
                 pieces += stops
                 if output == job.want and not err:
@@ -68,8 +69,8 @@ def main():
                 failed += 1
                 print(f"{name}: seed {job.seed} disagrees after {stops} stops\n{job.text()}")
                 print("\n".join(difflib.unified_diff(job.want.splitlines(), output.splitlines(), "oracle", name, lineterm="", n=1)), err)
-            print(f"{name}: {count} programs from seed {seed}, {pieces} stops, {time.monotonic() - start:.1f} s", flush=True)
-            if pieces < count:
+            print(f"{name}: {len(mine)} programs from seed {seed}, {pieces} stops, {time.monotonic() - start:.1f} s", flush=True)
+            if pieces < len(mine):
                 sys.exit("hardly any barrier was stopped at")
     sys.exit(1 if failed else 0)
 

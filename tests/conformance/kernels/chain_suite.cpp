@@ -211,9 +211,10 @@ TEST_CASE("generated code for random chains has the same bits, for every kind of
     if (!cpu.empty() && !processor_runs(cpu)) continue;
     const auto engine = make_code_engine({true, true, cpu, ""});
     FusedRunner runner(engine.get()), whole(engine.get(), any_sources), boxes(engine.get(), small_boxes);
-    for (std::uint32_t seed = 0; seed < 150; ++seed)
+    const std::int64_t chains = kernel_cases::case_count(150);
+    for (std::uint32_t seed = 0; seed < chains; ++seed)
       run_case(11 * seed, seed % 3 == 0 ? runner : seed % 3 == 1 ? whole : boxes);
-    if (engine->stats().state == "on") CHECK(engine->stats().compiled > 100);
+    if (engine->stats().state == "on") CHECK(engine->stats().compiled > chains * 2 / 3);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/device_cases.h"
 
 using namespace sial;
@@ -159,7 +160,7 @@ TEST_CASE("chains on a GPU leave the bits of the host's: usual chains on random 
   HostFallbacks fallbacks;
   NEEDS_FALLBACKS(fallbacks);
   FusedRunner runner;
-  for (std::uint32_t seed = 0; seed < 12000; ++seed)
+  for (std::uint32_t seed = 0; seed < kernel_cases::case_count(12000); ++seed)
     run_case(5 * seed, &forms()[seed % forms().size()], seed % 50 == 0 ? 60000 : 4000, runner, fallbacks);
   CHECK(fallbacks.keys.size() > 200);
 }
@@ -168,7 +169,8 @@ TEST_CASE("chains on a GPU leave the bits of the host's: random chains") {
   HostFallbacks fallbacks;
   NEEDS_FALLBACKS(fallbacks);
   FusedRunner runner;
-  for (std::uint32_t seed = 0; seed < 120; ++seed) run_case(13 * seed + 1, nullptr, 6000, runner, fallbacks);
+  for (std::uint32_t seed = 0; seed < kernel_cases::case_count(120); ++seed)
+    run_case(13 * seed + 1, nullptr, 6000, runner, fallbacks);
 }
 
 TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU") {
@@ -267,7 +269,7 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
 TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
   HostFallbacks fallbacks;
   NEEDS_FALLBACKS(fallbacks);
-  for (std::uint32_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint32_t seed = 0; seed < kernel_cases::case_count(3000); ++seed) {
     CAPTURE(seed);
     Numbers choose(17 * seed);
     const Setting s = random_setting(choose, seed % 20 == 0 ? 60000 : 3000);

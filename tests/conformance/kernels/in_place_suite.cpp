@@ -12,6 +12,7 @@
 #include "runtime/kernels/contraction/contraction.h"
 #include "runtime/kernels/contraction/tiles.h"
 #include "runtime/kernels/implementations.h"
+#include "tests/conformance/kernels/case_count.h"
 
 using namespace sial;
 using namespace sial::kernels;
@@ -174,7 +175,7 @@ TEST_CASE("rows in place: every run, whole or in part, and nothing beside it") {
     all.push_back({kit, sum});
   }
   Random random(20261125);
-  for (int i = 0; i < 2000; ++i) {
+  for (std::int64_t i = 0; i < kernel_cases::case_count(2000); ++i) {
     const Tested& tested = all[static_cast<std::size_t>(i) % all.size()];
     check(tested.kit, random, i % 4 != 0, tested.sum);
   }

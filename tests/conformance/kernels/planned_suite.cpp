@@ -40,10 +40,7 @@ const std::vector<std::string> strategies{"",
                                           "turned",
                                           "turned, columns in place"};
 
-std::int64_t rounds() {
-  return case_count(std::getenv("SIALX_LONG_TESTS") && std::string(std::getenv("SIALX_LONG_TESTS")) == "1" ? 20000
-                                                                                                           : 500);
-}
+std::int64_t rounds() { return long_tests() ? case_count(20000) : case_count(500); }
 
 }  // namespace
 
