@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::string_view, NumaPolicy>, 4> names = {{{"aut
                                                                            {"local", NumaPolicy::local},
                                                                            {"interleave", NumaPolicy::interleave},
                                                                            {"off", NumaPolicy::off}}};
-constexpr const char* written_so =
+constexpr const char* policy_hint =
     "`auto`, `local`, `interleave`, `bind:` with memory nodes such as 0-1,3, or `off`; ARRAY=POLICY for one array";
 constexpr std::int64_t most_nodes = 1023;
 
@@ -32,7 +32,7 @@ std::vector<int> parse_nodes(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = read_integer(text.substr(0, dash), 0, most_nodes);
   const auto last = dash == std::string_view::npos ? first : read_integer(text.substr(dash + 1), 0, most_nodes);
-  if (!first || !last || *last < *first) throw InputError(fmt::format("`{}` names no memory nodes", text), written_so);
+  if (!first || !last || *last < *first) throw InputError(fmt::format("`{}` names no memory nodes", text), policy_hint);
   std::vector<int> nodes;
   for (std::int64_t n = *first; n <= *last; ++n) nodes.push_back(static_cast<int>(n));
   return nodes;
@@ -55,7 +55,7 @@ NumaRule parse_numa_rule(std::string_view text) {
   for (const auto& [name, policy] : names)
     if (text == name) return {policy, {}};
   if (!text.starts_with(bind_to))
-    throw InputError(fmt::format("there is no policy `{}` for memory nodes", text), written_so);
+    throw InputError(fmt::format("there is no policy `{}` for memory nodes", text), policy_hint);
   NumaRule rule{NumaPolicy::bind, {}};
   text.remove_prefix(bind_to.size());
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -73,7 +73,7 @@ void add_array_rule(NumaRequest& request, const std::string& array, const NumaRu
   if (rule.policy == NumaPolicy::off)
     throw InputError(fmt::format("`off` is no rule for the array `{}` alone", array),
                      "`auto` leaves its blocks with the ranks that make them");
-  if (array.empty()) throw InputError("a rule for an array lacks its name", written_so);
+  if (array.empty()) throw InputError("a rule for an array lacks its name", policy_hint);
   for (const auto& [name, known] : request.arrays)
     if (name == lower_case(array)) throw InputError(fmt::format("the array `{}` has two rules", array), "give one");
   request.arrays.emplace_back(lower_case(array), rule);
@@ -92,7 +92,7 @@ NumaRequest parse_numa(std::string_view text) {
     } else {
       const NumaRule rule = parse_numa_rule(part);
       if (std::exchange(all, true))
-        throw InputError(fmt::format("`{}` is a second policy for all blocks", part), written_so);
+        throw InputError(fmt::format("`{}` is a second policy for all blocks", part), policy_hint);
       request.all = rule;
     }
     begin = end + 1;

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "runtime/numa/page_calls.h"
@@ -27,6 +28,13 @@ std::pair<std::byte*, std::size_t> whole_pages(std::byte* begin, std::size_t byt
   const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
   const auto end = (reinterpret_cast<std::uintptr_t>(begin) + bytes) / page * page;
   return {reinterpret_cast<std::byte*>(first), end > first ? end - first : 0};
+}
+
+/// The number in a line that begins at `at`; 0: there is none.
+std::uint64_t number(std::string_view line, std::size_t at, int base) {
+  std::uint64_t n = 0;
+  if (at < line.size()) std::from_chars(line.data() + at, line.data() + line.size(), n, base);
+  return n;
 }
 
 class SystemPageCalls final : public PageCalls {
@@ -59,11 +67,13 @@ class SystemPageCalls final : public PageCalls {
     std::int64_t found = 0;
     bool inside = false;
     for (std::string line; std::getline(mappings, line);) {
-      unsigned long from = 0, to = 0, kilobytes = 0;
-      if (std::sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2) inside = from < end && to > first;
-      else if (inside && (std::sscanf(line.c_str(), "AnonHugePages: %lu kB", &kilobytes) == 1 ||
-                          std::sscanf(line.c_str(), "ShmemPmdMapped: %lu kB", &kilobytes) == 1))
-        found += static_cast<std::int64_t>(kilobytes) * 1024;
+      if (const std::size_t dash = line.find('-'); dash != std::string::npos && dash < line.find(' ')) {
+        inside = number(line, 0, 16) < end && number(line, dash + 1, 16) > first;
+        continue;
+      }
+      for (const std::string_view name : {"AnonHugePages:", "ShmemPmdMapped:"})
+        if (inside && line.starts_with(name))
+          found += static_cast<std::int64_t>(number(line, line.find_first_not_of(' ', name.size()), 10)) * 1024;
     }
     return found;
   }

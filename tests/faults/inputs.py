@@ -176,7 +176,7 @@ class Inputs(unittest.TestCase):
         self.write("nul.xyz", "1\n\nH 0 0 0\0.5\n")
         self.write("nul.toml", JOB.format(basis="sto-3g").replace("h2.xyz", "nul.xyz"))
         self.call("sialrun", "nul.toml", code=2, says=["nul.xyz:3: expected three coordinates after `H`: `0\\x00.5` is not a number"])
-        self.call("sialrun", "--version", "--verbose", code=0, env={"XDG_CACHE_HOME": f"/nowhere/{escape}"})
+        self.call("sialrun", "--version", "--verbose", code=0, env={"XDG_CACHE_HOME": f"{self.dir}/{escape}"})
         self.write("grün.sialx", "sial p\nx = 1\nendsial p\n")
         self.call("sialc", "grün.sialx", code=1, says=["grün.sialx:2:1"])
         bad = os.fsencode(self.dir) + b"/caf\xe9.sialx"

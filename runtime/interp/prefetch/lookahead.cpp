@@ -50,6 +50,7 @@ const BoundSlice& LookAhead::bound(std::int32_t loop) {
 /// Blocks have begun to leave memory: puts are foreseen as well from now on.
 void LookAhead::note_tiers() {
   stop();
+  forecast_->end();  // another rank may have begun a moment ago: it may have foreseen uses of the slices as they were
   in_tiers_ = true;
   slices_.assign(slices_.size(), std::nullopt);
   cursor_ = {};
