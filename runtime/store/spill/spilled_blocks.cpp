@@ -456,6 +456,8 @@ std::uint64_t SpilledBlocks::relieve(std::uint64_t bytes, bool may_write) {
     if (!next_victim(v)) break;
     const bool writes = may_write && (bytes_writing_ == 0 || bytes_writing_ + v.bytes <= most_writing);
     const Gone gone = send_away(v, writes, freed);
+    // Somebody came to it since: the others, of which no more than enough were listed, are worth another look.
+    if (gone == Gone::no || gone == Gone::in_use) busy_ = true;
     if (gone == Gone::writing || gone == Gone::dirty) later.push_back(v);
     else if (gone == Gone::in_use) {
       if (in_use_.empty()) in_use_since_ = area_.now();

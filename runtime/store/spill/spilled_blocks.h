@@ -170,9 +170,9 @@ class SpilledBlocks {
   std::vector<Victim> in_use_;            // that were to leave
   std::uint64_t in_use_since_ = 0;        // the first of them, by the clock of uses
   std::vector<Told> told_;                // the same: next uses that became known since, and were not looked at yet
-  bool busy_ = false;                     // when all were looked at, some were locked or arriving
-  bool short_ = false;                    // memory has been short: from now on some is kept free
-  int rest_ = 0;                          // calls of tend() until it looks for victims again, having found none
+  bool busy_ = false;   // some that were looked at were locked or arriving, or have come into use since
+  bool short_ = false;  // memory has been short: from now on some is kept free
+  int rest_ = 0;        // calls of tend() until it looks for victims again, having found none
 };
 
 }  // namespace sial
