@@ -6,7 +6,7 @@
 
 namespace sial {
 
-Registers::Registers(const Module& module, const JobData& job) : m_(module) {
+PlannedRegisters::PlannedRegisters(const Module& module, const JobData& job) : m_(module) {
   std::vector<std::int32_t> ints;
   std::vector<double> scalars;
   initial_values(module, job, ints, scalars);
@@ -14,23 +14,23 @@ Registers::Registers(const Module& module, const JobData& job) : m_(module) {
   reals_.assign(scalars.begin(), scalars.end());
 }
 
-std::optional<std::int32_t> Registers::integer(std::int32_t reg) const { return ints_[reg]; }
+std::optional<std::int32_t> PlannedRegisters::integer(std::int32_t reg) const { return ints_[reg]; }
 
-void Registers::set_int(std::int32_t reg, std::optional<std::int32_t> value, bool uncertain) {
+void PlannedRegisters::set_int(std::int32_t reg, std::optional<std::int32_t> value, bool uncertain) {
   const bool declared = reg < static_cast<std::int32_t>(m_.ints.size());
   if (declared && uncertain) value.reset();
   ints_[reg] = value;
 }
 
-void Registers::set_real(std::int32_t reg, std::optional<double> value, bool uncertain) {
+void PlannedRegisters::set_real(std::int32_t reg, std::optional<double> value, bool uncertain) {
   const bool declared = reg < static_cast<std::int32_t>(m_.scalars.size());
   if (declared && uncertain) value.reset();
   reals_[reg] = value;
 }
 
 /// As evaluate_registers() sees them.
-struct Registers::Values {
-  Registers& r;
+struct PlannedRegisters::Values {
+  PlannedRegisters& r;
   std::optional<std::int32_t> index_value;
   bool uncertain;
 
@@ -42,13 +42,13 @@ struct Registers::Values {
   void set_scalar(std::int32_t reg, std::optional<double> value) { r.set_real(reg, value, uncertain); }
 };
 
-void Registers::apply(const Instruction& in, std::optional<std::int32_t> index, bool uncertain) {
+void PlannedRegisters::apply(const Instruction& in, std::optional<std::int32_t> index, bool uncertain) {
   if (is_register_arithmetic(in.op)) evaluate_registers(in.op, in, Values{*this, index, uncertain});
   else forget(in, uncertain);
 }
 
 /// What other instructions write depends on blocks, on other ranks or on earlier programs.
-void Registers::forget(const Instruction& in, bool uncertain) {
+void PlannedRegisters::forget(const Instruction& in, bool uncertain) {
   const OpcodeInfo& info = *opcode_info(in.op);
   const auto operands = operands_of(in);
   for (std::size_t k = 0; k < operands.size(); ++k) {

@@ -11,9 +11,9 @@
 
 namespace sial {
 
-class Registers {
+class PlannedRegisters {
  public:
-  Registers(const Module& module, const JobData& job);
+  PlannedRegisters(const Module& module, const JobData& job);
 
   std::optional<std::int32_t> integer(std::int32_t reg) const;
   /// While data decide whether an instruction is executed (`uncertain`), a declared variable that it sets becomes

@@ -209,7 +209,7 @@ class Counter {
 
   const Module& m_;
   const BoundProgram& bound_;
-  Registers registers_;
+  PlannedRegisters registers_;
   std::vector<std::optional<std::int32_t>> values_;  // of the indices, where they are followed
   std::vector<char> decides_, ends_by_data_;
   std::map<std::pair<std::size_t, std::int32_t>, std::size_t> children_;

@@ -34,6 +34,7 @@ report() {  # report MESSAGE: each line on stdin is a finding
 
 # --- components in their order, the halves apart
 report 'layering' < <(python3 tests/lint/layers.py)
+report 'defined twice' < <(python3 tests/lint/one_definition.py)
 
 # --- one format for all C++: other versions of clang-format break other lines
 if command -v clang-format-19 >/dev/null; then

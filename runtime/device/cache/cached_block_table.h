@@ -102,7 +102,7 @@ class CachedBlockTable {
   DeviceStatistics& statistics_;
   Blocks blocks_;
   std::set<std::pair<double, const double*>> due_;  // those on the device, by when they are
-  NextUse next_use_;
+  DeviceNextUse next_use_;
   std::uint64_t operation_ = 0;
 };
 

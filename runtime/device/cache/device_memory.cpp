@@ -9,8 +9,8 @@ namespace {
 
 /// Blocks that leave for one that is prefetched.
 constexpr int max_leaving = 8;
-/// Operations: only what is wanted later than that leaves for one that is prefetched. NextUse says so of what is not
-/// known to come back; the rest comes back at a time that is guessed, and what left for a guess crosses once more.
+/// Operations: only what is wanted later than that leaves for one that is prefetched. DeviceNextUse says so of what is
+/// not known to come back; the rest comes back at a time that is guessed, and what left for a guess crosses once more.
 constexpr double far = 1e5;
 
 }  // namespace

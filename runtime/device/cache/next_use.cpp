@@ -12,13 +12,13 @@ constexpr double taken_for_ended = 0.9;  // share of blocks alike that were not 
 
 }  // namespace
 
-NextUse::NextUse() : seen_(places_for_blocks) {}
+DeviceNextUse::DeviceNextUse() : seen_(places_for_blocks) {}
 
-std::uint64_t NextUse::key(std::int32_t place, ArrayId array, const void* address) {
+std::uint64_t DeviceNextUse::key(std::int32_t place, ArrayId array, const void* address) {
   return mix_hash(key(place, array), reinterpret_cast<std::uintptr_t>(address)) | 1;
 }
 
-double NextUse::expect(std::int32_t place, ArrayId array, const void* address) const {
+double DeviceNextUse::expect(std::int32_t place, ArrayId array, const void* address) const {
   const std::uint64_t k = key(place, array, address);
   if (const Seen& s = seen_[k % places_for_blocks]; s.key == k) return s.operations;
   const auto found = alike_.find(key(place, array));
@@ -27,7 +27,7 @@ double NextUse::expect(std::int32_t place, ArrayId array, const void* address) c
   return found->second.operations < 0.0 ? unknown : found->second.operations;
 }
 
-void NextUse::used_again(std::int32_t place, ArrayId array, const void* address, double operations) {
+void DeviceNextUse::used_again(std::int32_t place, ArrayId array, const void* address, double operations) {
   const std::uint64_t k = key(place, array, address);
   seen_[k % places_for_blocks] = {k, static_cast<float>(operations)};
   Alike& a = alike_[key(place, array)];
@@ -35,7 +35,7 @@ void NextUse::used_again(std::int32_t place, ArrayId array, const void* address,
   a.ended *= 1.0 - weight_of_end;
 }
 
-void NextUse::not_used_again(std::int32_t place, ArrayId array, const void* address) {
+void DeviceNextUse::not_used_again(std::int32_t place, ArrayId array, const void* address) {
   const std::uint64_t k = key(place, array, address);
   if (Seen& s = seen_[k % places_for_blocks]; s.key == k) s = {};
   Alike& a = alike_[key(place, array)];

@@ -13,11 +13,11 @@
 
 namespace sial {
 
-class NextUse {
+class DeviceNextUse {
  public:
   static constexpr double never = 1e18;
 
-  NextUse();
+  DeviceNextUse();
   /// Operations until the block at `address` is used again after a use at `place`.
   double expect(std::int32_t place, ArrayId array, const void* address) const;
   /// It was, after `operations`.

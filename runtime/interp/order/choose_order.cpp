@@ -74,8 +74,8 @@ std::vector<std::int32_t> sequence_of_node(const Module& module, const LoopRow& 
 void predict(const BoundProgram& bound, const RecordedPardo& pardo, std::int32_t loop, const OrderSetting& setting,
              PardoOrder& chosen) {
   const std::vector<std::int32_t> sequence = sequence_of_node(*bound.module, row_of(bound, loop), pardo, setting);
-  TierTraffic traffic(pardo, sequence, setting.capacity, most_simulated);
-  const TierTraffic::Bytes written = traffic.bytes({});
+  PardoTraffic traffic(pardo, sequence, setting.capacity, most_simulated);
+  const PardoTraffic::Bytes written = traffic.bytes({});
   const FoundOrder found = search_order(pardo, row_of(bound, loop).indices.size(), traffic);
   chosen.bytes = chosen.bytes_as_written = written.moved;
   if (found.bytes.moved > worth_a_change * written.moved) return;

@@ -15,7 +15,7 @@ constexpr double worth_a_step = 1e-6;            // of the bytes: others are equ
 
 class Search {
  public:
-  Search(const RecordedPardo& pardo, std::size_t rank, TierTraffic& traffic)
+  Search(const RecordedPardo& pardo, std::size_t rank, PardoTraffic& traffic)
       : pardo_(pardo),
         rank_(rank),
         traffic_(traffic),
@@ -59,7 +59,7 @@ class Search {
   bool consider(const TupleOrder& order) {
     if (orders_left_ <= 0 && best_.order.size() > 0) return false;
     --orders_left_;
-    const TierTraffic::Bytes bytes = traffic_.bytes(order);
+    const PardoTraffic::Bytes bytes = traffic_.bytes(order);
     if (best_.order.size() > 0 && bytes.rating() >= best_.bytes.rating() * (1 - worth_a_step)) return false;
     best_ = {order, bytes};
     return true;
@@ -101,14 +101,14 @@ class Search {
 
   const RecordedPardo& pardo_;
   const std::size_t rank_;
-  TierTraffic& traffic_;
+  PardoTraffic& traffic_;
   std::int64_t orders_left_;
   FoundOrder best_;
 };
 
 }  // namespace
 
-FoundOrder search_order(const RecordedPardo& pardo, std::size_t rank, TierTraffic& traffic) {
+FoundOrder search_order(const RecordedPardo& pardo, std::size_t rank, PardoTraffic& traffic) {
   return Search(pardo, rank, traffic).run();
 }
 

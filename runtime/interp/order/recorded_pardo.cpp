@@ -267,9 +267,9 @@ void BodyWalk::carry_out(const Instruction& in) {
 void BodyWalk::access(const Instruction& in) {
   const std::int32_t block = number_of(bound_.refs[static_cast<std::size_t>(in.a)]);
   if (block < 0) return;
-  AccessKind kind = AccessKind::read;
+  PardoAccessKind kind = PardoAccessKind::read;
   if (op_class(in.op) == OpClass::put)
-    kind = assignment_of(in) == SetOp::assign ? AccessKind::replace : AccessKind::add;
+    kind = assignment_of(in) == SetOp::assign ? PardoAccessKind::replace : PardoAccessKind::add;
   out_->accesses.push_back({block, kind});
 }
 

@@ -14,18 +14,18 @@
 namespace sial {
 
 /// What is done with the block: it is read, replaced without being read, or added to.
-enum class AccessKind : std::uint8_t { read, replace, add };
+enum class PardoAccessKind : std::uint8_t { read, replace, add };
 
-struct BlockAccess {
+struct PardoAccess {
   std::int32_t block = 0;  // numbered from 0
-  AccessKind kind = AccessKind::read;
+  PardoAccessKind kind = PardoAccessKind::read;
 };
 
 struct RecordedPardo {
   std::int32_t cell = 1;            // segments of long indices that are joined; 1: every block is followed
   TupleOrder::Counts counts{};      // cells of the pardo's indices
   std::vector<std::int32_t> first;  // tuple t, as written, has accesses [first[t], first[t + 1])
-  std::vector<BlockAccess> accesses;
+  std::vector<PardoAccess> accesses;
   std::vector<std::int64_t> bytes;  // of the blocks
 
   std::int32_t tuples() const { return static_cast<std::int32_t>(first.size()) - 1; }

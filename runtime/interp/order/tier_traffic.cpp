@@ -38,8 +38,8 @@ std::vector<std::int32_t> joint_sequence(std::int32_t share, int ranks) {
   return sequence;
 }
 
-TierTraffic::TierTraffic(const RecordedPardo& pardo, std::span<const std::int32_t> sequence, std::int64_t capacity,
-                         std::int64_t most)
+PardoTraffic::PardoTraffic(const RecordedPardo& pardo, std::span<const std::int32_t> sequence, std::int64_t capacity,
+                           std::int64_t most)
     : pardo_(pardo), capacity_(capacity), position_(static_cast<std::size_t>(pardo.tuples()), -1) {
   for (std::size_t i = 0; i < sequence.size(); ++i)
     position_[static_cast<std::size_t>(sequence[i])] = static_cast<std::int32_t>(i);
@@ -49,7 +49,7 @@ TierTraffic::TierTraffic(const RecordedPardo& pardo, std::span<const std::int32_
 }
 
 /// At random, so that about so many accesses are left, but of no fewer blocks than say something.
-std::vector<char> TierTraffic::drawn_blocks(std::int64_t most) const {
+std::vector<char> PardoTraffic::drawn_blocks(std::int64_t most) const {
   const auto blocks = static_cast<double>(pardo_.bytes.size());
   const double rate = std::max(static_cast<double>(most) / std::max(1.0, static_cast<double>(pardo_.accesses.size())),
                                least_drawn / std::max(1.0, blocks));
@@ -60,13 +60,13 @@ std::vector<char> TierTraffic::drawn_blocks(std::int64_t most) const {
   return drawn;
 }
 
-void TierTraffic::draw(const std::vector<char>& drawn) {
+void PardoTraffic::draw(const std::vector<char>& drawn) {
   TupleOrder::Counts values{};
   for (std::int32_t t = 0; t < pardo_.tuples(); ++t) {
     const auto before = static_cast<std::int32_t>(sample_.size());
     for (std::int32_t i = pardo_.first[static_cast<std::size_t>(t)]; i < pardo_.first[static_cast<std::size_t>(t) + 1];
          ++i) {
-      const BlockAccess& access = pardo_.accesses[static_cast<std::size_t>(i)];
+      const PardoAccess& access = pardo_.accesses[static_cast<std::size_t>(i)];
       if (drawn[static_cast<std::size_t>(access.block)]) sample_.push_back(access);
     }
     if (std::ssize(sample_) > before) tuples_.push_back({values, t, before, static_cast<std::int32_t>(sample_.size())});
@@ -74,7 +74,7 @@ void TierTraffic::draw(const std::vector<char>& drawn) {
   }
 }
 
-void TierTraffic::scale(const std::vector<char>& drawn) {
+void PardoTraffic::scale(const std::vector<char>& drawn) {
   double all = 0, some = 0, accessed = 0;
   for (std::size_t b = 0; b < drawn.size(); ++b) {
     all += static_cast<double>(pardo_.bytes[b]);
@@ -82,22 +82,22 @@ void TierTraffic::scale(const std::vector<char>& drawn) {
   }
   if (some == 0 || some == all) return;
   capacity_ = static_cast<std::int64_t>(static_cast<double>(capacity_) * (some / all));
-  const auto bytes_of = [&](const std::vector<BlockAccess>& accesses) {
+  const auto bytes_of = [&](const std::vector<PardoAccess>& accesses) {
     double bytes = 0;
-    for (const BlockAccess& a : accesses) bytes += static_cast<double>(pardo_.bytes[static_cast<std::size_t>(a.block)]);
+    for (const PardoAccess& a : accesses) bytes += static_cast<double>(pardo_.bytes[static_cast<std::size_t>(a.block)]);
     return bytes;
   };
   accessed = bytes_of(sample_);
   if (accessed > 0) scale_ = bytes_of(pardo_.accesses) / accessed;
 }
 
-TierTraffic::Bytes TierTraffic::bytes(const TupleOrder& order) {
+PardoTraffic::Bytes PardoTraffic::bytes(const TupleOrder& order) {
   arrange(order);
   find_next_uses();
   return {replay(capacity_) * scale_, replay(capacity_ / 8) * scale_};
 }
 
-double TierTraffic::replay(std::int64_t capacity) {
+double PardoTraffic::replay(std::int64_t capacity) {
   blocks_.assign(pardo_.bytes.size(), {});
   leaving_.clear();
   used_ = 0;
@@ -106,7 +106,7 @@ double TierTraffic::replay(std::int64_t capacity) {
   return moved;
 }
 
-void TierTraffic::arrange(const TupleOrder& order) {
+void PardoTraffic::arrange(const TupleOrder& order) {
   turns_.clear();
   for (std::size_t t = 0; t < tuples_.size(); ++t) {
     const auto number = order.as_written()
@@ -122,7 +122,7 @@ void TierTraffic::arrange(const TupleOrder& order) {
   }
 }
 
-void TierTraffic::find_next_uses() {
+void PardoTraffic::find_next_uses() {
   next_use_.resize(accesses_.size());
   std::vector<std::int32_t> later(pardo_.bytes.size(), never);
   for (std::size_t i = accesses_.size(); i-- > 0;) {
@@ -132,19 +132,19 @@ void TierTraffic::find_next_uses() {
   }
 }
 
-double TierTraffic::use(const BlockAccess& access, std::int32_t next_use, std::int64_t capacity) {
+double PardoTraffic::use(const PardoAccess& access, std::int32_t next_use, std::int64_t capacity) {
   Block& block = blocks_[static_cast<std::size_t>(access.block)];
   const std::int64_t size = pardo_.bytes[static_cast<std::size_t>(access.block)];
   double moved = 0;
   if (!block.here) {
     moved += make_room(size, capacity);
-    const bool is_read = access.kind == AccessKind::read || (access.kind == AccessKind::add && block.known);
+    const bool is_read = access.kind == PardoAccessKind::read || (access.kind == PardoAccessKind::add && block.known);
     moved += is_read ? static_cast<double>(size) : 0;
     used_ += size;
     block.here = true;
   }
   block.known = true;
-  block.changed = block.changed || access.kind != AccessKind::read;
+  block.changed = block.changed || access.kind != PardoAccessKind::read;
   block.next_use = next_use;
   leaving_.push_back(leaving_key(next_use, block.changed, access.block));
   std::push_heap(leaving_.begin(), leaving_.end());
@@ -152,7 +152,7 @@ double TierTraffic::use(const BlockAccess& access, std::int32_t next_use, std::i
 }
 
 /// What leaves is written where it has changed.
-double TierTraffic::make_room(std::int64_t bytes, std::int64_t capacity) {
+double PardoTraffic::make_room(std::int64_t bytes, std::int64_t capacity) {
   double moved = 0;
   while (used_ + bytes > capacity && !leaving_.empty()) {
     const std::uint64_t key = leaving_.front();

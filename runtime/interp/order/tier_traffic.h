@@ -15,11 +15,11 @@ namespace sial {
 /// chunks of its `share` of iterations and take one after the other in turn.
 std::vector<std::int32_t> joint_sequence(std::int32_t share, int ranks);
 
-class TierTraffic {
+class PardoTraffic {
  public:
   /// About `most` accesses are looked at. The pardo outlives the object.
-  TierTraffic(const RecordedPardo& pardo, std::span<const std::int32_t> sequence, std::int64_t capacity,
-              std::int64_t most);
+  PardoTraffic(const RecordedPardo& pardo, std::span<const std::int32_t> sequence, std::int64_t capacity,
+               std::int64_t most);
 
   /// In this order: in all of the memory, and in an eighth of it.
   struct Bytes {
@@ -49,17 +49,17 @@ class TierTraffic {
   void arrange(const TupleOrder& order);
   void find_next_uses();
   double replay(std::int64_t capacity);
-  double use(const BlockAccess& access, std::int32_t next_use, std::int64_t capacity);
+  double use(const PardoAccess& access, std::int32_t next_use, std::int64_t capacity);
   double make_room(std::int64_t bytes, std::int64_t capacity);
 
   const RecordedPardo& pardo_;
   std::int64_t capacity_;
   double scale_ = 1;                                          // bytes of all blocks for one of those drawn
   std::vector<std::int32_t> position_;                        // in the sequence, by number; -1: another node's
-  std::vector<BlockAccess> sample_;                           // of the blocks drawn, as written
+  std::vector<PardoAccess> sample_;                           // of the blocks drawn, as written
   std::vector<Tuple> tuples_;                                 // that have some of these
   std::vector<std::pair<std::int32_t, std::int32_t>> turns_;  // of the tuples: position, and which
-  std::vector<BlockAccess> accesses_;                         // in the order that is looked at,
+  std::vector<PardoAccess> accesses_;                         // in the order that is looked at,
   std::vector<std::int32_t> next_use_;                        // and where the same block comes next
   std::vector<Block> blocks_;
   std::vector<std::uint64_t> leaving_;  // a heap; blocks that were used since have entries behind them

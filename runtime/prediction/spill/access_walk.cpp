@@ -13,7 +13,7 @@ constexpr std::int64_t max_ranks = std::numeric_limits<std::uint16_t>::max();
 }  // namespace
 
 AccessWalk::AccessWalk(const Module& module, std::int32_t sequence_number, std::int32_t first_place, JobMemory& memory,
-                       AccessSequence& sequence, NodeBlocks& blocks)
+                       AccessSequence& sequence, PlannedNodeBlocks& blocks)
     : context_(module, sequence_number, memory),
       sequence_(sequence),
       blocks_(blocks),

@@ -17,7 +17,7 @@ class AccessWalk {
  public:
   /// `memory`: seen from a rank that draws every iteration and follows every access.
   AccessWalk(const Module& module, std::int32_t sequence_number, std::int32_t first_place, JobMemory& memory,
-             AccessSequence& sequence, NodeBlocks& blocks);
+             AccessSequence& sequence, PlannedNodeBlocks& blocks);
   /// Whether a run accesses these blocks in this order, whatever its data.
   bool run();
   const std::map<std::int32_t, PardoOrder>& orders() const { return control_.orders(); }
@@ -36,9 +36,9 @@ class AccessWalk {
 
   WalkContext context_;
   AccessSequence& sequence_;
-  NodeBlocks& blocks_;
+  PlannedNodeBlocks& blocks_;
   IterationShare share_;
-  Registers registers_{context_.module, context_.memory.job};
+  PlannedRegisters registers_{context_.module, context_.memory.job};
   WalkIndices indices_{context_};
   WalkOwnBlocks own_{context_, share_};
   WalkControl control_{context_, registers_, indices_, own_, share_};

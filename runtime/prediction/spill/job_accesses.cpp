@@ -32,7 +32,7 @@ JobAccesses follow_accesses(std::span<const std::shared_ptr<const Module>> progr
   result.exact = true;
   JobMemory memory(setting, job, {.rank = 0, .alone = true, .every_access = true});
   load_saved(memory, saved);
-  NodeBlocks blocks(result.sequence, node);
+  PlannedNodeBlocks blocks(result.sequence, node);
   std::int32_t place = 0;
   for (std::size_t i = 0; i < programs.size() && result.sequence.known(); ++i) {
     result.first_places.push_back(place);

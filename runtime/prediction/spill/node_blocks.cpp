@@ -4,7 +4,7 @@
 
 namespace sial {
 
-void NodeBlocks::load(const std::map<std::string, SavedBlocks>& labels) {
+void PlannedNodeBlocks::load(const std::map<std::string, SavedBlocks>& labels) {
   for (const auto& [name, saved] : labels) {
     Held& label = labels_[name];
     label.placement = saved.content.placement;
@@ -18,18 +18,18 @@ void NodeBlocks::load(const std::map<std::string, SavedBlocks>& labels) {
   }
 }
 
-void NodeBlocks::begin_program(const WalkContext& context, std::int32_t first_place) {
+void PlannedNodeBlocks::begin_program(const WalkContext& context, std::int32_t first_place) {
   context_ = &context;
   first_place_ = place_ = first_place;
   arrays_.assign(context.module.arrays.size(), {});
   for (std::size_t a = 0; a < arrays_.size(); ++a) arrays_[a].placement = array_placement(context.sequence, ArrayId(a));
 }
 
-bool NodeBlocks::is_here(const Held& array, const Located& at) const {
+bool PlannedNodeBlocks::is_here(const Held& array, const Located& at) const {
   return context_->ledger.home(array.placement, at.block) == node_;
 }
 
-std::uint32_t NodeBlocks::make(Held& array, const std::string& name, std::int64_t bytes) {
+std::uint32_t PlannedNodeBlocks::make(Held& array, const std::string& name, std::int64_t bytes) {
   if (array.row < 0) {
     const auto [row, is_new] = rows_.emplace(name, 0);
     if (is_new) row->second = sequence_.add_array(name);
@@ -39,22 +39,22 @@ std::uint32_t NodeBlocks::make(Held& array, const std::string& name, std::int64_
   return sequence_.add_block(static_cast<std::uint32_t>(array.row), bytes);
 }
 
-void NodeBlocks::release(std::uint32_t block) {
+void PlannedNodeBlocks::release(std::uint32_t block) {
   if (--holders_[block] == 0) sequence_.access(block, AccessKind::dies, place_);
 }
 
-void NodeBlocks::release_all(Held& held) {
+void PlannedNodeBlocks::release_all(Held& held) {
   for (const auto& [key, block] : held.blocks) release(block);
   held.blocks.clear();
 }
 
-void NodeBlocks::read(ArrayId array, const Located& at) {
+void PlannedNodeBlocks::read(ArrayId array, const Located& at) {
   const auto& blocks = arrays_[array.at()].blocks;
   if (const auto found = blocks.find(at.key); found != blocks.end())
     sequence_.access(found->second, AccessKind::read, place_);
 }
 
-void NodeBlocks::put(ArrayId id, const Located& at, SetOp op) {
+void PlannedNodeBlocks::put(ArrayId id, const Located& at, SetOp op) {
   Held& array = arrays_[id.at()];
   const AccessKind kind = op == SetOp::assign ? AccessKind::write : AccessKind::update;
   const auto found = array.blocks.find(at.key);
@@ -69,14 +69,14 @@ void NodeBlocks::put(ArrayId id, const Located& at, SetOp op) {
   sequence_.access(block, AccessKind::write, place_);
 }
 
-void NodeBlocks::erase(ArrayId array) { release_all(arrays_[array.at()]); }
+void PlannedNodeBlocks::erase(ArrayId array) { release_all(arrays_[array.at()]); }
 
-void NodeBlocks::discard(ArrayId array) {
+void PlannedNodeBlocks::discard(ArrayId array) {
   for (const auto& [key, block] : arrays_[array.at()].blocks)
     if (holders_[block] == 1) sequence_.access(block, AccessKind::dies, place_);
 }
 
-bool NodeBlocks::restore(ArrayId id, const std::string& name) {
+bool PlannedNodeBlocks::restore(ArrayId id, const std::string& name) {
   const auto label = labels_.find(name);
   if (label == labels_.end()) return false;
   erase(id);
@@ -85,7 +85,7 @@ bool NodeBlocks::restore(ArrayId id, const std::string& name) {
   return true;
 }
 
-void NodeBlocks::save(ArrayId id, const std::string& name) {
+void PlannedNodeBlocks::save(ArrayId id, const std::string& name) {
   const Held& array = arrays_[id.at()];
   for (const auto& [key, block] : array.blocks) ++holders_[block];
   Held& label = labels_[name];
@@ -93,19 +93,19 @@ void NodeBlocks::save(ArrayId id, const std::string& name) {
   label = array;
 }
 
-std::vector<std::string> NodeBlocks::labels() const {
+std::vector<std::string> PlannedNodeBlocks::labels() const {
   std::vector<std::string> names;
   for (const auto& [name, label] : labels_) names.push_back(name);
   return names;
 }
 
-void NodeBlocks::drop(const std::string& name) {
+void PlannedNodeBlocks::drop(const std::string& name) {
   const auto label = labels_.find(name);
   release_all(label->second);
   labels_.erase(label);
 }
 
-void NodeBlocks::read_saved() {
+void PlannedNodeBlocks::read_saved() {
   if (labels_.empty()) return;
   sequence_.begin_phase();
   for (const auto& [name, label] : labels_)

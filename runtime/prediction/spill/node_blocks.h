@@ -15,9 +15,9 @@
 
 namespace sial {
 
-class NodeBlocks {
+class PlannedNodeBlocks {
  public:
-  NodeBlocks(AccessSequence& sequence, NodeId node) : sequence_(sequence), node_(node) {}
+  PlannedNodeBlocks(AccessSequence& sequence, NodeId node) : sequence_(sequence), node_(node) {}
 
   /// Blocks of earlier jobs' results, which are there from the start.
   void load(const std::map<std::string, SavedBlocks>& labels);

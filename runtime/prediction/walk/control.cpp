@@ -19,8 +19,8 @@ constexpr int usual_trips = 12;
 
 }  // namespace
 
-WalkControl::WalkControl(WalkContext& context, const Registers& registers, WalkIndices& indices, WalkOwnBlocks& own,
-                         IterationShare& share)
+WalkControl::WalkControl(WalkContext& context, const PlannedRegisters& registers, WalkIndices& indices,
+                         WalkOwnBlocks& own, IterationShare& share)
     : context_(context),
       registers_(registers),
       indices_(indices),

@@ -19,7 +19,7 @@ namespace sial {
 
 class WalkControl {
  public:
-  WalkControl(WalkContext& context, const Registers& registers, WalkIndices& indices, WalkOwnBlocks& own,
+  WalkControl(WalkContext& context, const PlannedRegisters& registers, WalkIndices& indices, WalkOwnBlocks& own,
               IterationShare& share);
 
   /// The instruction to be carried out; the one behind it is the next, until control says otherwise.
@@ -85,7 +85,7 @@ class WalkControl {
   void leave_loop();
 
   WalkContext& context_;
-  const Registers& registers_;
+  const PlannedRegisters& registers_;
   WalkIndices& indices_;
   WalkOwnBlocks& own_;
   IterationShare& share_;

@@ -114,7 +114,7 @@ double* WalkOwnBlocks::static_memory(ArrayId id) {
   return memory.address;
 }
 
-std::optional<RegionBounds> WalkOwnBlocks::bounds(const RegionRow& row, const Registers& registers) const {
+std::optional<RegionBounds> WalkOwnBlocks::bounds(const RegionRow& row, const PlannedRegisters& registers) const {
   const BoundArray& array = context_.array(row.array);
   if (!array.problem.empty()) return {};
   RegionBounds result;
@@ -128,14 +128,14 @@ std::optional<RegionBounds> WalkOwnBlocks::bounds(const RegionRow& row, const Re
   return result;
 }
 
-void WalkOwnBlocks::allocate(const RegionRow& row, const Registers& registers) {
+void WalkOwnBlocks::allocate(const RegionRow& row, const PlannedRegisters& registers) {
   const auto region = bounds(row, registers);
   if (!region) return;
   const std::int64_t size = region_shape(context_.array(row.array), *region).size();
   regions_[row.array.at()].push_back({*region, context_.take(context_.item_of(row.array), size)});
 }
 
-void WalkOwnBlocks::deallocate(const RegionRow& row, const Registers& registers) {
+void WalkOwnBlocks::deallocate(const RegionRow& row, const PlannedRegisters& registers) {
   const auto region = bounds(row, registers);
   if (!region) return;
   auto& list = regions_[row.array.at()];

@@ -39,12 +39,12 @@ class WalkOwnBlocks {
   double* static_memory(ArrayId array);
 
   // --- regions
-  void allocate(const RegionRow& row, const Registers& registers);
-  void deallocate(const RegionRow& row, const Registers& registers);
+  void allocate(const RegionRow& row, const PlannedRegisters& registers);
+  void deallocate(const RegionRow& row, const PlannedRegisters& registers);
   /// Nothing where no region around it is allocated.
   std::optional<MutableView> region_part(ArrayId array, const RegionBounds& part) const;
   /// Bounds that are not known are taken as wide as the array. Nothing where they do not fit the array.
-  std::optional<RegionBounds> bounds(const RegionRow& row, const Registers& registers) const;
+  std::optional<RegionBounds> bounds(const RegionRow& row, const PlannedRegisters& registers) const;
 
   /// The program is over.
   void end_temps();

@@ -41,7 +41,7 @@ class Walk {
 
   WalkContext context_;
   IterationShare share_;
-  Registers registers_{context_.module, context_.memory.job};
+  PlannedRegisters registers_{context_.module, context_.memory.job};
   WalkIndices indices_{context_};
   WalkOwnBlocks own_{context_, share_};
   WalkRemoteBlocks remote_{context_, share_};

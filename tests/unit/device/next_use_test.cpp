@@ -16,7 +16,7 @@ OfflineOptimum::Key key(int block, std::uint64_t content = 1) { return {memory +
 }  // namespace
 
 TEST_CASE("a block is expected as long after its use at a statement as the last time") {
-  NextUse n;
+  DeviceNextUse n;
   const double far = n.expect(1, ArrayId(1), memory);
   n.used_again(1, ArrayId(1), memory, 7.0);
   n.used_again(2, ArrayId(1), memory, 100.0);
@@ -29,7 +29,7 @@ TEST_CASE("a block is expected as long after its use at a statement as the last 
 }
 
 TEST_CASE("a block that was not seen is expected like others of its array at the statement") {
-  NextUse n;
+  DeviceNextUse n;
   n.used_again(1, ArrayId(1), memory, 10.0);
   CHECK(n.expect(1, ArrayId(1), memory + 1) == 10.0);
   n.used_again(1, ArrayId(1), memory + 2, 20.0);
@@ -37,10 +37,10 @@ TEST_CASE("a block that was not seen is expected like others of its array at the
   CHECK(n.expect(1, ArrayId(1), memory + 1) < 20.0);
   CHECK(n.expect(1, ArrayId(2), memory + 1) > 20.0);
   for (int i = 0; i < 30; ++i) n.not_used_again(1, ArrayId(1), memory + 3);
-  CHECK(n.expect(1, ArrayId(1), memory + 1) == NextUse::never);
+  CHECK(n.expect(1, ArrayId(1), memory + 1) == DeviceNextUse::never);
   CHECK(n.expect(1, ArrayId(1), memory) == 10.0);  // of this one more is known
   n.not_used_again(1, ArrayId(1), memory);
-  CHECK(n.expect(1, ArrayId(1), memory) == NextUse::never);
+  CHECK(n.expect(1, ArrayId(1), memory) == DeviceNextUse::never);
   for (int i = 0; i < 3; ++i) n.used_again(1, ArrayId(1), memory + 4, 5.0);
   CHECK(n.expect(1, ArrayId(1), memory + 1) < 20.0);
 }

@@ -21,7 +21,7 @@ double bytes(const RecordedPardo& pardo, const TupleOrder& order, std::int64_t c
              std::int64_t most = 1'000'000) {
   std::vector<std::int32_t> sequence(static_cast<std::size_t>(pardo.tuples()));
   std::iota(sequence.begin(), sequence.end(), 0);
-  return TierTraffic(pardo, sequence, capacity, most).bytes(order).moved;
+  return PardoTraffic(pardo, sequence, capacity, most).bytes(order).moved;
 }
 
 /// The same in the simplest way, for blocks of eight bytes that are read: which leaves is looked for among all.
@@ -74,7 +74,7 @@ TEST_CASE("orders that move the same are told apart by a smaller memory") {
   const Pardo p("distributed x[i]\ntemp t[i]\n", "pardo i, j\nget x[i]\nt[i] = x[i]\nendpardo i, j");
   const RecordedPardo pardo = record(p);
   const std::vector<std::int32_t> sequence = joint_sequence(16, 1);
-  TierTraffic traffic(pardo, sequence, 4 * 8, 1000);
+  PardoTraffic traffic(pardo, sequence, 4 * 8, 1000);
   CHECK(traffic.bytes({}).moved == traffic.bytes(second_fastest()).moved);
   CHECK(traffic.bytes({}).in_an_eighth == 16 * 8);
   CHECK(traffic.bytes(second_fastest()).in_an_eighth == 4 * 8);
@@ -111,7 +111,7 @@ TEST_CASE("of blocks that are read the one with the farthest next use leaves") {
     std::vector<std::int32_t> blocks;
     for (int t = 0; t < 30; ++t) {
       blocks.push_back(static_cast<std::int32_t>(random() % 6));
-      pardo.accesses.push_back({blocks.back(), AccessKind::read});
+      pardo.accesses.push_back({blocks.back(), PardoAccessKind::read});
       pardo.first.push_back(t + 1);
     }
     const std::size_t capacity = 1 + random() % 6;
