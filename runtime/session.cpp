@@ -304,7 +304,7 @@ int Session::run_programs(const Job& stated) {
     checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after,
                                            options_.stop_signal, options_.version},
                          transport_, err_, std::move(identity));
-    // Refused before anything is computed; without such a wish only a signal saves the job.
+    // Refused before anything is computed. Without one of these options only a signal saves the job.
     if (job.checkpoint_every != CheckpointOptions::never || job.time_limit > 0 || options_.stop_after > 0)
       check_shared_folder(transport_, folder, tag(CollectiveKind::other));
     if (checkpoint_lock_) checkpoints_->keep_lock(std::move(*checkpoint_lock_));
