@@ -18,9 +18,6 @@ namespace {
 
 using namespace sial::litmus;
 
-/// Where there are fewer cores than threads: one trial in so many.
-constexpr std::uint64_t shared_core_part = 100;
-
 std::string percent(std::uint64_t seen, std::uint64_t trials) {
   return seen == 0 ? "never" : fmt::format("{:.3g} %", 100.0 * static_cast<double>(seen) / static_cast<double>(trials));
 }
@@ -62,15 +59,13 @@ int main(int argc, char** argv) {
   for (const Shape& s : shapes()) {
     if (!only.empty() && s.name != only) continue;
     const auto start = std::chrono::steady_clock::now();
-    // Threads that share a core meet once in a time slice, and their steps seldom overlap.
-    const std::uint64_t n = s.threads > cores ? std::max<std::uint64_t>(trials / shared_core_part, 1) : trials;
-    const std::uint64_t seen = s.run(n);
+    const std::uint64_t seen = s.run(trials);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::cout << fmt::format("{:<26} {:<48} {:<34} {:>12} {:>12} {:>9} {:>8.1f}  {}\n", s.name, s.operations, s.outcome,
-                             n, seen, percent(seen, n), seconds, s.forbidden ? "forbids it" : "allows it")
+                             trials, seen, percent(seen, trials), seconds, s.forbidden ? "forbids it" : "allows it")
               << std::flush;
     failed = failed || (s.forbidden && seen > 0);
-    const double share = 100.0 * static_cast<double>(seen) / static_cast<double>(n);
+    const double share = 100.0 * static_cast<double>(seen) / static_cast<double>(trials);
     if (s.name == reordering) without = share;
     if (s.name == no_reordering) with = share;
   }
