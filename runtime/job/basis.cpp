@@ -243,9 +243,13 @@ std::string find_basis(const std::string& name, const std::string& relative_to) 
   }
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
+  const std::string others = "by path, or in a folder named by SIAL_BASIS_PATH";
   throw InputError(
       fmt::format("unknown basis `{}`: there is no file {}.g94 in {}", name, file, fmt::join(searched, ", ")),
-      fmt::format("known: {}; others by path, or in a folder named by SIAL_BASIS_PATH", fmt::join(known, ", ")));
+      known.empty() ? fmt::format("there are no basis sets in these folders, as when only some files of sialx were "
+                                  "moved: move its folder as a whole, or give basis sets {}",
+                                  others)
+                    : fmt::format("known: {}; others {}", fmt::join(known, ", "), others));
 }
 
 namespace {
