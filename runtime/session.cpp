@@ -80,11 +80,12 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options) {
   return setting;
 }
 
-std::string error_text(const SialError& error, int rank, int ranks) {
+std::string error_text(const SialError& error, int rank, int ranks, const std::string& host) {
   std::string text = "error: ";
   if (!error.where().empty()) text += printable_name(error.where()) + ": ";
   text += printable_name(error.what());
-  if (ranks > 1) text += fmt::format(" (on rank {} of {})", rank, ranks);
+  if (ranks > 1)
+    text += fmt::format(" (on rank {} of {}{}{})", rank, ranks, host.empty() ? "" : ", host ", printable_name(host));
   if (!error.hint().empty()) text += "\n  hint: " + printable_name(error.hint());
   return text;
 }

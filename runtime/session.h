@@ -146,7 +146,8 @@ std::vector<std::byte> program_bytes(const std::string& path, const Job& job, co
 /// Of a program without a module: its source is not to be read, or has errors.
 ExitCode not_compiled(const std::string& path);
 
-/// "error: prog.sialx:12:3: ..." with the hint and the rank, for the error stream.
-std::string error_text(const SialError& error, int rank, int ranks);
+/// "error: prog.sialx:12:3: ..." with the hint, the rank and the host, for the error stream. No host: there is only
+/// one.
+std::string error_text(const SialError& error, int rank, int ranks, const std::string& host = {});
 
 }  // namespace sial

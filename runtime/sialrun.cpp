@@ -37,6 +37,7 @@
 #include "runtime/sialrun_devices.h"
 #include "runtime/sialrun_network.h"
 #include "runtime/sialrun_numa.h"
+#include "runtime/sialrun_watch.h"
 #include "runtime/signals.h"
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/mpi.h"
@@ -65,10 +66,14 @@ CompileFile compiler(int optimisation) {
 
 /// What a rank does: its session, and the jobs in it. A worker's error ends the whole job, and does so while the
 /// session is still there: until then other ranks may write into this rank's memory and ask it for blocks.
-int run_on_rank(Transport& transport, const SessionOptions& options, const CompileFile& compile,
-                const std::function<int(Session&)>& jobs) {
+int run_on_rank(Transport& transport, const WatchOptions& watch, const SessionOptions& options,
+                const CompileFile& compile, const std::function<int(Session&)>& jobs) {
   const bool others = transport.size() > 1 || transport.node_count() > 1;  // servers are nodes of their own
+  transport.start_watch(watch);
   Session session(transport, options, compile, std::cout, std::cerr);
+  const auto text = [&](const SialError& error) {
+    return error_text(error, transport.rank(), transport.size(), transport.host_name());
+  };
   try {
     session.start();
     if (transport.is_server()) {
@@ -90,12 +95,12 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
       }
     }
     session.release_outputs();
-    if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_code_of(error));
+    if (others) transport.abort_job(text(error), exit_code_of(error));
     throw;
   } catch (const std::bad_alloc&) {
     const EnvironmentError error("out of memory beside the block data",
                                  "run fewer ranks per machine, or lower --memory");
-    if (others) transport.abort_job(error_text(error, transport.rank(), transport.size()), exit_environment_error);
+    if (others) transport.abort_job(text(error), exit_environment_error);
     throw error;
   }
 }
@@ -104,10 +109,11 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
 int run_in_process(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile,
                    const std::function<int(Session&)>& jobs) {
   try {
-    if (!arguments.simulated) return run_on_rank(*make_loopback(), options, compile, jobs);
+    const WatchOptions watch = watch_options(arguments);
+    if (!arguments.simulated) return run_on_rank(*make_loopback(), watch, options, compile, jobs);
     int code = exit_ok;
     run_simulated(simulation_options(arguments), [&](Transport& transport) {
-      const int mine = run_on_rank(transport, options, compile, jobs);
+      const int mine = run_on_rank(transport, watch, options, compile, jobs);
       if (transport.rank() == 0) code = mine;
     });
     return code;
@@ -154,7 +160,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
   if (mpi) {
     std::optional<Job> job;
     set_common_memory(arguments, entries, options);
-    return run_on_rank(*mpi, options, compile, [&](Session& session) {
+    return run_on_rank(*mpi, watch_options(arguments), options, compile, [&](Session& session) {
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
         job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
@@ -331,7 +337,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, plugins, nullptr);
   // The job is read before MPI starts, by every rank; what is wrong with it is said once.
   std::optional<Job> job;
-  std::string problem;
+  std::optional<SialError> problem;
   int problem_code = exit_ok;
   if (arguments.batch.empty()) {
     try {
@@ -343,14 +349,14 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
       options.homes_on_workers = arguments.homes == "workers";
     } catch (const SialError& error) {
       job.reset();
-      problem = error_text(error, 0, 1);
+      problem = error;
       problem_code = exit_code_of(error);
     }
   }
   const auto one_job = [&](Session& session) { return session.run(*job); };
   if (!mpi) {
     if (!job) {
-      std::cerr << problem << std::endl;
+      std::cerr << error_text(*problem, 0, 1) << std::endl;
       return problem_code;
     }
     return run_in_process(arguments, options, compile, one_job);
@@ -361,8 +367,12 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   mpi_options.homes_on_workers = arguments.homes == "workers";
   if (!arguments.network.empty()) mpi_options.network = network_model(arguments.network);
   const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
-  if (!job && arguments.batch.empty()) transport->abort_job(problem, problem_code);
-  const int code = job ? run_on_rank(*transport, options, compile, one_job)
+  if (problem) {
+    const std::string host = transport->host_name();  // its files may be others
+    transport->abort_job(error_text(*problem, transport->rank(), host.empty() ? 1 : transport->size(), host),
+                         problem_code);
+  }
+  const int code = job ? run_on_rank(*transport, watch_options(arguments), options, compile, one_job)
                        : run_batch(arguments, options, compile, plugins, transport.get());
   std::cout.flush();
   transport->leave(code);

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "runtime/watch/wake_up.h"
+
 namespace sial {
 namespace {
 
@@ -29,7 +31,29 @@ extern "C" void on_stop_signal(int number) {
   errno = saved_errno;
 }
 
+std::atomic<bool> asked{false};
+std::atomic<WakeUp*> answerer{nullptr};
+static_assert(std::atomic<WakeUp*>::is_always_lock_free);
+
+extern "C" void on_status_signal(int) {
+  const int saved_errno = errno;
+  asked = true;
+  if (WakeUp* const wake_up = answerer.load()) wake_up->post();
+  errno = saved_errno;
+}
+
 }  // namespace
+
+void catch_status_signal(WakeUp* wake_up) {
+  answerer = wake_up;
+  struct sigaction action{};
+  action.sa_handler = on_status_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGQUIT, &action, nullptr);
+}
+
+bool take_status_request() { return asked.exchange(false); }
 
 void catch_stop_signals() {
   struct sigaction action{};

@@ -37,9 +37,9 @@ constexpr Option table[] = {
 #undef JOB_OPTION
 #undef OPTION
 
-constexpr std::array groups{OptionGroup::job,        OptionGroup::programs, OptionGroup::kernels,
-                            OptionGroup::device,     OptionGroup::ranks,    OptionGroup::checkpoints,
-                            OptionGroup::statistics, OptionGroup::runs,     OptionGroup::legacy};
+constexpr std::array groups{
+    OptionGroup::job,   OptionGroup::programs,    OptionGroup::kernels,    OptionGroup::device, OptionGroup::ranks,
+    OptionGroup::watch, OptionGroup::checkpoints, OptionGroup::statistics, OptionGroup::runs,   OptionGroup::legacy};
 
 /// "section.key" in two.
 std::pair<std::string_view, std::string_view> split_key(std::string_view key) {
@@ -148,6 +148,7 @@ const char* heading(OptionGroup group) {
     case OptionGroup::kernels: return "Block kernels";
     case OptionGroup::device: return "Devices";
     case OptionGroup::ranks: return "Ranks";
+    case OptionGroup::watch: return "Looking after the job";
     case OptionGroup::checkpoints: return "Checkpoints and restarts";
     case OptionGroup::statistics: return "Statistics";
     case OptionGroup::runs: return "Other things than one run";

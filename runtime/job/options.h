@@ -53,7 +53,7 @@ constexpr OptionType joined(const char* texts) { return {OptionType::Kind::joine
 }  // namespace option_types
 
 /// Headings of the help, in this order.
-enum class OptionGroup { job, programs, kernels, device, ranks, checkpoints, statistics, runs, legacy };
+enum class OptionGroup { job, programs, kernels, device, ranks, watch, checkpoints, statistics, runs, legacy };
 
 /// What run.json keeps of an option.
 struct OptionRecord {

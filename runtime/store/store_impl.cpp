@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/store/spill/make_tiers.h"
+#include "runtime/transport/collective.h"
 
 namespace sial {
 
@@ -90,12 +91,17 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
     spilled_->set_is_discarded(
         [this](const BlockKey& key, std::int64_t put_in) { return context_.arrays.is_discarded(key, put_in); });
   }
+  transport.activity().set_namer(
+      {[this](Place place) { return names_.place(place); },
+       [this](std::uint64_t array, const BlockIndex& block) { return names_.block({array, 0, block}); },
+       [](std::int32_t kind) { return collective_name(static_cast<CollectiveKind>(kind)); }});
   if (service_) transport.set_service(service_.get());
   if (service_ || spilled_) transport.set_while_waiting([this] { copies_.give(); });
   set_parts({&fetched_, &prefetches_, &writer_, &phases_, &snapshots_, &kept_, &monitor_, &buffers_});
 }
 
 StoreImpl::~StoreImpl() {
+  transport_.activity().set_namer({});
   if (service_ || spilled_) {
     transport_.set_while_waiting(nullptr);
     copies_.stop_lending();  // whose helper may be waiting for it

@@ -6,9 +6,7 @@
 
 namespace sial {
 
-namespace {
-
-const char* kind_name(CollectiveKind kind) {
+std::string collective_name(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::barrier: return "a barrier";
     case CollectiveKind::sum: return "a `collective` sum";
@@ -23,6 +21,8 @@ const char* kind_name(CollectiveKind kind) {
   return "an unknown collective";
 }
 
+namespace {
+
 std::string place_name(Place place, const PlaceNamer& namer) {
   if (place.pc < 0) return {};
   return namer ? namer(place) : fmt::format("program {}, pc {}", place.program, place.pc);
@@ -32,7 +32,8 @@ std::string place_name(Place place, const PlaceNamer& namer) {
 
 std::string describe(const CollectiveRecord& record, const PlaceNamer& namer) {
   const std::string where = place_name(record.place, namer);
-  return where.empty() ? kind_name(record.kind) : fmt::format("{} ({})", kind_name(record.kind), where);
+  const std::string name = collective_name(record.kind);
+  return where.empty() ? name : fmt::format("{} ({})", name, where);
 }
 
 bool agree(const CollectiveRecord& a, const CollectiveRecord& b) {
@@ -55,8 +56,8 @@ SialError mismatch_error(int rank_a, const CollectiveRecord& a, int rank_b, cons
       place_name(a.place, namer));
 }
 
-CollectiveRecord ExchangeTransport::next(CollectiveTag tag, CollectiveOperation operation, std::int64_t bytes,
-                                         int root) {
+ExchangeTransport::Parts ExchangeTransport::meet(CollectiveTag tag, CollectiveOperation operation,
+                                                 std::span<const std::byte> mine, std::int64_t bytes, int root) {
   CollectiveRecord record;
   record.sequence = sequence_++;
   record.kind = tag.kind;
@@ -64,13 +65,16 @@ CollectiveRecord ExchangeTransport::next(CollectiveTag tag, CollectiveOperation 
   record.place = tag.place;
   record.root = root;
   record.bytes = bytes;
-  return record;
+  activity().set_collectives(sequence_);
+  const Waiting waiting(activity(),
+                        wait_for_collective(static_cast<std::int32_t>(tag.kind), tag.place, record.sequence));
+  return exchange(record, mine);
 }
 
-void ExchangeTransport::barrier(CollectiveTag tag) { exchange(next(tag, CollectiveOperation::barrier), {}); }
+void ExchangeTransport::barrier(CollectiveTag tag) { meet(tag, CollectiveOperation::barrier, {}); }
 
 double ExchangeTransport::sum(double value, CollectiveTag tag) {
-  const Parts parts = exchange(next(tag, CollectiveOperation::sum, sizeof value), std::as_bytes(std::span(&value, 1)));
+  const Parts parts = meet(tag, CollectiveOperation::sum, std::as_bytes(std::span(&value, 1)), sizeof value);
   double total = 0;
   for (const auto& part : parts) {  // rank order, on every rank: the same bits everywhere
     double v = 0;
@@ -84,18 +88,17 @@ void ExchangeTransport::broadcast(std::span<std::byte> data, int root, Collectiv
   SIAL_CHECK(root >= 0 && root < size(), "broadcast from rank {} of {}", root, size());
   const std::span<const std::byte> mine =
       rank() == root ? std::span<const std::byte>(data) : std::span<const std::byte>();
-  const Parts parts =
-      exchange(next(tag, CollectiveOperation::broadcast, static_cast<std::int64_t>(data.size()), root), mine);
+  const Parts parts = meet(tag, CollectiveOperation::broadcast, mine, static_cast<std::int64_t>(data.size()), root);
   if (rank() != root && !data.empty())
     std::memcpy(data.data(), parts[static_cast<std::size_t>(root)].data(), data.size());
 }
 
 std::vector<std::vector<std::byte>> ExchangeTransport::all_gather(std::span<const std::byte> mine, CollectiveTag tag) {
-  return exchange(next(tag, CollectiveOperation::gather, static_cast<std::int64_t>(mine.size())), mine);
+  return meet(tag, CollectiveOperation::gather, mine, static_cast<std::int64_t>(mine.size()));
 }
 
 void ExchangeTransport::end_collective() {
-  exchange(next({CollectiveKind::end_of_job, Place{}}, CollectiveOperation::barrier), {});
+  meet({CollectiveKind::end_of_job, Place{}}, CollectiveOperation::barrier, {});
 }
 
 bool Rendezvous::arrive(int rank, const CollectiveRecord& record, std::span<const std::byte> part,

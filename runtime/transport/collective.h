@@ -25,6 +25,8 @@ struct CollectiveRecord {
   std::int64_t bytes = 0;  // broadcast: size of the data; gather: size of this rank's part (may differ)
 };
 
+/// "a barrier"
+std::string collective_name(CollectiveKind kind);
 /// "a barrier (prog.sialx:12:3)"
 std::string describe(const CollectiveRecord& record, const PlaceNamer& namer);
 /// Whether both mean the same collective.
@@ -51,7 +53,8 @@ class ExchangeTransport : public Transport {
   const PlaceNamer& namer() const { return namer_; }
 
  private:
-  CollectiveRecord next(CollectiveTag tag, CollectiveOperation operation, std::int64_t bytes = 0, int root = -1);
+  Parts meet(CollectiveTag tag, CollectiveOperation operation, std::span<const std::byte> mine, std::int64_t bytes = 0,
+             int root = -1);
 
   std::int64_t sequence_ = 0;
   PlaceNamer namer_;

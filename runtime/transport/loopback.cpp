@@ -3,11 +3,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "runtime/base/check.h"
 #include "runtime/transport/collective.h"
 #include "runtime/transport/in_process.h"
+#include "runtime/watch/watcher.h"
 
 namespace sial {
 
@@ -31,7 +33,17 @@ class Loopback final : public ExchangeTransport {
     SIAL_CHECK(false, "a job of one rank sends no requests (to rank {})", to);
     return nullptr;
   }
-  void finish() override {}
+  void finish() override { watcher_.reset(); }
+
+  void start_watch(const WatchOptions& options) override {
+    board_.resize(HostBoard::bytes(1) / sizeof(std::uint64_t));
+    const Watcher::Actions actions{[](const std::string& text) { fmt::print(stderr, "{}", text); },
+                                   [this](const std::string& text, int exit_code) { abort_job(text, exit_code); },
+                                   process_state};
+    watcher_.emplace(WatchPlace{}, HostBoard(reinterpret_cast<std::byte*>(board_.data()), 1), nullptr, activity(),
+                     options, actions);
+    watcher_->start();
+  }
 
   void pause() override { std::this_thread::yield(); }
   double now() const override {
@@ -54,6 +66,8 @@ class Loopback final : public ExchangeTransport {
   std::vector<int> ranks_{0};
   std::vector<NodeId> nodes_{NodeId(0)};
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<std::uint64_t> board_;
+  std::optional<Watcher> watcher_;
 };
 
 }  // namespace

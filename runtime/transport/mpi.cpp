@@ -9,6 +9,7 @@
 #include "runtime/transport/mpi_lending.h"
 #include "runtime/transport/mpi_requests.h"
 #include "runtime/transport/mpi_support.h"
+#include "runtime/transport/mpi_watch.h"
 
 namespace sial {
 
@@ -23,7 +24,7 @@ struct Arrival {
 class MpiTransport final : public ExchangeTransport {
  public:
   MpiTransport(int* argc, char*** argv, const MpiOptions& options)
-      : world_(argc, argv, options), server_(world_), client_(world_) {
+      : world_(argc, argv, options), server_(world_), client_(world_, activity()) {
     if (node_count() > 1 && !is_server())
       helper_ = std::thread([this] {
         try {
@@ -31,7 +32,10 @@ class MpiTransport final : public ExchangeTransport {
         } catch (...) { world_.set_helper_error(std::current_exception()); }
       });
   }
-  ~MpiTransport() override { join_helper(StopServing::now); }
+  ~MpiTransport() override {
+    watch_.reset();
+    join_helper(StopServing::now);
+  }
 
   int rank() const override { return world_.rank; }
   int size() const override { return world_.layout->workers; }
@@ -60,17 +64,26 @@ class MpiTransport final : public ExchangeTransport {
   void serve_forever() override {
     SIAL_CHECK(is_server(), "rank {} is no server", rank());
     server_.run(stop_helper_);
+    watch_.reset();
     world_.finished = true;
   }
   void finish() override {
     if (world_.finished) return;
     end_collective();
+    watch_.reset();
     if (rank() == 0) client_.send_end();
     join_helper(StopServing::when_drained);
     world_.finished = true;
   }
 
   void leave(int exit_code) override { world_.leave(exit_code); }
+
+  void start_watch(const WatchOptions& options) override {
+    watch_ = make_mpi_watch(world_, activity(), is_server(), options);
+  }
+  std::string host_name() const override {
+    return world_.host_names.empty() ? std::string() : world_.host_names[static_cast<std::size_t>(world_.rank)];
+  }
 
   void set_while_waiting(std::function<void()> f) override { world_.while_waiting = std::move(f); }
   void pause() override;
@@ -95,7 +108,8 @@ class MpiTransport final : public ExchangeTransport {
   /// taking a core from those who compute, or who move the block that is waited for.
   class Wait {
    public:
-    void pause();
+    /// `activity`: of the rank, where it is the rank that waits.
+    void pause(RankActivity* activity = nullptr);
 
    private:
     std::chrono::steady_clock::time_point last_pause_, began_;
@@ -105,6 +119,7 @@ class MpiTransport final : public ExchangeTransport {
   RequestServer server_;
   RequestClient client_;
   std::thread helper_;
+  std::shared_ptr<void> watch_;
   std::atomic<StopServing> stop_helper_{StopServing::no};
   const double start_ = MPI_Wtime();
   const std::thread::id rank_thread_ = std::this_thread::get_id();
@@ -122,13 +137,14 @@ void MpiTransport::pause() {
     return;
   }
   world_.look_for_end();
-  wait_.pause();
+  wait_.pause(&activity());
 }
 
-void MpiTransport::Wait::pause() {
+void MpiTransport::Wait::pause(RankActivity* activity) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_pause_ > std::chrono::microseconds(200)) began_ = now;
   if (now - began_ > std::chrono::milliseconds(1)) {
+    if (activity) activity->note_pause(began_, now);
     std::this_thread::sleep_for(std::chrono::microseconds(30));
   } else {
     std::this_thread::yield();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -339,6 +340,9 @@ class MpiPendingRequest final : public PendingRequest {
   }
   bool test() override;
   void wait() override {
+    if (test()) return;
+    std::optional<Waiting> waiting;  // unless it is known better what for
+    if (!client_.activity_.waits()) waiting.emplace(client_.activity_, wait_for_reply(flight_->to));
     Backoff backoff;
     while (!test()) backoff.idle();
   }
@@ -423,7 +427,7 @@ void MpiPendingRequest::raise() {
             "raising a request");
 }
 
-RequestClient::RequestClient(MpiWorld& world) : world_(world) {
+RequestClient::RequestClient(MpiWorld& world, RankActivity& activity) : world_(world), activity_(activity) {
   for (int s = 0; s < slots_per_rank; ++s) free_slots_.push_back(s);
 }
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "runtime/transport/mpi_support.h"
+#include "runtime/watch/activity.h"
 
 namespace sial {
 
@@ -55,7 +56,7 @@ class RequestServer {
 
 class RequestClient {
  public:
-  explicit RequestClient(MpiWorld& world);
+  RequestClient(MpiWorld& world, RankActivity& activity);
   std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload,
                                           ReplyBuffer reply_buffer, Priority priority);
   /// Receives what has arrived, if it was not looked for just now.
@@ -72,6 +73,7 @@ class RequestClient {
   bool send_more(Flight& flight);
 
   MpiWorld& world_;
+  RankActivity& activity_;
   std::deque<int> free_slots_;
   std::list<Flight*> flights_;  // in the air; owned by their MpiPendingRequest
   std::list<Flight*> growing_;  // those of them whose payloads have not left altogether

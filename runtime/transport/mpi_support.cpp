@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -93,11 +94,11 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
             "finding the ranks of this host");
   my_host = rank;  // a host is named by its first rank
   check_mpi(MPI_Bcast(&my_host, 1, MPI_INT, 0, host), "naming this host");
-  std::vector<int> host_of(static_cast<std::size_t>(total));
+  host_of.resize(static_cast<std::size_t>(total));
   check_mpi(MPI_Allgather(&my_host, 1, MPI_INT, host_of.data(), 1, MPI_INT, MPI_COMM_WORLD), "exchanging host names");
   host_of_rank_0 = host_of[0];
   try {
-    arrange(host_of, provided);
+    arrange(provided);
     take_short_naps();
     looks_yielded_ = let_looks_yield(false);
   } catch (const SialError& e) {  // all ranks fail alike: only here can they agree on who says so
@@ -107,10 +108,30 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
   }
 }
 
-void MpiWorld::arrange(const std::vector<int>& host_of, int provided) {
+HostBoard MpiWorld::board() const {
+  int here = 0;
+  MPI_Comm_size(host, &here);
+  return {control_->base() + board_at, here};
+}
+
+void MpiWorld::name_hosts() {
+  if (std::all_of(host_of.begin(), host_of.end(), [&](int h) { return h == host_of_rank_0; })) return;
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &watch), "making the watchers' communicator");
+  std::array<char, 64> mine{};
+  gethostname(mine.data(), mine.size() - 1);
+  std::vector<std::array<char, 64>> all(host_of.size());
+  check_mpi(MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, all.data(), mine.size(), MPI_CHAR, MPI_COMM_WORLD),
+            "exchanging host names");
+  for (const auto& name : all) host_names.emplace_back(printable_name(name.data()));
+}
+
+void MpiWorld::arrange(int provided) {
   const auto total = static_cast<int>(host_of.size());
-  control_ = map(host, sizeof(std::uint64_t), "job control");
-  control_->commit(0, sizeof(std::uint64_t));
+  int here = 0;
+  MPI_Comm_size(host, &here);
+  control_ = map(host, board_at + HostBoard::bytes(here), "job control");
+  control_->commit(0, board_at + HostBoard::bytes(here));
+  name_hosts();
   if (options.servers < 0 || options.servers >= total)
     throw SialError(fmt::format("`--servers {}` leaves no worker among {} ranks", options.servers, total),
                     "start more ranks, or fewer servers");

@@ -17,6 +17,7 @@
 #include "runtime/transport/in_process.h"
 #include "runtime/transport/mpi.h"
 #include "runtime/transport/shared_memory.h"
+#include "runtime/watch/rank_status.h"
 
 namespace sial {
 
@@ -74,6 +75,8 @@ class MpiWorld {
   void leave(int exit_code);
   /// For the helper of rank 0: another host's message.
   void abort_for_other_host(const std::string& message, int exit_code);
+  /// What the ranks of this host say of themselves.
+  HostBoard board() const;
   /// For waits of the rank's own thread. Does not return when another rank is ending the job; rethrows what the helper
   /// thread died of.
   void look_for_end();
@@ -82,20 +85,25 @@ class MpiWorld {
   MpiOptions options;
   int rank = 0;
   std::unique_ptr<NodeLayout> layout;
+  std::vector<int> host_of;  // the first rank of the host of each rank
   int host_of_rank_0 = 0, my_host = 0;
+  std::vector<std::string> host_names;  // by rank; empty where all ranks are on one host
   MPI_Comm workers = MPI_COMM_NULL, node = MPI_COMM_NULL, requests = MPI_COMM_NULL, host = MPI_COMM_NULL;
+  MPI_Comm watch = MPI_COMM_NULL;  // between hosts, where there are several
   std::atomic<bool> finished{false};
   std::function<void()> while_waiting;  // as Transport::set_while_waiting() has it
 
   static constexpr int tag_demand = 1, tag_prefetch = 2, tag_abort = 3, tag_end = 4, first_data_tag = 16;
 
  private:
-  void arrange(const std::vector<int>& host_of, int provided);
+  void arrange(int provided);
+  void name_hosts();
   [[noreturn]] void print_and_abort(const std::string& message, int exit_code);
   [[noreturn]] void wait_to_be_killed(int exit_code);
   bool claim_end();
 
-  std::shared_ptr<SharedMemory> control_;  // one word per host: somebody is ending the job
+  static constexpr std::size_t board_at = 64;  // in control_
+  std::shared_ptr<SharedMemory> control_;      // of this host: a word, whether somebody is ending the job; the board
   std::mutex error_mutex_;
   std::exception_ptr helper_error_;
   std::atomic<bool> helper_failed_{false};

@@ -19,6 +19,8 @@
 #include "runtime/base/shape.h"
 #include "runtime/memory/outgoing.h"
 #include "runtime/transport/remote_memory.h"
+#include "runtime/watch/activity.h"
+#include "runtime/watch/watch_options.h"
 
 namespace sial {
 
@@ -189,6 +191,13 @@ class Transport {
   /// is nothing.
   virtual void progress() {}
 
+  /// What this rank does, for those who look after the job. Waits in calls of the transport are noted by it.
+  RankActivity& activity() { return activity_; }
+  /// From here on the job is looked after (runtime/watch/watcher.h), where ranks are processes. Once, by all ranks.
+  virtual void start_watch(const WatchOptions& /*options*/) {}
+  /// Of this rank, for messages; empty where all ranks are on one host.
+  virtual std::string host_name() const { return {}; }
+
   virtual std::optional<LinkSpeed> link_speed() const { return {}; }
 
   /// Called again and again while this rank's thread waits for other ranks, in whatever call; `f` uses no transport.
@@ -208,6 +217,9 @@ class Transport {
 
   /// Ends the whole job: exactly one rank's message reaches stderr, every process ends with `exit_code`, promptly.
   [[noreturn]] virtual void abort_job(const std::string& message, int exit_code) = 0;
+
+ private:
+  RankActivity activity_;
 };
 
 }  // namespace sial

@@ -55,6 +55,7 @@ void Checkpoints::continue_from(const CheckpointIndex& index) {
   last_ = index;
   serial_ = index.serial;
   job_id_ = index.job_id;
+  advise_to_continue(index.written);
 }
 
 std::string Checkpoints::path(const std::string& name) const { return (fs::path(options_.folder) / name).string(); }
@@ -114,6 +115,12 @@ void Checkpoints::save_or_stop(Wish wish, std::int32_t program, const std::strin
     err_ << std::endl;
   }
   throw JobStopped{saved};
+}
+
+/// Should the job be ended from outside its program.
+void Checkpoints::advise_to_continue(const std::string& written) const {
+  transport_.activity().set_advice(
+      fmt::format("continue from the checkpoint of {} with the same command and `--restart`", written));
 }
 
 std::int64_t Checkpoints::begin_attempt(std::string& problem) {
@@ -202,6 +209,7 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
   last_time_ = transport_.now();
   seconds_ += last_time_ - begin;
   if (good) {
+    advise_to_continue(local_time("%Y-%m-%d %H:%M:%S"));
     ++written_;
     bytes_ += static_cast<std::int64_t>(seal.bytes);
     if (transport_.rank() == 0) last_total_ = total;

@@ -81,6 +81,7 @@ class Checkpoints {
   void save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine);
   bool write(std::int32_t program, const std::string& place, const MachinePart* machine);
   std::string path(const std::string& name) const;
+  void advise_to_continue(const std::string& written) const;
   /// The number of the coming attempt, or a problem and none.
   std::int64_t begin_attempt(std::string& problem);
   CollectiveTag tag(CollectiveKind kind) const { return {kind, {-1, -1}}; }

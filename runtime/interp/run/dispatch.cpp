@@ -79,6 +79,11 @@ inline void progress_communication(MachineParts& parts, bool several_nodes, bool
   if (parts.puts.waiting()) parts.puts.go_on();
 }
 
+/// Statements that take time, and those that every loop has.
+constexpr bool is_progress(Opcode op, bool light) {
+  return !light || op == Opcode::do_next || op == Opcode::sub_next || op == Opcode::jump || op == Opcode::call;
+}
+
 struct NoTimer {
   explicit NoTimer(MachineParts&) {}
 };
@@ -91,6 +96,8 @@ void loop(MachineParts& parts) {
   std::conditional_t<profile, InstructionTimer, NoTimer> timer(parts);
   Position& position = parts.position;
   Handlers& handlers = parts.handlers;
+  RankActivity& activity = parts.context.env.transport.activity();
+  activity.set_program(parts.context.sequence);
   std::int64_t executed = 0;
   position.halt(false);
   while (!position.halted()) {
@@ -105,6 +112,7 @@ void loop(MachineParts& parts) {
       parts.profile.count_instructions(executed);                                                                      \
       executed = 0;                                                                                                    \
     }                                                                                                                  \
+    if constexpr (is_progress(Opcode::name, has(Opcode::name, op::light))) activity.begin_statement(here.pc);          \
     if constexpr (profile && !has(Opcode::name, op::light)) timer.before_heavy();                                      \
     handlers.op_class.op_##name(in, here);                                                                             \
     if constexpr (!has(Opcode::name, op::light)) progress_communication(parts, several_nodes, has_tiers);              \

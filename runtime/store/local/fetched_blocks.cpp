@@ -135,6 +135,8 @@ void FetchedBlocks::end_statement() {
 
 void FetchedBlocks::wait_for_tier(const HeldBlock& h, AccessStats& row) {
   const double start = context_.transport.now();
+  const Waiting waiting(context_.transport.activity(),
+                        wait_for_block(WaitKind::block_in_tier, context_.arrays.number(h.array), h.block));
   context_.spilled->wait_for(h.value, context_.arrays.key(h.array, h.block));
   const double waited = context_.transport.now() - start;
   if (context_.trace) context_.trace->add(TraceKind::fetch_wait, row.place, start, start + waited);
@@ -153,6 +155,9 @@ void FetchedBlocks::fetch_again(HeldBlock& h, std::int64_t size) {
 /// Who waits for a block may hold memory that its owner waits for.
 void FetchedBlocks::wait_for(HeldBlock& h) {
   if (h.fetch->test()) return;
+  const int owner = context_.homes.server_of(context_.home(h.array, h.block), h.block);
+  const Waiting waiting(context_.transport.activity(),
+                        wait_for_block(WaitKind::block, context_.arrays.number(h.array), h.block, owner));
   while (prefetches_.bytes() > 0 && context_.more_than_half_in_use() && !h.fetch->test()) {
     if (context_.heap.wanted()) prefetches_.give_way();
     context_.transport.pause();

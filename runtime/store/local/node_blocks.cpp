@@ -43,6 +43,8 @@ class NodeBlocks::BlockLock {
     if (lock_.try_lock()) return;
     const bool timed = blocks.config_.on_rank_thread;
     const double start = timed ? blocks.transport_.now() : 0;
+    std::optional<Waiting> waiting;
+    if (timed) waiting.emplace(blocks.transport_.activity(), wait_for_block(WaitKind::block_lock, e.array, e.block));
     do blocks.transport_.pause();
     while (!lock_.try_lock());
     if (timed) blocks.counters_.lock_seconds += blocks.transport_.now() - start;

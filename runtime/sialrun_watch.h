@@ -1,0 +1,12 @@
+#pragma once
+// The options by which sialrun looks after a job.
+
+#include "runtime/sialrun_arguments.h"
+#include "runtime/watch/watch_options.h"
+
+namespace sial {
+
+/// SIGQUIT asks what the ranks do from here on. SialError: a time is none.
+WatchOptions watch_options(const Arguments& arguments);
+
+}  // namespace sial
