@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/transport/launcher.h"
 #include "runtime/watch/watcher.h"
 
 namespace sial {
@@ -56,17 +57,22 @@ class MpiWatch {
     leaders_.erase(std::unique(leaders_.begin(), leaders_.end()), leaders_.end());
     // The first host is that of rank 0, which prints.
     if (leaders_.size() > 1) link_.emplace(world, leaders_);
-    watcher_.emplace(place(serves), world.board(), link_ ? &*link_ : nullptr, activity, options,
-                     Watcher::Actions{[](const std::string& text) {
-                                        fmt::print(stderr, "{}", text);
-                                        std::fflush(stderr);
-                                      },
-                                      [this](const std::string& text, int exit_code) { world_.abort(text, exit_code); },
-                                      process_state});
+    watcher_.emplace(
+        place(serves), world.board(), link_ ? &*link_ : nullptr, activity, options,
+        Watcher::Actions{[](const std::string& text) {
+                           fmt::print(stderr, "{}", text);
+                           std::fflush(stderr);
+                         },
+                         [this](const std::string& text, int exit_code) { end(text, exit_code); }, process_state});
     watcher_->start();
   }
 
  private:
+  [[noreturn]] void end(const std::string& text, int exit_code) {
+    constexpr int usual = 4;  // seconds; a launcher that reaches all hosts takes less
+    if (link_) end_launcher_after(usual);
+    world_.abort(text, exit_code);
+  }
   int number_of_host(int rank) const {
     const int first = world_.host_of[static_cast<std::size_t>(rank)];
     return static_cast<int>(std::lower_bound(leaders_.begin(), leaders_.end(), first) - leaders_.begin());

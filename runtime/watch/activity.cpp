@@ -21,8 +21,7 @@ void RankActivity::set_wait(const WaitReason& reason, Clock::time_point began) {
   std::array<std::uint64_t, words> copy{};
   std::memcpy(copy.data(), &reason, sizeof reason);
   const std::uint64_t version = version_.load(std::memory_order_relaxed);
-  version_.store(version + 1, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
+  version_.exchange(version + 1, std::memory_order_acq_rel);  // before what follows
   for (std::size_t i = 0; i < words; ++i) wait_[i].store(copy[i], std::memory_order_relaxed);
   wait_began_.store(began.time_since_epoch().count(), std::memory_order_relaxed);
   version_.store(version + 2, std::memory_order_release);
@@ -37,9 +36,8 @@ ActivitySnapshot RankActivity::snapshot() const {
   for (int i = 0; i < attempts; ++i) {
     const std::uint64_t before = version_.load(std::memory_order_acquire);
     std::array<std::uint64_t, words> copy;
-    for (std::size_t k = 0; k < words; ++k) copy[k] = wait_[k].load(std::memory_order_relaxed);
-    const Clock::rep began = wait_began_.load(std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
+    for (std::size_t k = 0; k < words; ++k) copy[k] = wait_[k].load(std::memory_order_acquire);
+    const Clock::rep began = wait_began_.load(std::memory_order_acquire);
     if (before % 2 == 1 || version_.load(std::memory_order_relaxed) != before) continue;
     std::memcpy(static_cast<void*>(&s.wait), copy.data(), sizeof s.wait);
     s.wait_began = Clock::time_point(Clock::duration(began));

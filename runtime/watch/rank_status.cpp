@@ -42,8 +42,7 @@ RankStatus HostBoard::read(int position) const {
   std::uint64_t version = 0;
   do {
     version = s.version.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i < words; ++i) copy[i] = s.copy[version % 2][i].load(std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
+    for (std::size_t i = 0; i < words; ++i) copy[i] = s.copy[version % 2][i].load(std::memory_order_acquire);
   } while (s.version.load(std::memory_order_relaxed) != version);
   RankStatus status;
   if (version > 0) std::memcpy(static_cast<void*>(&status), copy.data(), sizeof status);

@@ -1,0 +1,46 @@
+#include "runtime/transport/launcher.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace sial {
+
+void end_launcher_after(int seconds) {
+  const pid_t launcher = getppid();
+  std::string name;
+  std::ifstream(fmt::format("/proc/{}/comm", launcher)) >> name;
+  constexpr std::array known{"mpirun", "mpiexec", "orterun", "orted", "prterun", "prted"};
+  if (std::find(known.begin(), known.end(), name) == known.end()) return;
+  // Open MPI 4.1's mpirun crashes at SIGTERM when it is ending a job already. What a killed one leaves is its folder of
+  // this job.
+  std::string script = fmt::format(
+      "sleep {0}; read n < /proc/{1}/comm && [ \"$n\" = {2} ] || exit 0\n"
+      "kill -KILL {1}; sleep 1\n"
+      "folder=$OMPI_MCA_orte_jobfam_session_dir\n"
+      "case $folder in */ompi.*/pid.[0-9]*) rm -rf -- \"$folder\"; rmdir \"${{folder%/*}}\";; esac\n",
+      seconds, launcher, name);
+  std::string shell = "sh", command = "-c";
+  std::array<char*, 4> arguments{shell.data(), command.data(), script.data(), nullptr};
+  // A session of its own: the launcher kills what belongs to its ranks. No streams: it waits until these are closed.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
+  pid_t child = 0;
+  posix_spawnp(&child, shell.c_str(), &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+}
+
+}  // namespace sial

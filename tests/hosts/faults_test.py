@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Jobs on three hosts that lose a rank, a daemon, a link or a host: they end in time, say why, leave nothing, and go on from their checkpoint.
+
+    faults_test.py --bin DIR [--only TEXT] [--list] [--verbose]
+
+Exit code 77 where no cluster can be made.
+"""
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import re
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from cluster import ROOT, SHARED, SKIPPED, Cluster, ClusterError, unavailable, without_open_mpi
+
+PROGRAM = ROOT / "tests/watch/programs/uneven.sialx"
+PHASES = 1500
+LOST_AFTER = 5  # seconds
+ENDED = 45.0  # seconds, at most, from the fault to the end of mpirun: far more than it takes, so that only a hang is one
+# What makes mpirun itself notice a daemon that is cut off.
+KEEPALIVE = ("--mca", "oob_tcp_keepalive_time", "8", "--mca", "oob_tcp_keepalive_intvl", "2", "--mca", "oob_tcp_keepalive_probes", "3")
+
+
+def named(cluster: Cluster, host: int, word: str) -> int:
+    """The process of a host whose program is called so."""
+    for process in cluster.processes(host):
+        command: Any = process["command"]
+        first = command.split()[0] if isinstance(command, str) else command[0]
+        if pathlib.Path(first).name == word:
+            return int(process["pid"])
+    raise AssertionError(f"node{host} runs no {word}: {cluster.processes(host)}")
+
+
+def send(cluster: Cluster, host: int, word: str, signal: str) -> None:
+    cluster.run(["kill", f"-{signal}", str(named(cluster, host, word))], host=host)
+
+
+@dataclasses.dataclass
+class Fault:
+    name: str
+    does: Callable[[Cluster], None]
+    says: str  # a pattern that the error stream must have; empty: anything
+    passes: Callable[[Cluster], None] | None = None  # ends the fault after a while: the job must end right
+    after: float = 0.0
+    gone: tuple[int, ...] = ()  # hosts that are not looked at afterwards
+    keepalive: bool = True
+
+
+SILENT = r"error: nothing has been heard of rank 2 \(node3\) for \d+ s\n  hint: the host is down, cut off from the network, or its processes are stopped; continue from the checkpoint of"
+FAULTS = [
+    Fault("host_killed", lambda c: c.kill_host(3), SILENT + "|node3", gone=(3,)),
+    Fault("link_down", lambda c: c.link(3, up=False), SILENT, gone=(3,)),
+    Fault("link_down_without_keepalive", lambda c: c.link(3, up=False), SILENT, gone=(3,), keepalive=False),
+    Fault("link_down_first", lambda c: c.link(1, up=False), r"error: nothing has been heard of rank [12] \(node[23]\)", gone=(2, 3)),
+    Fault("rank_stopped", lambda c: send(c, 2, "sialrun", "STOP"), r"error: nothing has been heard of rank 1 \(node2\)"),
+    Fault("rank_killed", lambda c: send(c, 2, "sialrun", "KILL"), "node2"),
+    Fault("daemon_killed", lambda c: send(c, 2, "orted", "KILL"), ""),
+    Fault("launcher_killed", lambda c: send(c, 1, "mpirun", "KILL"), ""),
+    Fault("link_down_for_a_while", lambda c: c.link(2, up=False), "", passes=lambda c: c.link(2, up=True), after=3.5, keepalive=False),
+    Fault("rank_stopped_for_a_while", lambda c: send(c, 3, "sialrun", "STOP"), "", passes=lambda c: send(c, 3, "sialrun", "CONT"), after=3.5, keepalive=False),
+]
+
+
+def job(binary: pathlib.Path, keepalive: bool, *more: str) -> list[str]:
+    return ["mpirun", "-n", "3", "--bind-to", "none", *(KEEPALIVE if keepalive else ()), str(binary / "sialrun"), str(PROGRAM), "--set", "norb=2", "--set", "rounds=1", "--set", f"phases={PHASES}",
+            "--segments", "ao=60,60", "--results", "none", "--output-dir", f"{SHARED}/job", *more]
+
+
+def restarted(binary: pathlib.Path, cluster: Cluster) -> str:
+    """What the job prints when it goes on on hosts that are new."""
+    done = cluster.run(job(binary, False, "--restart"), cwd=SHARED, timeout=120)
+    return "" if done.returncode == 0 and f"sum = {PHASES}" in done.stdout else done.stdout + done.stderr
+
+
+def trial(binary: pathlib.Path, fault: Fault, verbose: bool) -> list[str]:
+    """What is wrong."""
+    wrong = []
+    with Cluster(hosts=3, slots=1) as cluster:
+        out, err = (pathlib.Path(cluster.path(1, f"{SHARED}/{name}")) for name in ("out", "err"))
+        with out.open("w") as out_file, err.open("w") as err_file:
+            with cluster.start(job(binary, fault.keepalive, "--lost-after", f"{30 if fault.passes else LOST_AFTER}s", "--checkpoint-every", "1s"), cwd=SHARED, stdout=out_file.fileno(), stderr=err_file.fileno()) as launcher:
+                index = pathlib.Path(cluster.path(1, f"{SHARED}/job/checkpoint/index.json"))
+                end = time.monotonic() + 60
+                while not index.exists():
+                    if time.monotonic() > end:
+                        return [f"no checkpoint after 60 s: {out.read_text()}{err.read_text()}"]
+                    time.sleep(0.05)
+                time.sleep(1.5)  # so that all hosts have heard of each other
+                fault.does(cluster)
+                begin = time.monotonic()
+                if fault.passes:
+                    time.sleep(fault.after)
+                    fault.passes(cluster)
+                try:
+                    code = launcher.wait(90 if fault.passes else ENDED)
+                except TimeoutError:
+                    return [f"hangs {ENDED} s after the fault: {err.read_text()}{ {h: cluster.processes(h) for h in (1, 2, 3) if h not in fault.gone} }"]
+                took = time.monotonic() - begin
+        said = err.read_text()
+        if verbose:
+            print(f"exit code {code} after {took:.1f} s\n{said}")
+        if fault.passes:
+            if code != 0 or f"sum = {PHASES}" not in out.read_text():
+                wrong.append(f"exit code {code}: {out.read_text()}{said}")
+            if "error" in said or "note:" in said:
+                wrong.append(f"a false alarm: {said}")
+        else:
+            if code == 0:
+                wrong.append("exit code 0")
+            if not re.search(fault.says, said):
+                wrong.append(f"does not say {fault.says!r}: {said}")
+        left = {}
+        for host, what in cluster.leftovers(within=20).items():
+            # Open MPI's daemons leave their folder where they have lost mpirun.
+            ours = {kind: [entry for entry in entries if kind != "/tmp" or not str(entry).startswith("ompi.")] for kind, entries in what.items()}
+            if int(host[-1]) not in fault.gone and any(ours.values()):
+                left[host] = ours
+        if left:
+            wrong.append(f"left: {left}")
+        if not fault.passes and not fault.gone and (trouble := restarted(binary, cluster)):
+            wrong.append(f"does not go on: {trouble}")
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    arguments = parser.parse_args()
+    os.environ["SIALX_BIN"] = str(arguments.bin.resolve())
+    chosen = [f for f in FAULTS if arguments.only in f.name and (arguments.only not in {g.name for g in FAULTS} or arguments.only == f.name)]
+    if arguments.list:
+        print("\n".join(f.name for f in chosen))
+        return 0
+    if reason := unavailable() or without_open_mpi():
+        print(f"skipped: {reason}")
+        return SKIPPED
+    try:
+        failed = []
+        for fault in chosen:
+            wrong = trial(arguments.bin.resolve(), fault, arguments.verbose)
+            print(f"{fault.name}: {'; '.join(wrong) or 'ended as it should'}", flush=True)
+            failed += [fault.name] * bool(wrong)
+    except ClusterError as e:
+        print(f"FAILED: {e}")
+        return 1
+    print(f"FAILED: {', '.join(failed)}" if failed else f"{len(chosen)} faults, all ended as they should")
+    return 1 if failed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
