@@ -70,7 +70,7 @@ CollectiveRecord ExchangeTransport::next(CollectiveTag tag, CollectiveOperation 
 void ExchangeTransport::barrier(CollectiveTag tag) { exchange(next(tag, CollectiveOperation::barrier), {}); }
 
 double ExchangeTransport::sum(double value, CollectiveTag tag) {
-  const Parts parts = exchange(next(tag, CollectiveOperation::sum, sizeof value), std::as_bytes(std::span(&value, 1)));
+  const Parts& parts = exchange(next(tag, CollectiveOperation::sum, sizeof value), std::as_bytes(std::span(&value, 1)));
   double total = 0;
   for (const auto& part : parts) {  // rank order, on every rank: the same bits everywhere
     double v = 0;
@@ -84,7 +84,7 @@ void ExchangeTransport::broadcast(std::span<std::byte> data, int root, Collectiv
   SIAL_CHECK(root >= 0 && root < size(), "broadcast from rank {} of {}", root, size());
   const std::span<const std::byte> mine =
       rank() == root ? std::span<const std::byte>(data) : std::span<const std::byte>();
-  const Parts parts =
+  const Parts& parts =
       exchange(next(tag, CollectiveOperation::broadcast, static_cast<std::int64_t>(data.size()), root), mine);
   if (rank() != root && !data.empty())
     std::memcpy(data.data(), parts[static_cast<std::size_t>(root)].data(), data.size());
