@@ -13,6 +13,7 @@ packages=(
   libopenblas-serial-dev liblapacke-dev llvm-19-dev                    # block kernels, linear algebra
   libint2-dev libeigen3-dev libhdf5-dev                                # integrals, results
   liburing-dev                                                         # blocks on a disk
+  libboost-context-dev                                                 # ranks of the simulator
   libhwloc-dev libnuma-dev                                             # memory nodes of a machine
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev       # formats and command lines
   catch2 python3 python3-numpy python3-h5py                            # tests

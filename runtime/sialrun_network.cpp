@@ -87,7 +87,7 @@ SimulationOptions simulation_options(const std::string& simulate, const std::str
                          "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
     }
   }
-  // Each rank of a simulation is a thread, with its helper.
+  // Each rank of a simulation has a stack of its own, and its helper another.
   constexpr int max_ranks = 1024;
   if (options.ranks < 1 || options.ranks > max_ranks)
     throw InputError(fmt::format("a simulation has from 1 to {} ranks", max_ranks), "--simulate ranks=3,seed=7");

@@ -110,14 +110,14 @@ StoreImpl::~StoreImpl() {
 }
 
 std::string StoreImpl::problem() const {
-  const bool helper = std::this_thread::get_id() != rank_thread_;
+  const bool helper = transport_.in_helper();
   const SpilledBlocks* spilled = (helper ? spilled_for_others_ : spilled_).get();
   return spilled ? spilled->problem() : std::string();
 }
 
 // Other nodes' requests are answered on a thread of their own, which may not touch what this rank holds.
 bool StoreImpl::reclaim(std::uint64_t bytes) {
-  const bool helper = std::this_thread::get_id() != rank_thread_;
+  const bool helper = transport_.in_helper();
   return (!helper && relief_.reclaim(bytes)) ||
          drop_kept(storage_.directory(), storage_.heap(), helper ? -1 : config_.arena) ||
          (helper ? spilled_for_others_ && spilled_for_others_->make_room(bytes) : relief_.spill(bytes));

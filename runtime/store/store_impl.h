@@ -4,7 +4,6 @@
 // those before it. Blocks whose home is this node are worked on directly, others through messages.
 
 #include <memory>
-#include <thread>
 
 #include "runtime/memory/arena_pool.h"
 #include "runtime/store/context.h"
@@ -43,7 +42,6 @@ class StoreImpl final : public BlockStore {
   std::unique_ptr<SpilledBlocks> make_spilled(bool on_rank_thread);
 
   Transport& transport_;
-  const std::thread::id rank_thread_ = std::this_thread::get_id();
   const StoreOptions options_;
 
   // The node: its memory, and the blocks whose home it is.

@@ -56,8 +56,8 @@ SialError mismatch_error(int rank_a, const CollectiveRecord& a, int rank_b, cons
       place_name(a.place, namer));
 }
 
-ExchangeTransport::Parts ExchangeTransport::meet(CollectiveTag tag, CollectiveOperation operation,
-                                                 std::span<const std::byte> mine, std::int64_t bytes, int root) {
+const ExchangeTransport::Parts& ExchangeTransport::meet(CollectiveTag tag, CollectiveOperation operation,
+                                                        std::span<const std::byte> mine, std::int64_t bytes, int root) {
   CollectiveRecord record;
   record.sequence = sequence_++;
   record.kind = tag.kind;
@@ -74,7 +74,7 @@ ExchangeTransport::Parts ExchangeTransport::meet(CollectiveTag tag, CollectiveOp
 void ExchangeTransport::barrier(CollectiveTag tag) { meet(tag, CollectiveOperation::barrier, {}); }
 
 double ExchangeTransport::sum(double value, CollectiveTag tag) {
-  const Parts parts = meet(tag, CollectiveOperation::sum, std::as_bytes(std::span(&value, 1)), sizeof value);
+  const Parts& parts = meet(tag, CollectiveOperation::sum, std::as_bytes(std::span(&value, 1)), sizeof value);
   double total = 0;
   for (const auto& part : parts) {  // rank order, on every rank: the same bits everywhere
     double v = 0;
@@ -88,7 +88,7 @@ void ExchangeTransport::broadcast(std::span<std::byte> data, int root, Collectiv
   SIAL_CHECK(root >= 0 && root < size(), "broadcast from rank {} of {}", root, size());
   const std::span<const std::byte> mine =
       rank() == root ? std::span<const std::byte>(data) : std::span<const std::byte>();
-  const Parts parts = meet(tag, CollectiveOperation::broadcast, mine, static_cast<std::int64_t>(data.size()), root);
+  const Parts& parts = meet(tag, CollectiveOperation::broadcast, mine, static_cast<std::int64_t>(data.size()), root);
   if (rank() != root && !data.empty())
     std::memcpy(data.data(), parts[static_cast<std::size_t>(root)].data(), data.size());
 }

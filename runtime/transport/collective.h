@@ -46,21 +46,23 @@ class ExchangeTransport : public Transport {
 
  protected:
   using Parts = std::vector<std::vector<std::byte>>;
-  /// Waits until all workers are in the collective and returns their parts in rank order. Throws the mismatch error.
-  virtual Parts exchange(const CollectiveRecord& record, std::span<const std::byte> mine) = 0;
+  /// Waits until all workers are in the collective and returns their parts in rank order, which stay until this rank's
+  /// next collective. Throws the mismatch error.
+  virtual const Parts& exchange(const CollectiveRecord& record, std::span<const std::byte> mine) = 0;
   /// The barrier that finish() is made of.
   void end_collective();
   const PlaceNamer& namer() const { return namer_; }
 
  private:
-  Parts meet(CollectiveTag tag, CollectiveOperation operation, std::span<const std::byte> mine, std::int64_t bytes = 0,
-             int root = -1);
+  const Parts& meet(CollectiveTag tag, CollectiveOperation operation, std::span<const std::byte> mine,
+                    std::int64_t bytes = 0, int root = -1);
 
   std::int64_t sequence_ = 0;
   PlaceNamer namer_;
 };
 
-/// Meeting point of the ranks of one process. No locking of its own: the caller holds a lock, or the baton.
+/// Meeting point of the ranks of one process. No locking of its own: the caller holds a lock, or is the only one that
+/// runs.
 class Rendezvous {
  public:
   explicit Rendezvous(int ranks) : ranks_(ranks) {}

@@ -76,6 +76,8 @@ class MpiTransport final : public ExchangeTransport {
     world_.finished = true;
   }
 
+  bool in_helper() const override { return std::this_thread::get_id() != rank_thread_; }
+
   void leave(int exit_code) override { world_.leave(exit_code); }
 
   void start_watch(const WatchOptions& options) override {
@@ -96,7 +98,7 @@ class MpiTransport final : public ExchangeTransport {
   [[noreturn]] void abort_job(const std::string& message, int exit_code) override { world_.abort(message, exit_code); }
 
  protected:
-  Parts exchange(const CollectiveRecord& record, std::span<const std::byte> mine) override;
+  const Parts& exchange(const CollectiveRecord& record, std::span<const std::byte> mine) override;
 
  private:
   void join_helper(StopServing how) {
@@ -120,6 +122,7 @@ class MpiTransport final : public ExchangeTransport {
   RequestClient client_;
   std::thread helper_;
   std::shared_ptr<void> watch_;
+  Parts parts_;
   std::atomic<StopServing> stop_helper_{StopServing::no};
   const double start_ = MPI_Wtime();
   const std::thread::id rank_thread_ = std::this_thread::get_id();
@@ -161,7 +164,8 @@ void MpiTransport::broadcast_part(std::vector<std::byte>& part, int root) {
   }
 }
 
-ExchangeTransport::Parts MpiTransport::exchange(const CollectiveRecord& record, std::span<const std::byte> mine) {
+const ExchangeTransport::Parts& MpiTransport::exchange(const CollectiveRecord& record,
+                                                       std::span<const std::byte> mine) {
   SIAL_CHECK(!is_server(), "collective of server {}", rank());
   const auto ranks = static_cast<std::size_t>(size());
   Arrival me{record, 0};
@@ -175,17 +179,17 @@ ExchangeTransport::Parts MpiTransport::exchange(const CollectiveRecord& record, 
     if (!agree(all[0].record, all[r].record))
       throw mismatch_error(0, all[0].record, static_cast<int>(r), all[r].record, namer());
 
-  Parts parts(ranks);
+  parts_.assign(ranks, {});
   switch (record.operation) {
     case CollectiveOperation::barrier: break;
     case CollectiveOperation::sum:
       for (std::size_t r = 0; r < ranks; ++r) {
         const auto bytes = std::as_bytes(std::span(&all[r].value, 1));
-        parts[r].assign(bytes.begin(), bytes.end());
+        parts_[r].assign(bytes.begin(), bytes.end());
       }
       break;
     case CollectiveOperation::broadcast: {
-      auto& part = parts[static_cast<std::size_t>(record.root)];
+      auto& part = parts_[static_cast<std::size_t>(record.root)];
       part.resize(static_cast<std::size_t>(record.bytes));
       if (rank() == record.root) part.assign(mine.begin(), mine.end());
       broadcast_part(part, record.root);
@@ -193,13 +197,13 @@ ExchangeTransport::Parts MpiTransport::exchange(const CollectiveRecord& record, 
     }
     case CollectiveOperation::gather:
       for (std::size_t r = 0; r < ranks; ++r) {
-        parts[r].resize(static_cast<std::size_t>(all[r].record.bytes));
-        if (static_cast<int>(r) == rank()) parts[r].assign(mine.begin(), mine.end());
-        broadcast_part(parts[r], static_cast<int>(r));
+        parts_[r].resize(static_cast<std::size_t>(all[r].record.bytes));
+        if (static_cast<int>(r) == rank()) parts_[r].assign(mine.begin(), mine.end());
+        broadcast_part(parts_[r], static_cast<int>(r));
       }
       break;
   }
-  return parts;
+  return parts_;
 }
 
 }  // namespace

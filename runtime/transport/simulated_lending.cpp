@@ -15,11 +15,11 @@ class SimulatedRemoteMemory final : public RemoteMemory {
       : lending_(lending), round_(round), rank_(rank) {}
   ~SimulatedRemoteMemory() override {
     // An error that unwinds this rank ends the job, and others may be waiting for it.
-    const bool worker = rank_ < lending_.workers_ && std::uncaught_exceptions() == 0;
+    const bool worker = rank_ < lending_.options_.ranks && std::uncaught_exceptions() == 0;
     if (worker) ++round_.workers_closed;
-    while (worker && round_.workers_closed < lending_.workers_ && !lending_.hooks_.ending()) {
+    while (worker && round_.workers_closed < lending_.options_.ranks && !lending_.scheduler_.ending()) {
       try {
-        lending_.hooks_.pause();
+        lending_.scheduler_.pause();
       } catch (const JobEnding&) {}
     }
     lending_.cancel([this](const auto& c) { return c.round == &round_ && (c.by == rank_ || c.copy->rank == rank_); });
@@ -30,7 +30,7 @@ class SimulatedRemoteMemory final : public RemoteMemory {
 
   /// The switch to another rank can wait: whoever asks may hold locks.
   Loan ask(int rank, std::uint64_t bytes) override {
-    lending_.hooks_.clock() += 2 * lending_.latency_;
+    lending_.scheduler_.clock() += 2 * lending_.options_.latency;
     Lender* lender = round_.lenders[static_cast<std::size_t>(rank)];
     return lender ? lender->lend(bytes) : Loan{};
   }
@@ -38,7 +38,7 @@ class SimulatedRemoteMemory final : public RemoteMemory {
   void raise(RemoteCopy& copy) override { lending_.raise(copy); }
   /// Time moves on without this; while the job is being ended it does not.
   void progress() override {
-    if (lending_.hooks_.ending())
+    if (lending_.scheduler_.ending())
       lending_.cancel([this](const auto& c) { return c.round == &round_ && c.by == rank_; });
   }
 
@@ -48,12 +48,11 @@ class SimulatedRemoteMemory final : public RemoteMemory {
   const int rank_;
 };
 
-SimulatedLending::SimulatedLending(int workers, int total, double latency, double bandwidth, Hooks hooks)
-    : workers_(workers),
-      latency_(latency),
-      bandwidth_(bandwidth),
-      hooks_(std::move(hooks)),
+SimulatedLending::SimulatedLending(SimulatedScheduler& scheduler, const SimulationOptions& options, int total)
+    : scheduler_(scheduler),
+      options_(options),
       links_(static_cast<std::size_t>(total)),
+      starts_(static_cast<std::size_t>(total)),
       opened_(static_cast<std::size_t>(total)) {}
 
 std::unique_ptr<RemoteMemory> SimulatedLending::open(int rank, Lender& lender) {
@@ -63,16 +62,19 @@ std::unique_ptr<RemoteMemory> SimulatedLending::open(int rank, Lender& lender) {
   round.lenders[static_cast<std::size_t>(rank)] = &lender;
   auto memory = std::make_unique<SimulatedRemoteMemory>(*this, round, rank);
   ++round.opened;
-  while (round.opened < links_.size()) hooks_.pause();
+  while (round.opened < links_.size()) scheduler_.pause();
   return memory;
 }
 
 /// What is read leaves the lender, which has to hear of it first; what is written leaves the borrower.
 void SimulatedLending::add(RemoteCopy& copy, Round& round, int by) {
   if (!copy.writes) std::memset(copy.memory, 0xFF, copy.bytes);  // NaN: who does not wait is found out
-  const double since = hooks_.clock() + (copy.writes ? 0 : latency_);
-  Link& link = links_[static_cast<std::size_t>(copy.writes ? by : copy.rank)];
+  const double since = scheduler_.clock() + (copy.writes ? 0 : options_.latency);
+  const int sender = copy.writes ? by : copy.rank;
+  Link& link = links_[static_cast<std::size_t>(sender)];
   link.queued[static_cast<std::size_t>(copy.priority)].push_back({&copy, &round, by, since});
+  link.first = std::min(link.first, since);
+  note_start(sender);
 }
 
 void SimulatedLending::raise(RemoteCopy& copy) {
@@ -88,29 +90,25 @@ void SimulatedLending::raise(RemoteCopy& copy) {
   }
 }
 
-double SimulatedLending::next_start(const Link& link) const {
-  double first = never;
+void SimulatedLending::note_first(int rank) {
+  Link& link = links_[static_cast<std::size_t>(rank)];
+  link.first = never;
   for (const auto& queue : link.queued)
-    for (const Copy& c : queue) first = std::min(first, c.since);
-  return std::max(first, link.free_at);
-}
-
-double SimulatedLending::next_event() const {
-  double next = never;
-  for (const Moving& m : moving_) next = std::min(next, m.ends);
-  for (const Link& link : links_) next = std::min(next, next_start(link));
-  return next;
+    for (const Copy& c : queue) link.first = std::min(link.first, c.since);
+  note_start(rank);
 }
 
 /// The most urgent of those that are there.
-void SimulatedLending::start(Link& link, double now) {
+void SimulatedLending::start(int rank, double now) {
+  Link& link = links_[static_cast<std::size_t>(rank)];
   for (auto& queue : link.queued) {
     const auto found = std::ranges::find_if(queue, [now](const Copy& c) { return c.since <= now; });
     if (found == queue.end()) continue;
     const Copy what = *found;
     queue.erase(found);
-    link.free_at = now + static_cast<double>(what.copy->bytes) / bandwidth_;
-    moving_.push_back({what, link.free_at + (what.copy->writes ? 2 : 1) * latency_});
+    link.free_at = now + static_cast<double>(what.copy->bytes) / options_.bandwidth;
+    note_first(rank);
+    moving_.insert({link.free_at + (what.copy->writes ? 2 : 1) * options_.latency, {what, started_++}});
     return;
   }
 }
@@ -118,15 +116,15 @@ void SimulatedLending::start(Link& link, double now) {
 bool SimulatedLending::advance_one(double limit) {
   const double next = next_event();
   if (next == never || next > limit) return false;
-  const auto ended = std::ranges::find(moving_, next, &Moving::ends);
-  if (ended != moving_.end()) {
-    const Copy what = ended->what;
-    moving_.erase(ended);
+  if (!moving_.empty() && moving_.begin()->first == next) {
+    const Copy what = moving_.begin()->second.what;
+    moving_.erase(moving_.begin());
     end(what);
     return true;
   }
-  for (Link& link : links_)
-    if (next_start(link) <= next) start(link, next);
+  std::vector<int> starting;
+  starts_.visit_earliest([&](int rank, std::uint32_t) { starting.push_back(rank); });
+  for (const int rank : starting) start(rank, next);
   return true;
 }
 
@@ -136,20 +134,25 @@ void SimulatedLending::end(const Copy& what) {
   if (lender && c.writes) std::memcpy(lender->lent(c.at), c.memory, c.bytes);
   if (lender && !c.writes) std::memcpy(c.memory, lender->lent(c.at), c.bytes);
   c.completed(lender ? 0 : ECANCELED);
-  hooks_.look_again();
+  scheduler_.look_again();
 }
 
 void SimulatedLending::cancel(const std::function<bool(const Copy&)>& which) {
+  std::vector<Moving> moving;
+  for (const auto& [ends, m] : moving_)
+    if (which(m.what)) moving.push_back(m);
+  std::erase_if(moving_, [&](const auto& entry) { return which(entry.second.what); });
+  std::ranges::sort(moving, {}, &Moving::number);
   std::vector<RemoteCopy*> ended;
-  for (const Moving& m : moving_)
-    if (which(m.what)) ended.push_back(m.what.copy);
-  std::erase_if(moving_, [&](const Moving& m) { return which(m.what); });
-  for (Link& link : links_)
-    for (auto& queue : link.queued) {
+  for (const Moving& m : moving) ended.push_back(m.what.copy);
+  for (int rank = 0; rank < static_cast<int>(links_.size()); ++rank) {
+    for (auto& queue : links_[static_cast<std::size_t>(rank)].queued) {
       for (const Copy& c : queue)
         if (which(c)) ended.push_back(c.copy);
       std::erase_if(queue, which);
     }
+    note_first(rank);
+  }
   for (RemoteCopy* c : ended) c->completed(ECANCELED);
 }
 

@@ -1,38 +1,40 @@
 #pragma once
 // Lent memory in the simulator: copies on the virtual clock. A rank sends one copy after another, demands first, beside
-// the replies of its helper; the data move when their time has come. Used by whoever has the baton.
+// the replies of its helper; the data move when their time has come. Used by whichever actor runs.
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <functional>
-#include <limits>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "runtime/transport/remote_memory.h"
+#include "runtime/transport/simulated_scheduler.h"
+#include "runtime/transport/simulated_times.h"
 
 namespace sial {
 
 class SimulatedLending {
  public:
-  /// The simulation, as the actor that runs sees it.
-  struct Hooks {
-    std::function<double&()> clock;  // of that actor
-    std::function<bool()> ending;
-    std::function<void()> pause;
-    std::function<void()> look_again;  // whoever polls: something has come
-  };
-  SimulatedLending(int workers, int total, double latency, double bandwidth, Hooks hooks);
+  static constexpr double never = SimulatedTimes::never;
+
+  SimulatedLending(SimulatedScheduler& scheduler, const SimulationOptions& options, int total);
 
   /// Waits for all ranks.
   std::unique_ptr<RemoteMemory> open(int rank, Lender& lender);
-  /// When something happens next; infinite: nothing is under way.
-  double next_event() const;
+  /// When something happens next; never: nothing is under way.
+  double next_event() const { return std::min(starts_.earliest(), moving_.empty() ? never : moving_.begin()->first); }
   /// What happens next, where that is no later than `limit`; false: nothing is.
   bool advance_one(double limit);
   /// The link of a rank, for others that send over it.
   double free_at(int rank) const { return links_[static_cast<std::size_t>(rank)].free_at; }
-  void occupy(int rank, double until) { links_[static_cast<std::size_t>(rank)].free_at = until; }
+  void occupy(int rank, double until) {
+    links_[static_cast<std::size_t>(rank)].free_at = until;
+    note_start(rank);
+  }
 
  private:
   friend class SimulatedRemoteMemory;
@@ -50,29 +52,35 @@ class SimulatedLending {
   };
   struct Moving {
     Copy what;
-    double ends;
+    std::int64_t number;  // in the order of their starts
   };
   struct Link {
     std::array<std::deque<Copy>, 3> queued;
+    double first = never;  // of those
     double free_at = 0;
   };
-  static constexpr double never = std::numeric_limits<double>::infinity();
 
   void add(RemoteCopy& copy, Round& round, int by);
   void raise(RemoteCopy& copy);
   void end(const Copy& what);
-  double next_start(const Link& link) const;
-  void start(Link& link, double now);
+  void note_first(int rank);
+  /// The link can take its next copy when it is free and one has come.
+  void note_start(int rank) {
+    const Link& link = links_[static_cast<std::size_t>(rank)];
+    starts_.set(rank, std::max(link.first, link.free_at), false);
+  }
+  void start(int rank, double now);
   /// Ends copies with an error.
   void cancel(const std::function<bool(const Copy&)>& which);
 
-  const int workers_;
-  const double latency_, bandwidth_;
-  const Hooks hooks_;
+  SimulatedScheduler& scheduler_;
+  const SimulationOptions& options_;
   std::vector<Link> links_;          // by rank: what leaves it
+  SimulatedTimes starts_;            // by rank
   std::vector<std::size_t> opened_;  // by rank
   std::deque<Round> rounds_;
-  std::vector<Moving> moving_;
+  std::multimap<double, Moving> moving_;  // by when they end; of those at the same time, the first started first
+  std::int64_t started_ = 0;
 };
 
 }  // namespace sial

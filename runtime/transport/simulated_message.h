@@ -1,6 +1,6 @@
 #pragma once
 // A request in the simulator and its reply: from when it is posted the owner's, answered or not, from `arrival` of the
-// reply the requester's again. Both see it with the baton only.
+// reply the requester's again. Only the actor that runs looks at it.
 
 #include <algorithm>
 #include <cmath>

@@ -232,6 +232,8 @@ class ThreadTransport final : public ExchangeTransport {
     job_.changed.notify_all();
   }
 
+  bool in_helper() const override { return std::this_thread::get_id() != rank_thread_; }
+
   void set_while_waiting(std::function<void()> f) override { while_waiting_ = std::move(f); }
   void pause() override {
     job_.leave_if_ending();
@@ -246,7 +248,7 @@ class ThreadTransport final : public ExchangeTransport {
   }
 
  protected:
-  Parts exchange(const CollectiveRecord& record, std::span<const std::byte> mine) override {
+  const Parts& exchange(const CollectiveRecord& record, std::span<const std::byte> mine) override {
     SIAL_CHECK(!is_server(), "collective of server {}", rank_);
     job_.leave_if_ending();
     std::unique_lock lock(job_.mutex);

@@ -176,6 +176,8 @@ class Transport {
   /// its destructor, so that errors unwind cleanly): that waits until no call is running and every reply is released,
   /// unless the job is ending.
   virtual void set_service(Service* service) = 0;
+  /// Whether the caller is not the rank itself but what serves its requests.
+  virtual bool in_helper() const { return false; }
   /// Only with several nodes. Sends header (copied) and payload to rank `to`, whose service answers; the reply's
   /// payload is received into `reply_buffer`.
   virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload,
