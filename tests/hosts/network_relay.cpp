@@ -143,7 +143,8 @@ class NetworkRelay {
       const std::string line = unread_.substr(0, end);
       unread_.erase(0, end + 1);
       try {
-        std::cout << "ok " << obey(line) << std::endl;
+        const std::string answer = obey(line);
+        std::cout << "ok " << answer << std::endl;
       } catch (const std::invalid_argument& e) {
         std::cout << "error " << e.what() << std::endl;
       }
