@@ -1,8 +1,8 @@
 #pragma once
-// A switch of Ethernet frames between ports, as a model in time: who calls says when a frame arrives and asks which ones
-// are due. Each port is a full-duplex link with a rate, a delay and a probability of loss; a link that is down loses all
-// frames. Frames between two ports keep their order. Nothing here reads a clock or a device, so that one seed gives one
-// course of events.
+// A switch of Ethernet frames between ports, as a model in time: who calls says when a frame arrives and asks which
+// ones are due. Each port is a full-duplex link with a rate, a delay and a probability of loss; a link that is down
+// loses all frames. Frames between two ports keep their order. Nothing here reads a clock or a device, so that one seed
+// gives one course of events.
 
 #include <cstddef>
 #include <cstdint>

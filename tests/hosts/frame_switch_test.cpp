@@ -22,9 +22,8 @@ std::vector<std::byte> frame_to(unsigned port, std::size_t size = 1000, unsigned
 /// (port, content) of the frames that are due.
 std::vector<std::pair<int, int>> due(FrameSwitch& tested, Nanoseconds now) {
   std::vector<std::pair<int, int>> found;
-  tested.deliver_due(now, [&](int port, FrameSwitch::Frame frame) {
-    found.emplace_back(port, std::to_integer<int>(frame[12]));
-  });
+  tested.deliver_due(
+      now, [&](int port, FrameSwitch::Frame frame) { found.emplace_back(port, std::to_integer<int>(frame[12])); });
   return found;
 }
 

@@ -1,6 +1,6 @@
-// Switches Ethernet frames between TAP devices tap1, tap2, ... which it makes in its network namespace and which are then
-// moved to the hosts' ones. Commands come on the standard input, one a line, and each is answered by a line `ok` or
-// `error`; the program ends with its input.
+// Switches Ethernet frames between TAP devices tap1, tap2, ... which it makes in its network namespace and which are
+// then moved to the hosts' ones. Commands come on the standard input, one a line, and each is answered by a line `ok`
+// or `error`; the program ends with its input.
 //
 //   network_relay --ports N [--delay SECONDS] [--rate BITS_PER_SECOND] [--loss PROBABILITY] [--seed N] [--mtu BYTES]
 
@@ -143,10 +143,9 @@ class NetworkRelay {
       const std::string line = unread_.substr(0, end);
       unread_.erase(0, end + 1);
       try {
-        std::cout << "ok " << obey(line) << std::endl;
-      } catch (const std::invalid_argument& e) {
-        std::cout << "error " << e.what() << std::endl;
-      }
+        const std::string answer = obey(line);
+        std::cout << "ok " << answer << std::endl;
+      } catch (const std::invalid_argument& e) { std::cout << "error " << e.what() << std::endl; }
     }
     return true;
   }

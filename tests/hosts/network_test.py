@@ -69,6 +69,7 @@ import socket, sys
 connection = socket.create_connection(("node2", 5000))
 for line in sys.stdin:
     connection.sendall(line.strip().encode())
+    connection.recv(100)
 """
 
 
@@ -132,7 +133,7 @@ class Network(unittest.TestCase):
         cluster = self.make(Conditions())
         server = self.server(cluster, "echo")
         with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as pipe:
-            self.enterContext(cluster.start([PYTHON, "-c", SEND_LINES], stdin=pipe.stdout.fileno()))
+            client = self.enterContext(cluster.start([PYTHON, "-c", SEND_LINES], stdin=pipe.stdout.fileno()))
             pipe.stdin.write(b"before\n")
             pipe.stdin.flush()
             self.assertEqual(server.stdout.readline(), b"before\n")
@@ -147,6 +148,7 @@ class Network(unittest.TestCase):
             cluster.link(2, up=True)
             self.assertEqual(server.stdout.readline(), b"during\n")
             pipe.stdin.close()
+            self.assertEqual(client.wait(LIMIT), 0)
 
     def test_killed_host(self) -> None:
         """The others stay connected."""
