@@ -1,9 +1,6 @@
 #include "runtime/transport/fibers.h"
 
 #include <cxxabi.h>
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#include <sanitizer/tsan_interface.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,13 +14,17 @@
 #include "runtime/base/error.h"
 
 // Sanitizers have to hear of every switch. Only programs that are built with one have its functions.
-#pragma weak __sanitizer_start_switch_fiber
-#pragma weak __sanitizer_finish_switch_fiber
-#pragma weak __asan_unpoison_memory_region
-#pragma weak __tsan_get_current_fiber
-#pragma weak __tsan_create_fiber
-#pragma weak __tsan_destroy_fiber
-#pragma weak __tsan_switch_to_fiber
+// NOLINTBEGIN(bugprone-reserved-identifier): the sanitizers' names
+extern "C" {
+[[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack, const void* stack, std::size_t bytes);
+[[gnu::weak]] void __sanitizer_finish_switch_fiber(void* fake_stack, const void** old_stack, std::size_t* old_bytes);
+[[gnu::weak]] void __asan_unpoison_memory_region(const volatile void* begin, std::size_t bytes);
+[[gnu::weak]] void* __tsan_get_current_fiber();
+[[gnu::weak]] void* __tsan_create_fiber(unsigned flags);
+[[gnu::weak]] void __tsan_destroy_fiber(void* fiber);
+[[gnu::weak]] void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+}
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace sial {
 

@@ -180,3 +180,30 @@ TEST_CASE("node memory can be as small as a container's") {
   CHECK_NOTHROW(run_simulated(
       o, [](Transport& t) { t.map_node_memory(std::size_t{1} << 30, "block data")->commit(0, 1 << 20); }));
 }
+
+TEST_CASE("hundreds of ranks, each with a helper") {
+  SimulationOptions o;
+  o.ranks = 300;
+  o.ranks_per_node = 3;
+  o.servers = 2;
+  std::size_t served = 0;
+  const auto result = run_simulated(o, [&](Transport& t) {
+    Echo service(t);
+    if (t.is_server()) {
+      t.serve_forever();
+    } else {
+      std::vector<std::byte> reply(1000000);
+      const std::byte header{1};
+      for (int i = 1; i <= 3; ++i) {
+        t.request((t.rank() + 3 * i) % 302, std::span(&header, 1), {}, reply, Priority::demand)->wait();
+        CHECK(t.sum(t.rank(), tag(CollectiveKind::sum, i)) == 300.0 * 299 / 2);
+      }
+      const std::byte mine{static_cast<unsigned char>(t.rank() % 7)};
+      const auto all = t.all_gather(std::span(&mine, 1), tag(CollectiveKind::gather, 4));
+      for (std::size_t r = 0; r < 300; ++r) REQUIRE(all[r] == std::vector{static_cast<std::byte>(r % 7)});
+    }
+    served += service.order.size();
+  });
+  CHECK(served == 900);
+  CHECK(result.requests == 900);
+}
