@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs on three hosts that lose a rank, a daemon, a link or a host: they end in time, say why, leave nothing, and go on from their checkpoint.
 
-    faults_test.py --bin DIR [--only TEXT] [--list] [--verbose]
+    faults_test.py --bin DIR [--long] [--only TEXT] [--list] [--verbose]
 
 Exit code 77 where no cluster can be made.
 """
@@ -50,19 +50,20 @@ class Fault:
     after: float = 0.0
     gone: tuple[int, ...] = ()  # hosts that are not looked at afterwards
     keepalive: bool = True
+    long: bool = True  # left out unless all are wanted
 
 
 SILENT = r"error: nothing has been heard of rank 2 \(node3\) for \d+ s\n  hint: the host is down, cut off from the network, or its processes are stopped; continue from the checkpoint of"
 FAULTS = [
     Fault("host_killed", lambda c: c.kill_host(3), SILENT + "|node3", gone=(3,)),
     Fault("link_down", lambda c: c.link(3, up=False), SILENT, gone=(3,)),
-    Fault("link_down_without_keepalive", lambda c: c.link(3, up=False), SILENT, gone=(3,), keepalive=False),
+    Fault("link_down_without_keepalive", lambda c: c.link(3, up=False), SILENT, gone=(3,), keepalive=False, long=False),
     Fault("link_down_first", lambda c: c.link(1, up=False), r"error: nothing has been heard of rank [12] \(node[23]\)", gone=(2, 3)),
-    Fault("rank_stopped", lambda c: send(c, 2, "sialrun", "STOP"), r"error: nothing has been heard of rank 1 \(node2\)"),
+    Fault("rank_stopped", lambda c: send(c, 2, "sialrun", "STOP"), r"error: nothing has been heard of rank 1 \(node2\)", long=False),
     Fault("rank_killed", lambda c: send(c, 2, "sialrun", "KILL"), "node2"),
     Fault("daemon_killed", lambda c: send(c, 2, "orted", "KILL"), ""),
     Fault("launcher_killed", lambda c: send(c, 1, "mpirun", "KILL"), ""),
-    Fault("link_down_for_a_while", lambda c: c.link(2, up=False), "", passes=lambda c: c.link(2, up=True), after=3.5, keepalive=False),
+    Fault("link_down_for_a_while", lambda c: c.link(2, up=False), "", passes=lambda c: c.link(2, up=True), after=3.5, keepalive=False, long=False),
     Fault("rank_stopped_for_a_while", lambda c: send(c, 3, "sialrun", "STOP"), "", passes=lambda c: send(c, 3, "sialrun", "CONT"), after=3.5, keepalive=False),
 ]
 
@@ -131,12 +132,13 @@ def trial(binary: pathlib.Path, fault: Fault, verbose: bool) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--long", action="store_true", default=os.environ.get("SIALX_LONG_TESTS") == "1")
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     os.environ["SIALX_BIN"] = str(arguments.bin.resolve())
-    chosen = [f for f in FAULTS if arguments.only in f.name and (arguments.only not in {g.name for g in FAULTS} or arguments.only == f.name)]
+    chosen = [f for f in FAULTS if (arguments.long or arguments.only or not f.long) and arguments.only in f.name and (arguments.only not in {g.name for g in FAULTS} or arguments.only == f.name)]
     if arguments.list:
         print("\n".join(f.name for f in chosen))
         return 0
