@@ -109,7 +109,7 @@ class SimulatedScheduler {
   SimulatedRandom random_;
   std::vector<Actor> actors_;
   std::vector<int> with_work_;  // ranks with something to do while they wait
-  SimulatedTimes times_;  // of all but the one that runs
+  SimulatedTimes times_;        // of all but the one that runs
   int current_ = nobody;
   std::int64_t switches_ = 0, looks_ = 0;
   std::int64_t fruitless_pauses_ = 0;
