@@ -80,6 +80,8 @@ def runs(binary: pathlib.Path, long: bool) -> Iterator[Run]:
                 yield Run("long: store", layout, mpirun(layout, store, "--history", str(seed)), network)
             yield Run("long: examples", layout, examples(binary, layout, *small, "11_ccsd_t/job_sto3g.toml", "07_ump2/job_hydrogen.toml", "08_cis/job_fluoride.toml"), network)
     yield Run("long: restart", "3x1", script("restart/restart.py", binary))
+    faults = ["another_rank_is_full", "reason_before_stop_is_printed", "only_worker_fails_beside_a_server", "mismatched_collectives"]
+    yield Run("long: faults", "4x1", script("faults/faults.py", binary, *(f"Faults.test_{name}" for name in faults)))
     yield Run("long: random programs", "3x1", script("property/run_property.py", binary, *launcher, "--count", "200", "--config", "mpirun"))
     yield Run("long: random programs", "3x1", script("property/run_property.py", binary, *launcher, "--count", "100", "--config", "mpirun"), slow)
     yield Run("long: random restarts", "3x1", script("property/run_restart.py", binary, *launcher, "--count", "20"))
