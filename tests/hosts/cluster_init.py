@@ -166,7 +166,8 @@ class Relay:
         return text[2:].strip()
 
     def device(self, host: Host) -> str:
-        return f"address {hardware_address(host.number)} mtu {self.mtu}"
+        # A TAP device drops what its queue has no room for, where other devices let the sender wait.
+        return f"address {hardware_address(host.number)} mtu {self.mtu} txqueuelen 10000"
 
     def link(self, host: int, up: bool) -> None:
         self.command(f"{'up' if up else 'down'} {host}")

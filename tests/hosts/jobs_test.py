@@ -30,6 +30,10 @@ class Run:
     command: list[str]
     network: Conditions | None = None
 
+    def title(self) -> str:
+        changed = [f"{name} {value:g}" for name, value in dataclasses.asdict(self.network).items() if value != getattr(Conditions, name)] if self.network else []
+        return ", ".join([f"{self.name} on {self.layout}", *changed])
+
     def hosts_and_slots(self) -> tuple[int, int]:
         hosts, _, slots = self.layout.partition("x")
         return int(hosts), int(slots)
@@ -62,8 +66,8 @@ def runs(binary: pathlib.Path, long: bool) -> Iterator[Run]:
         yield Run("store", layout, mpirun(layout, store, "--history", "1"))
         yield Run("examples", layout, examples(binary, layout, *(small if layout == "3x1" else energies)))
     yield Run("servers", "2x2", mpirun("2x2", store, "--servers", "2"))
-    yield Run("examples, 1 ms", "3x1", examples(binary, "3x1", *small), slow)
-    yield Run("examples, 1 ms", "2x2", examples(binary, "2x2", *energies), slow)
+    yield Run("examples", "3x1", examples(binary, "3x1", *small), slow)
+    yield Run("examples", "2x2", examples(binary, "2x2", *energies), slow)
     yield Run("restart", "2x1", script("restart/restart.py", binary, "Restart.test_differing_statics"))
     launcher = ["--launcher", " ".join(["mpirun", "-n", "{n}", *FLAGS])]
     yield Run("random programs", "3x1", script("property/run_property.py", binary, *launcher, "--count", "20", "--seed", "1", "--config", "mpirun"))
@@ -76,8 +80,10 @@ def runs(binary: pathlib.Path, long: bool) -> Iterator[Run]:
                 yield Run("long: store", layout, mpirun(layout, store, "--history", str(seed)), network)
             yield Run("long: examples", layout, examples(binary, layout, *small, "11_ccsd_t/job_sto3g.toml", "07_ump2/job_hydrogen.toml", "08_cis/job_fluoride.toml"), network)
     yield Run("long: restart", "3x1", script("restart/restart.py", binary))
+    faults = ["another_rank_is_full", "reason_before_stop_is_printed", "only_worker_fails_beside_a_server", "mismatched_collectives"]
+    yield Run("long: faults", "4x1", script("faults/faults.py", binary, *(f"Faults.test_{name}" for name in faults)))
     yield Run("long: random programs", "3x1", script("property/run_property.py", binary, *launcher, "--count", "200", "--config", "mpirun"))
-    yield Run("long: random programs, 1 ms", "3x1", script("property/run_property.py", binary, *launcher, "--count", "100", "--config", "mpirun"), slow)
+    yield Run("long: random programs", "3x1", script("property/run_property.py", binary, *launcher, "--count", "100", "--config", "mpirun"), slow)
     yield Run("long: random restarts", "3x1", script("property/run_restart.py", binary, *launcher, "--count", "20"))
     yield Run("long: references", "3x1", script("references/references.py", binary, "--layouts", "3", "--systems", "water/sto-3g,hydrogen-fluoride/6-31g"))
 
@@ -106,7 +112,7 @@ def main() -> int:
     options = parser.parse_args()
     chosen = [run for run in runs(options.bin.resolve(), options.long) if options.only in run.name]
     if options.list:
-        print("\n".join(f"{run.name} on {run.layout}: {' '.join(run.command)}" for run in chosen))
+        print("\n".join(f"{run.title()}: {' '.join(run.command)}" for run in chosen))
         return 0
     reason = unavailable(relay=True) or without_open_mpi()
     if reason:
@@ -119,9 +125,9 @@ def main() -> int:
             why = failure(run, options.bin.resolve())
         except ClusterError as e:
             why = str(e)
-        print(f"{run.name} on {run.layout}: {'FAILED' if why else 'right'}, {time.monotonic() - start:.1f} s", flush=True)
+        print(f"{run.title()}: {'FAILED' if why else 'right'}, {time.monotonic() - start:.1f} s", flush=True)
         if why:
-            wrong.append(f"{run.name} on {run.layout}: {why}")
+            wrong.append(f"{run.title()}: {why}")
     print("\n".join(wrong) if wrong else f"{len(chosen)} runs")
     return 1 if wrong or not chosen else 0
 
