@@ -208,7 +208,6 @@ void Watcher::hear_of_hosts(double now) {
         !hosts_.silent(host, now))
       continue;
     std::vector<int> lost;
-    std::string name;
     if (is_first()) {
       for (int r = 0; r < place_.ranks; ++r)
         if (place_.host_number && place_.host_number(r) == host) lost.push_back(r);
