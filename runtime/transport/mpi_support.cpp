@@ -15,6 +15,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
 #include "runtime/base/printable.h"
+#include "runtime/transport/slow_start.h"
 
 namespace sial {
 
@@ -83,6 +84,7 @@ int launched_ranks() {
 
 MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(wanted) {
   const bool several = options.ranks_per_node > 0 || options.servers > 0 || perhaps_several_hosts();
+  const SlowStart slow_start(perhaps_several_hosts() && environment_number("OMPI_COMM_WORLD_RANK") == 0);
   const int level = several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
   int provided = 0;
   check_mpi(MPI_Init_thread(argc, argv, level, &provided), "starting");

@@ -16,6 +16,19 @@ class MpiWatchLink final : public WatchLink {
   MpiWatchLink(MpiWorld& world, std::vector<int> leaders)
       : world_(world), leaders_(std::move(leaders)), sending_(leaders_.size()) {}
 
+  /// Who is sent to is there until all have ended. What has not left even so is left to the process.
+  ~MpiWatchLink() override {
+    constexpr int attempts = 1000;  // a millisecond each
+    for (Sending& s : sending_) {
+      int done = s.request == MPI_REQUEST_NULL ? 1 : 0;
+      for (int i = 0; !done && i < attempts && MPI_Test(&s.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS; ++i)
+        if (!done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (!done) static_cast<void>(new std::vector<std::byte>(std::move(s.message)));
+    }
+  }
+  MpiWatchLink(const MpiWatchLink&) = delete;
+  MpiWatchLink& operator=(const MpiWatchLink&) = delete;
+
   void send(int host, const std::vector<std::byte>& message) override {
     Sending& s = sending_[static_cast<std::size_t>(host)];
     if (s.request != MPI_REQUEST_NULL) {

@@ -8,7 +8,7 @@ namespace sial {
 WakeUp::WakeUp() { sem_init(&semaphore_, 0, 0); }
 WakeUp::~WakeUp() { sem_destroy(&semaphore_); }
 
-void WakeUp::wait(double seconds) noexcept {
+bool WakeUp::wait(double seconds) noexcept {
   timespec until{};
   clock_gettime(CLOCK_MONOTONIC, &until);
   const double whole = std::floor(seconds);
@@ -18,7 +18,7 @@ void WakeUp::wait(double seconds) noexcept {
     until.tv_nsec -= 1'000'000'000;
     ++until.tv_sec;
   }
-  sem_clockwait(&semaphore_, CLOCK_MONOTONIC, &until);  // an interruption is as good as a call
+  return sem_clockwait(&semaphore_, CLOCK_MONOTONIC, &until) == 0;
 }
 
 }  // namespace sial

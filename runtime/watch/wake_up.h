@@ -12,8 +12,8 @@ class WakeUp {
   WakeUp(const WakeUp&) = delete;
   WakeUp& operator=(const WakeUp&) = delete;
   void post() noexcept { sem_post(&semaphore_); }
-  /// Until post() was called, or so many seconds have gone.
-  void wait(double seconds) noexcept;
+  /// Until post() was called, which it says, or so many seconds have gone, or a signal has come.
+  bool wait(double seconds) noexcept;
 
  private:
   sem_t semaphore_;

@@ -218,6 +218,7 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
 }
 
 void Checkpoints::job_done() {
+  transport_.activity().set_advice({});
   if (transport_.rank() != 0) return;
   std::error_code ignored;
   if (!last_.files.empty()) remove_old_files(options_.folder, nullptr);
