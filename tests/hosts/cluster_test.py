@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from cluster import PRIVATE, ROOT, SHARED, SKIPPED, Cluster, ClusterError, unavailable, without_open_mpi
+from cluster_init import REMOTE_SHELL
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = sys.executable
@@ -191,6 +192,19 @@ class Faults(unittest.TestCase):
             done = cluster.run([PYTHON, "-c", SEND, "node2", "0.5"], host=1, timeout=LIMIT)
             self.assertNotEqual(done.returncode, 0)
             self.assertEqual(cluster.run(["true"], host=3, timeout=LIMIT).returncode, 0)
+            self.assertEqual(cluster.leftovers(), {})
+
+    def test_remote_shell(self) -> None:
+        """It returns exit codes, and is silent about a host that is killed, as ssh is."""
+        with Cluster(hosts=2) as cluster:
+            for command, code in (("hostname; exit 3", 3), ("kill -KILL $$", 128 + signal.SIGKILL)):
+                self.assertEqual(cluster.run([REMOTE_SHELL, "node2", command], timeout=LIMIT).returncode, code)
+            self.assertEqual(cluster.run([REMOTE_SHELL, "node3", "true"], timeout=LIMIT).returncode, 255)
+            with cluster.start([REMOTE_SHELL, "node2", "echo", "there;", "sleep", "1000"], stdout=subprocess.PIPE) as process:
+                self.assertEqual(process.stdout.readline(), b"there\n")
+                cluster.kill_host(2)
+                with self.assertRaises(TimeoutError):
+                    process.wait(0.5)
             self.assertEqual(cluster.leftovers(), {})
 
     def test_link(self) -> None:
