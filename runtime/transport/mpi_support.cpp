@@ -104,6 +104,8 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
     take_short_naps();
     looks_yielded_ = let_looks_yield(false);
   } catch (const SialError& e) {  // all ranks fail alike: only here can they agree on who says so
+    const bool everywhere = dynamic_cast<const EnvironmentError*>(&e) == nullptr;
+    if (everywhere && my_host != host_of_rank_0) wait_to_be_killed(exit_input_error);
     abort(fmt::format("error: {}{}{}", printable_name(e.what()),
                       e.hint().empty() ? "" : "\n  hint: ", printable_name(e.hint())),
           dynamic_cast<const EnvironmentError*>(&e) ? exit_environment_error : exit_input_error);
@@ -183,9 +185,13 @@ std::shared_ptr<SharedMemory> MpiWorld::map(MPI_Comm comm, std::size_t bytes, co
   settle(request);
   if (memory) memory->remove_name();
   if (error) std::rethrow_exception(error);
-  if (failures > 0)
-    throw EnvironmentError(fmt::format("{} ranks of this node could not map shared memory for {}", failures, purpose));
-  return memory;
+  if (failures == 0) return memory;
+  // A rank that knows the reason ends the job.
+  for (int look = 0; look < 200; ++look) {
+    if (control_) look_for_end();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  throw EnvironmentError(fmt::format("{} ranks of this node could not map shared memory for {}", failures, purpose));
 }
 
 void MpiWorld::wait(MPI_Request& request, const char* doing) {
@@ -240,15 +246,15 @@ void MpiWorld::abort(const std::string& message, int exit_code) {
   std::fflush(stdout);
   if (!claim_end()) wait_to_be_killed(exit_code);
   if (my_host != host_of_rank_0 && requests != MPI_COMM_NULL) {
-    // Two hosts may fail at once: the host of rank 0 decides which message is printed. Its helper may be gone: do not
-    // wait long.
+    // Two hosts may fail at once: the host of rank 0 decides which message is printed. Its helper may be gone:
+    // wait only as long as MPI may take to end the ranks of several hosts.
     std::vector<char> data(sizeof exit_code + message.size());
     std::memcpy(data.data(), &exit_code, sizeof exit_code);
     std::memcpy(data.data() + sizeof exit_code, message.data(), message.size());
     MPI_Request request = MPI_REQUEST_NULL;
     if (MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_CHAR, 0, tag_abort, requests, &request) ==
         MPI_SUCCESS) {
-      const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+      const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(8);
       for (int done = 0; std::chrono::steady_clock::now() < give_up;) {
         if (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

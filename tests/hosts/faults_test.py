@@ -129,6 +129,19 @@ def trial(binary: pathlib.Path, fault: Fault, verbose: bool) -> list[str]:
     return wrong
 
 
+def equal_bridges(binary: pathlib.Path) -> list[str]:
+    """Hosts that have a bridge of the same address, and an Open MPI that is not told which network to use: it hangs, but says what may be wrong."""
+    with Cluster(hosts=2, slots=1) as cluster:
+        for host in (1, 2):
+            cluster.run(["sh", "-c", "ip link add docker0 type dummy && ip addr add 172.17.0.1/16 dev docker0 && ip link set docker0 up"], host=host)
+        unset = [f for name in ("btl", "oob") for f in ("-u", f"OMPI_MCA_{name}_tcp_if_include")]
+        done = cluster.run(["env", *unset, "timeout", "30", "mpirun", "-n", "2", str(binary / "sialrun"), str(PROGRAM), "--set", "norb=2", "--set", "rounds=1", "--set", "phases=1",
+                            "--segments", "ao=60,60", "--results", "none"], cwd=SHARED, timeout=60)
+    if done.returncode == 0 or "this host has docker0 (172.17.0.1)" in done.stderr:
+        return []
+    return [f"exit code {done.returncode}, and nothing about docker0: {done.stderr}"]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -151,6 +164,10 @@ def main() -> int:
             wrong = trial(arguments.bin.resolve(), fault, arguments.verbose)
             print(f"{fault.name}: {'; '.join(wrong) or 'ended as it should'}", flush=True)
             failed += [fault.name] * bool(wrong)
+        if arguments.long and not arguments.only:
+            wrong = equal_bridges(arguments.bin.resolve())
+            print(f"equal bridges: {'; '.join(wrong) or 'explained'}", flush=True)
+            failed += ["equal bridges"] * bool(wrong)
     except ClusterError as e:
         print(f"FAILED: {e}")
         return 1

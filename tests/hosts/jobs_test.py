@@ -68,7 +68,8 @@ def runs(binary: pathlib.Path, long: bool) -> Iterator[Run]:
     yield Run("servers", "2x2", mpirun("2x2", store, "--servers", "2"))
     yield Run("examples", "3x1", examples(binary, "3x1", *small), slow)
     yield Run("examples", "2x2", examples(binary, "2x2", *energies), slow)
-    yield Run("restart", "2x1", script("restart/restart.py", binary, "Restart.test_differing_statics"))
+    yield Run("restart", "2x1", script("restart/restart.py", binary, "Restart.test_differing_statics", "Restart.test_missing_file_of_one_rank"))
+    yield Run("errors", "4x1", script("faults/faults.py", binary, "Faults.test_one_rank_fails", "Faults.test_one_rank_is_full"))
     launcher = ["--launcher", " ".join(["mpirun", "-n", "{n}", *FLAGS])]
     yield Run("random programs", "3x1", script("property/run_property.py", binary, *launcher, "--count", "20", "--seed", "1", "--config", "mpirun"))
     if not long:
