@@ -475,6 +475,7 @@ int run_reporting(int argc, char** argv) {
                   << printable(describe_kernels(arguments.session.kernel_options)) << '\n'
                   << printable(speed_line(block_kernels.jit_cache)) << '\n'
                   << printable(describe_machine(arguments.simulate_machine)) << '\n'
+                  << printable(describe_mpi()) << '\n'
                   << describe_cuda() << '\n';
       return exit_ok;
     }

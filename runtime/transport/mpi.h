@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "runtime/transport/transport.h"
 
@@ -27,6 +28,9 @@ struct MpiOptions {
 
 /// Ranks the launcher started according to its environment variables: 1 without a launcher.
 int launched_ranks();
+
+/// Which MPI this is and what was chosen for it, in lines: for people, before MPI starts.
+std::string describe_mpi();
 
 /// Collective. When it fails after MPI has started it ends the job with one message, as abort_job does.
 std::unique_ptr<Transport> make_mpi(int* argc, char*** argv, const MpiOptions& options);

@@ -10,6 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string_view>
+#include <vector>
+
+#include <fmt/ranges.h>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -80,6 +84,22 @@ int launched_ranks() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const int n = environment_number(name); n > 0) return n;
   return 1;
+}
+
+std::string describe_mpi() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  const std::string_view all(version, static_cast<std::size_t>(length));
+  std::string text = fmt::format("MPI: {}", all.substr(0, all.find_first_of(",\n")));
+  for (const char* choice :
+       {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude"})
+    if (const char* value = std::getenv(choice)) text += fmt::format("; {}={}", choice, value);
+  if (const std::vector<std::string> bridges = bridges_of_host(); !bridges.empty() && !network_is_named())
+    text += fmt::format(
+        "\nwarning: several hosts with {} may not find each other: name their network with btl_tcp_if_include (runtime/job/CLUSTER.md)",
+        fmt::join(bridges, ", "));
+  return text;
 }
 
 MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(wanted) {

@@ -19,11 +19,6 @@
 
 namespace sial {
 
-namespace {
-
-constexpr double patience = 15;  // seconds
-
-/// "docker0 (172.17.0.1)": networks within a host that often have the same address on all hosts.
 std::vector<std::string> bridges_of_host() {
   constexpr std::array<std::string_view, 5> names{"docker", "virbr", "br-", "lxcbr", "cni"};
   std::vector<std::string> found;
@@ -47,6 +42,10 @@ std::vector<std::string> bridges_of_host() {
 bool network_is_named() {
   return std::getenv("OMPI_MCA_btl_tcp_if_include") || std::getenv("OMPI_MCA_btl_tcp_if_exclude");
 }
+
+namespace {
+
+constexpr double patience = 15;  // seconds
 
 std::string note() {
   const std::string name_it =

@@ -168,6 +168,10 @@ class Stalls(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("sum = 3000", done.stdout)
 
+    def test_the_version_names_mpi_and_what_is_set_for_it(self):
+        done = subprocess.run([str(BIN / "sialrun"), "--version", "--verbose"], env=dict(ENV, OMPI_MCA_btl="self,tcp"), capture_output=True, text=True, timeout=PATIENCE)
+        self.assertRegex(done.stdout, "(?m)^MPI: .+; OMPI_MCA_btl=self,tcp$")
+
     def test_times_that_are_none_are_refused(self):
         for flag in ("--stall-report", "--stall-limit", "--lost-after"):
             done = subprocess.run(command(0, flag, "soon"), env=ENV, capture_output=True, text=True, cwd=self.folder, timeout=PATIENCE)
