@@ -288,6 +288,8 @@ void MpiWorld::leave(int exit_code) {
   int total = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &total);
   if (total == 1 || options.servers > 0 || !finished) return;
+  // srun takes the largest code, which an abort makes 137; and it says little about others than 0.
+  if (std::getenv("SLURM_STEP_ID") && !std::getenv("OMPI_COMM_WORLD_SIZE")) return;
   std::fflush(stdout);
   std::fflush(stderr);
   // Codes may differ, where one rank alone could not write: all take the same way out.
