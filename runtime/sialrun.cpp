@@ -194,15 +194,9 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
 }
 
 /// Whether this process speaks for all ranks about what goes wrong before MPI starts.
-bool is_first_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
-  return true;
-}
-
 /// --dry-run: of the ranks that were started, or of `--ranks`.
 int plan_only(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile) {
-  if (!is_first_rank()) return exit_ok;
+  if (!is_first_launched()) return exit_ok;
   const Job job = make_job(arguments.job, workers_of(arguments));
   PlanSetting setting = plan_setting(job, options);
   Arguments of_job = arguments;
@@ -233,7 +227,7 @@ void apply_aces_ranks(Arguments& arguments) {
 
 /// --describe and --write-dat: the job is stated, nothing runs.
 int show_job(const Arguments& arguments) {
-  if (!is_first_rank()) return exit_ok;
+  if (!is_first_launched()) return exit_ok;
   const Job job = state_job(arguments.job);
   for (const std::string& text : job.warnings) std::cerr << "warning: " << printable_name(text) << std::endl;
   const NamedFile written{"the data file", arguments.write_dat};
@@ -401,7 +395,7 @@ std::string speed_line(const std::string& cache) {
 }
 
 int calibrate(const std::string& cache) {
-  if (!is_first_rank()) return exit_ok;
+  if (!is_first_launched()) return exit_ok;
   if (cache.empty())
     throw EnvironmentError("there is no folder to keep what is measured", "set XDG_CACHE_HOME to a folder of your own");
   std::cout << "processor: " << printable(describe_processor()) << std::endl;
@@ -421,7 +415,7 @@ int calibrate(const std::string& cache) {
 }
 
 int print_manual(const CLI::App& app, const std::string& form) {
-  if (!is_first_rank()) return exit_ok;
+  if (!is_first_launched()) return exit_ok;
   std::cout << (form == "markdown" ? options_markdown() : program_manual(app, form, sialx_version)) << std::flush;
   return exit_ok;
 }
@@ -462,7 +456,7 @@ int run_reporting(int argc, char** argv) {
     block_kernels.jit = arguments.jit == "on";
     read_device_arguments(arguments.device, arguments.session);
     block_kernels.jit_cache = kernels::default_cache_folder();
-    if (is_first_rank() && block_kernels.jit) block_kernels.jit_cache = trusted_cache(block_kernels.jit_cache);
+    if (is_first_launched() && block_kernels.jit) block_kernels.jit_cache = trusted_cache(block_kernels.jit_cache);
     check_kernel_options(block_kernels);
     arguments.simulated = arguments.transport == "simulated" || !arguments.simulate.empty();
     if (!arguments.simulated && !arguments.network.empty())
@@ -481,24 +475,25 @@ int run_reporting(int argc, char** argv) {
     }
     if (arguments.calibrate) return calibrate(block_kernels.jit_cache);
     // Rank 0's go to all ranks.
-    if (const auto speed = is_first_rank() ? saved_speed(block_kernels.jit_cache) : std::nullopt; speed && speed->costs)
+    if (const auto speed = is_first_launched() ? saved_speed(block_kernels.jit_cache) : std::nullopt;
+        speed && speed->costs)
       block_kernels.costs = std::make_shared<kernels::ContractionCosts>(*speed->costs);
     Plugins plugins;  // before anything else starts: every rank loads them, and one speaks about what is wrong
     try {
       for (const std::string& path : arguments.plugins) plugins.load(path);
     } catch (const SialError& error) {
-      if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;
+      if (is_first_launched()) std::cerr << error_text(error, 0, 1) << std::endl;
       return exit_input_error;
     }
     arguments.session.machine.plugins = &plugins;
-    if (const std::string warning = fault_warning(); is_first_rank()) std::cerr << printable(warning) << std::flush;
+    if (const std::string warning = fault_warning(); is_first_launched()) std::cerr << printable(warning) << std::flush;
     return run(arguments, app, plugins, argc, argv, blas);
   } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
-    if (is_first_rank())
+    if (is_first_launched())
       std::cerr << "error: " << printable(error.what()) << "\n  hint: sialrun --help lists the options\n";
     return exit_input_error;
   } catch (const SialError& error) {
-    if (is_first_rank()) std::cerr << error_text(error, 0, 1) << std::endl;
+    if (is_first_launched()) std::cerr << error_text(error, 0, 1) << std::endl;
     return exit_code_of(error);
   }
 }

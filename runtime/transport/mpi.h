@@ -29,6 +29,9 @@ struct MpiOptions {
 /// Ranks the launcher started according to its environment variables: 1 without a launcher.
 int launched_ranks();
 
+/// Whether this process is the first rank, by what the launcher says in the environment; true without a launcher.
+bool is_first_launched();
+
 /// Which MPI this is and what was chosen for it, in lines: for people, before MPI starts.
 std::string describe_mpi();
 

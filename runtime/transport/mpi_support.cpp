@@ -86,6 +86,12 @@ int launched_ranks() {
   return 1;
 }
 
+bool is_first_launched() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return true;
+}
+
 std::string describe_mpi() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
@@ -104,7 +110,7 @@ std::string describe_mpi() {
 
 MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(wanted) {
   const bool several = options.ranks_per_node > 0 || options.servers > 0 || perhaps_several_hosts();
-  const SlowStart slow_start(perhaps_several_hosts() && environment_number("OMPI_COMM_WORLD_RANK") == 0);
+  const SlowStart slow_start(perhaps_several_hosts() && is_first_launched());
   const int level = several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
   int provided = 0;
   check_mpi(MPI_Init_thread(argc, argv, level, &provided), "starting");

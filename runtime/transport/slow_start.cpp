@@ -49,7 +49,7 @@ constexpr double patience = 15;  // seconds
 
 std::string note() {
   const std::string name_it =
-      "`mpirun --mca btl_tcp_if_include NETWORK --mca oob_tcp_if_include NETWORK`, with the hosts' network such as 10.0.0.0/16";
+      "`mpirun --mca btl_tcp_if_include NETWORK --mca oob_tcp_if_include NETWORK`, with the hosts' network such as 10.0.0.0/16; under srun set OMPI_MCA_btl_tcp_if_include";
   const std::vector<std::string> bridges = bridges_of_host();
   const std::string hint =
       network_is_named()

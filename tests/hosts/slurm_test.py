@@ -55,6 +55,8 @@ phases = {PHASES}
 ao = [60, 60]
 [output]
 results = "none"
+[run]
+checkpoint_every = "1s"
 """
 
 
@@ -96,12 +98,12 @@ def wait_for(what: str, seconds: float, seen: object) -> None:
 
 
 def run_in_slices(cluster: Cluster, binary: pathlib.Path) -> tuple[str, int]:
-    """The job's output, and how often Slurm started it. The first slice is ended by Slurm's signal, the others by a limit."""
+    """The job's output, and how often Slurm started it. The first slice is ended by Slurm's signal, one by a rank that is killed, the others by a limit."""
     shared = cluster.path(1, SHARED)
     (shared / "job.toml").write_text(JOB)
     script = ROOT / "examples/cluster/job.sbatch"
     path = {"PATH": f"{binary}:{os.environ['PATH']}", **slurm()}
-    done = cluster.run(["sbatch", f"--nodes={HOSTS}", "--ntasks-per-node=1", f"--output={SHARED}/job.out", str(script), f"{SHARED}/job.toml", f"{SHARED}/job", "--time-limit", "2"],
+    done = cluster.run(["sbatch", f"--nodes={HOSTS}", "--ntasks-per-node=1", f"--output={SHARED}/job.out", str(script), f"{SHARED}/job.toml", f"{SHARED}/job", "--time-limit", "3"],
                        env=path, cwd=SHARED, timeout=30)
     number = re.search(r"Submitted batch job (\d+)", done.stdout)
     if not number:
@@ -111,11 +113,16 @@ def run_in_slices(cluster: Cluster, binary: pathlib.Path) -> tuple[str, int]:
     ask(cluster, "scancel", "--signal=USR1", "--batch", number[1])
 
     pending_since: list[float] = []
+    killed = False
 
     def completed() -> bool:
         state = ask(cluster, "scontrol", "show", "job", number[1])
         if "JobState=FAILED" in state:
             raise ClusterError(f"the job has failed: {output.read_text()}{state}")
+        nonlocal killed
+        if not killed and "JobState=RUNNING" in state and output.read_text().count("continuing from") >= 2:
+            time.sleep(1.6)  # for a checkpoint of this slice
+            killed = cluster.run(["pkill", "-KILL", "-x", "sialrun"], host=2).returncode == 0
         # Slurm lets a job that was queued again wait for two minutes. Its daemons need only a few seconds to forget the earlier one.
         if "JobState=PENDING" not in state:
             pending_since.clear()
@@ -126,6 +133,8 @@ def run_in_slices(cluster: Cluster, binary: pathlib.Path) -> tuple[str, int]:
         return "JobState=COMPLETED" in state
 
     wait_for("the job's end", 240, completed)
+    if not killed:
+        raise ClusterError("no rank was killed")
     restarts = re.search(r"Restarts=(\d+)", ask(cluster, "scontrol", "show", "job", number[1]))
     return output.read_text(), int(restarts[1]) + 1 if restarts else 0
 

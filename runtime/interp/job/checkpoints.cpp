@@ -49,7 +49,9 @@ Checkpoints::Checkpoints(const CheckpointOptions& options, Transport& transport,
       err_(err),
       job_(std::move(job)),
       job_id_(local_time("_%Y%b%d_%H%M%S")),
-      last_time_(transport.now()) {}
+      last_time_(transport.now()) {
+  transport.activity().set_advice("there is no checkpoint yet; `--checkpoint-every` writes them");
+}
 
 void Checkpoints::continue_from(const CheckpointIndex& index) {
   last_ = index;
