@@ -23,7 +23,7 @@ class MpiWatchLink final : public WatchLink {
       int done = s.request == MPI_REQUEST_NULL ? 1 : 0;
       for (int i = 0; !done && i < attempts && MPI_Test(&s.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS; ++i)
         if (!done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      if (!done) static_cast<void>(new std::vector<std::byte>(std::move(s.message)));
+      if (!done) static_cast<void>(s.message.release());
     }
   }
   MpiWatchLink(const MpiWatchLink&) = delete;
@@ -35,9 +35,9 @@ class MpiWatchLink final : public WatchLink {
       int done = 0;
       if (MPI_Test(&s.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || !done) return;
     }
-    s.message = message;
-    MPI_Isend(s.message.data(), static_cast<int>(s.message.size()), MPI_BYTE, leaders_[static_cast<std::size_t>(host)],
-              tag, world_.watch, &s.request);
+    s.message = std::make_unique<std::vector<std::byte>>(message);
+    MPI_Isend(s.message->data(), static_cast<int>(s.message->size()), MPI_BYTE,
+              leaders_[static_cast<std::size_t>(host)], tag, world_.watch, &s.request);
   }
 
   std::optional<std::vector<std::byte>> receive() override {
@@ -54,7 +54,7 @@ class MpiWatchLink final : public WatchLink {
  private:
   static constexpr int tag = 1;
   struct Sending {
-    std::vector<std::byte> message;
+    std::unique_ptr<std::vector<std::byte>> message;
     MPI_Request request = MPI_REQUEST_NULL;
   };
   MpiWorld& world_;
