@@ -32,6 +32,7 @@ struct SessionOptions {
   MachineOptions machine;  // print_format is the job's
   std::string kernels = "auto";
   KernelOptions kernel_options;
+  WatchOptions watch;           // of the whole run
   std::string device = "host";  // where block operations run; "auto": a GPU where there is one
   DeviceOptions device_options;
   std::int64_t device_from =

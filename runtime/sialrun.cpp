@@ -66,10 +66,10 @@ CompileFile compiler(int optimisation) {
 
 /// What a rank does: its session, and the jobs in it. A worker's error ends the whole job, and does so while the
 /// session is still there: until then other ranks may write into this rank's memory and ask it for blocks.
-int run_on_rank(Transport& transport, const WatchOptions& watch, const SessionOptions& options,
-                const CompileFile& compile, const std::function<int(Session&)>& jobs) {
+int run_on_rank(Transport& transport, const SessionOptions& options, const CompileFile& compile,
+                const std::function<int(Session&)>& jobs) {
   const bool others = transport.size() > 1 || transport.node_count() > 1;  // servers are nodes of their own
-  transport.start_watch(watch);
+  transport.start_watch(options.watch);
   Session session(transport, options, compile, std::cout, std::cerr);
   const auto text = [&](const SialError& error) {
     return error_text(error, transport.rank(), transport.size(), transport.host_name());
@@ -109,11 +109,10 @@ int run_on_rank(Transport& transport, const WatchOptions& watch, const SessionOp
 int run_in_process(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile,
                    const std::function<int(Session&)>& jobs) {
   try {
-    const WatchOptions watch = watch_options(arguments);
-    if (!arguments.simulated) return run_on_rank(*make_loopback(), watch, options, compile, jobs);
+    if (!arguments.simulated) return run_on_rank(*make_loopback(), options, compile, jobs);
     int code = exit_ok;
     run_simulated(simulation_options(arguments), [&](Transport& transport) {
-      const int mine = run_on_rank(transport, watch, options, compile, jobs);
+      const int mine = run_on_rank(transport, options, compile, jobs);
       if (transport.rank() == 0) code = mine;
     });
     return code;
@@ -160,7 +159,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
   if (mpi) {
     std::optional<Job> job;
     set_common_memory(arguments, entries, options);
-    return run_on_rank(*mpi, watch_options(arguments), options, compile, [&](Session& session) {
+    return run_on_rank(*mpi, options, compile, [&](Session& session) {
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
         job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
@@ -303,6 +302,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   set_pardo_order(options.machine, arguments.pardo_order);
   if (!arguments.server_memory.empty()) options.store.memory_of_server = parse_memory(arguments.server_memory);
   options.version = sialx_version;
+  options.watch = watch_options(arguments);
   choose_machine(options.store, arguments.simulate_machine);
   options.store.large_pages = arguments.large_pages != "off";
   options.restart = arguments.restart;
@@ -366,7 +366,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
     transport->abort_job(error_text(*problem, transport->rank(), host.empty() ? 1 : transport->size(), host),
                          problem_code);
   }
-  const int code = job ? run_on_rank(*transport, watch_options(arguments), options, compile, one_job)
+  const int code = job ? run_on_rank(*transport, options, compile, one_job)
                        : run_batch(arguments, options, compile, plugins, transport.get());
   std::cout.flush();
   transport->leave(code);

@@ -1,13 +1,10 @@
 #include "runtime/watch/activity.h"
 
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace sial {
-
-static_assert(std::is_trivially_copyable_v<WaitReason>);
 
 namespace {
 
@@ -18,13 +15,7 @@ std::string in_brackets(const std::string& place) { return place.empty() ? place
 void RankActivity::set_wait(const WaitReason& reason, Clock::time_point began) {
   current_ = reason;
   current_began_ = began;
-  std::array<std::uint64_t, words> copy{};
-  std::memcpy(copy.data(), &reason, sizeof reason);
-  const std::uint64_t version = version_.load(std::memory_order_relaxed);
-  version_.exchange(version + 1, std::memory_order_acq_rel);  // before what follows
-  for (std::size_t i = 0; i < words; ++i) wait_[i].store(copy[i], std::memory_order_relaxed);
-  wait_began_.store(began.time_since_epoch().count(), std::memory_order_relaxed);
-  version_.store(version + 2, std::memory_order_release);
+  wait_.publish({reason, began.time_since_epoch().count()});
 }
 
 ActivitySnapshot RankActivity::snapshot() const {
@@ -32,16 +23,9 @@ ActivitySnapshot RankActivity::snapshot() const {
   s.statements = statements_.load(std::memory_order_relaxed);
   s.collectives = collectives_.load(std::memory_order_relaxed);
   s.place = {program_.load(std::memory_order_relaxed), pc_.load(std::memory_order_relaxed)};
-  constexpr int attempts = 1000;  // a wait is written within nanoseconds
-  for (int i = 0; i < attempts; ++i) {
-    const std::uint64_t before = version_.load(std::memory_order_acquire);
-    std::array<std::uint64_t, words> copy;
-    for (std::size_t k = 0; k < words; ++k) copy[k] = wait_[k].load(std::memory_order_acquire);
-    const Clock::rep began = wait_began_.load(std::memory_order_acquire);
-    if (before % 2 == 1 || version_.load(std::memory_order_relaxed) != before) continue;
-    std::memcpy(static_cast<void*>(&s.wait), copy.data(), sizeof s.wait);
-    s.wait_began = Clock::time_point(Clock::duration(began));
-    break;
+  if (const auto wait = wait_.read()) {
+    s.wait = wait->reason;
+    s.wait_began = Clock::time_point(Clock::duration(wait->began));
   }
   constexpr Clock::duration recently = std::chrono::milliseconds(200);
   const Clock::time_point paused{Clock::duration(paused_.load(std::memory_order_relaxed))};

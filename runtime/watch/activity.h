@@ -3,7 +3,6 @@
 // at the cost of a few stores; read by any thread of its process. Owns no block and no name: an ActivityNamer turns
 // numbers into words.
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -12,6 +11,7 @@
 #include <string>
 
 #include "runtime/base/shape.h"
+#include "runtime/watch/published.h"
 
 namespace sial {
 
@@ -25,7 +25,7 @@ enum class WaitKind : std::int32_t {
   other,          // for what other ranks do: a lock, or memory
 };
 
-/// Plain memory: copied word by word.
+/// Plain memory.
 struct WaitReason {
   WaitKind kind = WaitKind::none;
   std::int32_t peer = -1;
@@ -83,16 +83,18 @@ class RankActivity {
 
  private:
   friend class Waiting;
-  static constexpr std::size_t words = (sizeof(WaitReason) + 7) / 8;
+  struct Wait {
+    WaitReason reason;
+    Clock::rep began = 0;
+  };
 
   void moved() { statements_.store(statements_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
   void set_wait(const WaitReason& reason, Clock::time_point began);
 
   std::atomic<std::int32_t> program_{-1}, pc_{-1};
   std::atomic<std::int64_t> statements_{0}, collectives_{0};
-  std::atomic<std::uint64_t> version_{0};  // odd while a wait is written
-  std::array<std::atomic<std::uint64_t>, words> wait_{};
-  std::atomic<Clock::rep> wait_began_{0}, pause_began_{0}, paused_{0};
+  std::atomic<Clock::rep> pause_began_{0}, paused_{0};
+  Published<Wait> wait_;
   WaitReason current_;  // of the rank's thread
   Clock::time_point current_began_;
   mutable std::mutex mutex_;  // of what follows

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 #include "runtime/base/check.h"
 
 namespace sial {
-
-static_assert(std::is_trivially_copyable_v<RankStatus>);
 
 void RankStatus::set_text(const std::string& words) {
   text.fill(0);
@@ -27,27 +24,9 @@ HostBoard::Slot& HostBoard::slot(int position) const {
   return reinterpret_cast<Slot*>(memory_ + 64)[position];
 }
 
-void HostBoard::publish(int position, const RankStatus& status) {
-  Slot& s = slot(position);
-  std::array<std::uint64_t, words> copy;
-  std::memcpy(copy.data(), &status, sizeof status);
-  const std::uint64_t next = s.version.load(std::memory_order_relaxed) + 1;
-  for (std::size_t i = 0; i < words; ++i) s.copy[next % 2][i].store(copy[i], std::memory_order_relaxed);
-  s.version.store(next, std::memory_order_release);
-}
+void HostBoard::publish(int position, const RankStatus& status) { slot(position).publish(status); }
 
-RankStatus HostBoard::read(int position) const {
-  const Slot& s = slot(position);
-  std::array<std::uint64_t, words> copy{};
-  std::uint64_t version = 0;
-  do {
-    version = s.version.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i < words; ++i) copy[i] = s.copy[version % 2][i].load(std::memory_order_acquire);
-  } while (s.version.load(std::memory_order_relaxed) != version);
-  RankStatus status;
-  if (version > 0) std::memcpy(static_cast<void*>(&status), copy.data(), sizeof status);
-  return status;
-}
+RankStatus HostBoard::read(int position) const { return slot(position).read().value_or(RankStatus{}); }
 
 namespace {
 

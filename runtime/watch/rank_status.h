@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/watch/published.h"
+
 namespace sial {
 
 /// Plain memory.
@@ -39,7 +41,7 @@ class HostBoard {
 
   int ranks() const { return ranks_; }
   void publish(int position, const RankStatus& status);
-  /// A status that its writer left half written, because it was stopped there, is the one before.
+  /// Without a rank (-1) where there is none yet.
   RankStatus read(int position) const;
 
   /// Somebody wants to know what all ranks do.
@@ -47,13 +49,7 @@ class HostBoard {
   bool take_asked() { return asked().exchange(0, std::memory_order_relaxed) != 0; }
 
  private:
-  static constexpr std::size_t words = sizeof(RankStatus) / 8;
-  static_assert(sizeof(RankStatus) % 8 == 0);
-  /// Two copies: `version` says which one is complete.
-  struct Slot {
-    std::atomic<std::uint64_t> version;
-    std::array<std::array<std::atomic<std::uint64_t>, words>, 2> copy;
-  };
+  using Slot = Published<RankStatus>;
   std::atomic<std::uint64_t>& asked() const { return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory_); }
   Slot& slot(int position) const;
 

@@ -47,6 +47,8 @@ Watcher::Watcher(WatchPlace place, HostBoard board, WatchLink* link, RankActivit
       activity_(activity),
       options_(std::move(options)),
       actions_(std::move(actions)),
+      process_(static_cast<std::int32_t>(getpid())),
+      process_names_(process_names()),
       ranks_(board.ranks(), options_.lost_after),
       hosts_(place_.hosts, options_.lost_after),
       ended_hosts_(static_cast<std::size_t>(place_.hosts), 0),
@@ -93,8 +95,8 @@ RankStatus Watcher::status(double now) {
   }
   RankStatus s;
   s.rank = place_.rank;
-  s.process = static_cast<std::int32_t>(getpid());
-  s.process_names = process_names();
+  s.process = process_;
+  s.process_names = process_names_;
   s.beat = ++beat_;
   s.statements = doing.statements;
   s.collectives = doing.collectives;
@@ -121,7 +123,6 @@ void Watcher::turn(double now) {
 
 /// A leader that is silent cannot say who is lost.
 void Watcher::follow(double now) {
-  if (options_.lost_after <= 0) return;
   const RankStatus leader = board_.read(0);
   if (leader.beat == 0) return;  // not started yet
   ranks_.heard(0, leader.beat, now);
@@ -152,7 +153,7 @@ void Watcher::look_at_host(double now) {
     if (s.rank < 0) continue;  // not started yet
     if (is_first()) note(s, now);
     ranks_.heard(p, s.beat, now);
-    if (p == 0 || s.ended != 0 || options_.lost_after <= 0 || !ranks_.silent(p, now)) continue;
+    if (p == 0 || s.ended != 0 || !ranks_.silent(p, now)) continue;
     const std::string who = rank_list({s.rank}, place_.host_of);
     const double silence = ranks_.silence(p, now);
     // A process that runs, or is looked at by a debugger, will go on.
@@ -202,7 +203,6 @@ void Watcher::hear_of_hosts(double now) {
       texts_wanted_ = report.asked;
     }
   }
-  if (options_.lost_after <= 0) return;
   for (int host = 0; host < place_.hosts; ++host) {
     if (host == place_.host || (!is_first() && host != 0) || ended_hosts_[static_cast<std::size_t>(host)] != 0 ||
         !hosts_.silent(host, now))

@@ -87,6 +87,8 @@ class Watcher {
   std::atomic<bool> stopping_{false};
   bool ended_ = false;  // the job: nothing is looked at any more
 
+  const std::int32_t process_;         // its number
+  const std::uint64_t process_names_;  // and where that holds
   std::int64_t beat_ = 0, statements_ = -1;
   double moved_ = 0;  // when `statements_` was first seen
   Liveness ranks_;    // by position on this host

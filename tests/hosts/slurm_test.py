@@ -17,6 +17,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from typing import IO
 
 from cluster import PRIVATE, ROOT, SHARED, SKIPPED, Cluster, ClusterError, HostProcess, unavailable
@@ -89,9 +90,9 @@ def ask(cluster: Cluster, *command: str) -> str:
     return done.stdout if done.returncode == 0 else f"failed: {done.stderr}"
 
 
-def wait_for(what: str, seconds: float, seen: object) -> None:
+def wait_for(what: str, seconds: float, seen: Callable[[], bool]) -> None:
     end = time.monotonic() + seconds
-    while not seen():  # type: ignore[operator]
+    while not seen():
         if time.monotonic() > end:
             raise ClusterError(f"{what}: not after {seconds} s")
         time.sleep(0.3)

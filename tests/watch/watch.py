@@ -173,8 +173,8 @@ class Stalls(unittest.TestCase):
         self.assertRegex(done.stdout, "(?m)^MPI: .+; OMPI_MCA_btl=self,tcp$")
 
     def test_times_that_are_none_are_refused(self):
-        for flag in ("--stall-report", "--stall-limit", "--lost-after"):
-            done = subprocess.run(command(0, flag, "soon"), env=ENV, capture_output=True, text=True, cwd=self.folder, timeout=PATIENCE)
+        for ranks, flag in ((0, "--stall-report"), (0, "--stall-limit"), (0, "--lost-after"), (2, "--lost-after")):
+            done = subprocess.run(command(ranks, flag, "soon"), env=ENV, capture_output=True, text=True, cwd=self.folder, timeout=PATIENCE)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(f"error: `{flag}`:", done.stderr)
 
