@@ -335,7 +335,7 @@ int Session::run_programs(const Job& stated) {
   if (!from) restore_earlier(job);
   runner_ = std::make_unique<JobRunner>(environment, run_options, sequence_);
   try {
-    if (from) runner_->restore(*from, checkpoints_->folder());
+    if (from) runner_->restore(CheckpointFiles(*from, checkpoints_->folder()));
     runner_->run(programs);
   } catch (const JobStopped& stopped) {
     store_->monitor().set_trace(nullptr);

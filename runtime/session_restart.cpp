@@ -87,12 +87,6 @@ void Session::check_restart(const CheckpointIndex& index, const JobIdentity& ide
                   "add the segments of the checkpoint to the command line (those that are left automatic follow it): `{}`",
                   options));
   }
-  if (index.inside && std::ssize(index.files) != transport_.size())
-    throw InputError(
-        fmt::format("{} was taken inside a program ({}) by {} rank{}, and this run has {}", what, index.place,
-                    index.files.size(), index.files.size() == 1 ? "" : "s", transport_.size()),
-        fmt::format("start {} rank{}; only checkpoints between programs continue on another number", index.files.size(),
-                    index.files.size() == 1 ? "" : "s"));
   if (index.files.empty() || index.program < 0 || static_cast<std::size_t>(index.program) >= identity.programs.size())
     throw InputError(what + " names no program to go on with", hint);
 }

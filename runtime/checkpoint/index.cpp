@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int format_version = 2;
+constexpr int format_version = 3;
 
 class Hash {
  public:
@@ -274,6 +274,11 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
     throw refuse("is damaged or no index of a checkpoint");
   }
   return index;
+}
+
+std::unique_ptr<RecordReader> CheckpointFiles::open(std::size_t file) const {
+  const CheckpointIndex::File& f = index_.files.at(file);
+  return std::make_unique<RecordReader>((fs::path(folder_) / f.name).string(), f.seal);
 }
 
 bool is_checkpoint_index(const std::string& text) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/bytecode/module.h"
@@ -53,6 +54,20 @@ struct CheckpointIndex {
 };
 
 inline constexpr const char* checkpoint_index_name = "index.json";
+
+/// The files of one checkpoint, for reading.
+class CheckpointFiles {
+ public:
+  CheckpointFiles(CheckpointIndex index, std::string folder) : index_(std::move(index)), folder_(std::move(folder)) {}
+  const CheckpointIndex& index() const { return index_; }
+  std::size_t count() const { return index_.files.size(); }
+  /// What the rank of that number saved.
+  std::unique_ptr<RecordReader> open(std::size_t file) const;
+
+ private:
+  CheckpointIndex index_;
+  std::string folder_;
+};
 
 std::string to_text(const CheckpointIndex& index);
 /// Throws SialError naming `path` for anything that is not such a text.

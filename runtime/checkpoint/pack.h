@@ -42,6 +42,7 @@ class Packer {
       value(v);
     }
   }
+  void rest(std::span<const std::byte> bytes) { append(bytes); }
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:
@@ -81,6 +82,7 @@ class Unpacker {
     return m;
   }
   bool empty() const { return bytes_.empty(); }
+  std::span<const std::byte> rest() const { return bytes_; }
 
  private:
   [[noreturn]] static void fail() { throw SialError("the data end too early"); }

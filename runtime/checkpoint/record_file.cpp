@@ -126,26 +126,26 @@ FileSeal RecordWriter::finish() {
   return seal_;
 }
 
-RecordReader::RecordReader(const std::string& path, const FileSeal& seal) : path_(path), expected_(seal) {
+RecordReader::RecordReader(const std::string& path, const FileSeal& seal) : name_(path), expected_(seal) {
   file_ =
       ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe of this name would have us wait for a writer
-  if (file_ < 0) fail_damaged(fmt::format("cannot be read ({})", std::strerror(errno)));
+  if (file_ < 0) name_.fail_damaged(fmt::format("cannot be read ({})", std::strerror(errno)));
   struct stat about{};
   if (::fstat(file_, &about) == 0 && !S_ISREG(about.st_mode)) {
     ::close(file_);
-    fail_damaged("is no regular file");
+    name_.fail_damaged("is no regular file");
   }
   if (::fstat(file_, &about) != 0 || static_cast<std::uint64_t>(about.st_size) != seal.bytes) {
     const auto found = about.st_size;
     ::close(file_);
-    fail_damaged(fmt::format("has {} bytes, and {} were written", found, seal.bytes));
+    name_.fail_damaged(fmt::format("has {} bytes, and {} were written", found, seal.bytes));
   }
   left_ = seal.bytes;
 }
 
 RecordReader::~RecordReader() { ::close(file_); }
 
-void RecordReader::fail_damaged(const std::string& what) const {
+void CheckpointFile::fail_damaged(const std::string& what) const {
   throw SialError(fmt::format("the checkpoint cannot be used: its file `{}` {}", path_, what),
                   "restore the file from a copy, or start the job again without `--restart`");
 }
@@ -154,35 +154,45 @@ void RecordReader::read(std::span<std::byte> bytes) {
   for (std::size_t at = 0; at < bytes.size();) {
     const ssize_t n = ::read(file_, &bytes[at], bytes.size() - at);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail_damaged(fmt::format("cannot be read ({})", std::strerror(errno)));
-    if (n == 0) fail_damaged("ends too early");
+    if (n < 0) name_.fail_damaged(fmt::format("cannot be read ({})", std::strerror(errno)));
+    if (n == 0) name_.fail_damaged("ends too early");
     at += static_cast<std::size_t>(n);
   }
   left_ -= bytes.size();
 }
 
-std::uint32_t RecordReader::next() {
+void RecordReader::skip(std::uint64_t bytes) {
+  if (::lseek(file_, static_cast<off_t>(bytes), SEEK_CUR) < 0)
+    name_.fail_damaged(fmt::format("cannot be read ({})", std::strerror(errno)));
+  left_ -= bytes;
+}
+
+std::uint32_t RecordReader::next(std::uint32_t first, std::uint32_t last) {
   head_.clear();
   data_.clear();
-  if (left_ == 0) {
-    head_.shrink_to_fit();
-    data_.shrink_to_fit();
-    if (seal_.hash != expected_.hash) fail_damaged("is of another checkpoint, or damaged");
-    return end;
+  while (left_ > 0) {
+    RecordHeader header;
+    if (left_ < sizeof header) name_.fail_damaged("is damaged");
+    read(std::as_writable_bytes(std::span(&header, 1)));
+    if (header.mark != magic || header.type == end || header.head_bytes > left_ ||
+        header.doubles > (left_ - header.head_bytes) / sizeof(double))
+      name_.fail_damaged("is damaged");
+    seal_.hash = mix_hash(seal_.hash, header.hash);
+    if (header.type < first || header.type > last) {
+      skip(header.head_bytes + header.doubles * sizeof(double));
+      continue;
+    }
+    head_.resize(header.head_bytes);
+    read(head_);
+    data_.resize(header.doubles);
+    read(std::as_writable_bytes(std::span(data_)));
+    if (hash_record(header, head_, data_) != header.hash) name_.fail_damaged("is damaged");
+    return type_ = header.type;
   }
-  RecordHeader header;
-  if (left_ < sizeof header) fail_damaged("is damaged");
-  read(std::as_writable_bytes(std::span(&header, 1)));
-  if (header.mark != magic || header.type == end || header.head_bytes > left_ ||
-      header.doubles > (left_ - header.head_bytes) / sizeof(double))
-    fail_damaged("is damaged");
-  head_.resize(header.head_bytes);
-  read(head_);
-  data_.resize(header.doubles);
-  read(std::as_writable_bytes(std::span(data_)));
-  if (hash_record(header, head_, data_) != header.hash) fail_damaged("is damaged");
-  seal_.hash = mix_hash(seal_.hash, header.hash);
-  return header.type;
+  head_.shrink_to_fit();
+  data_.shrink_to_fit();
+  if (seal_.hash != expected_.hash) name_.fail_damaged("is of another checkpoint, or damaged");
+  return type_ = end;
 }
 
 }  // namespace sial

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/checkpoint/pack.h"
@@ -17,6 +18,17 @@ namespace sial {
 struct FileSeal {
   std::uint64_t bytes = 0, hash = 0;
   bool operator==(const FileSeal&) const = default;
+};
+
+/// A file of a checkpoint, as errors name it.
+class CheckpointFile {
+ public:
+  explicit CheckpointFile(std::string path) : path_(std::move(path)) {}
+  const std::string& path() const { return path_; }
+  [[noreturn]] void fail_damaged(const std::string& what) const;
+
+ private:
+  std::string path_;
 };
 
 /// Whether it is one by its beginning, or empty: a job was ended before it wrote anything. Links are none.
@@ -53,23 +65,26 @@ class RecordReader {
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
-  /// Reads the next record; its type. After the last one: `end`.
-  std::uint32_t next();
+  /// Reads the next record of a type in [first, last]; its type. After the last one: `end`. What is passed over is not
+  /// read, and not verified.
+  std::uint32_t next(std::uint32_t first = 0, std::uint32_t last = UINT32_MAX);
   static constexpr std::uint32_t end = 0;
   /// Of the record read last.
+  std::uint32_t type() const { return type_; }
   std::span<const std::byte> head() const { return head_; }
   std::span<const double> data() const { return data_; }
 
-  const std::string& path() const { return path_; }
-  [[noreturn]] void fail_damaged(const std::string& what) const;
+  const CheckpointFile& name() const { return name_; }
 
  private:
   void read(std::span<std::byte> bytes);
+  void skip(std::uint64_t bytes);
 
-  std::string path_;
+  CheckpointFile name_;
   FileSeal expected_, seal_;
   int file_ = -1;
   std::uint64_t left_ = 0;  // bytes of the file not read yet
+  std::uint32_t type_ = end;
   std::vector<std::byte> head_;
   std::vector<double> data_;
 };

@@ -47,7 +47,7 @@ void Machine::begin_program() {
   p.hooks.begin_look_ahead(p.device.prefetch());
 }
 
-void Machine::run(RecordReader* from) {
+void Machine::run(const CheckpointFiles* from) {
   MachineParts& p = *parts_;
   const RunContext& context = p.context;
   try {

@@ -14,8 +14,8 @@
 
 namespace sial {
 
+class CheckpointFiles;
 struct MachineParts;
-class RecordReader;
 
 class Machine {
  public:
@@ -26,8 +26,8 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   /// Collective: runs the program from its first statement to its end, saves what was marked. A SialError that leaves
-  /// it says where it happened. `from`: goes on where a checkpoint left off; the reader is at its first record.
-  void run(RecordReader* from = nullptr);
+  /// it says where it happened. `from`: goes on where a checkpoint left off.
+  void run(const CheckpointFiles* from = nullptr);
 
   const Module& module() const;
   double scalar(std::int32_t slot) const;

@@ -159,7 +159,7 @@ class Restart(unittest.TestCase):
         self.assertEqual(got, out)
 
     def test_other_number_of_ranks(self):
-        """Between programs, any number of ranks goes on; inside one, the message names both numbers."""
+        """Between programs, any number of ranks goes on."""
         out, results, _ = self.whole(*THREE, *STEPS)
         for first, then in (((2, ()), (3, ("--ranks-per-node", "1"))), ((3, ("--servers", "1")), (0, ())), ((0, ()), (2, ())),
                             ((0, ("--simulate", "ranks=5,seed=3,ranks-per-node=2")), (0, ("--simulate", "ranks=2,seed=1")))):
@@ -178,10 +178,94 @@ class Restart(unittest.TestCase):
                 for name in results:
                     if name.startswith("saved/"):
                         numpy.testing.assert_array_equal(found[name], results[name], name)
+
+    def test_other_number_of_ranks_at_each_barrier(self):
+        """Stopped at every barrier, each piece on another number of ranks: the pieces make the whole."""
+        args = [PROGRAMS / "first.sialx", PROGRAMS / "redistributed.sialx", PROGRAMS / "third.sialx", *STEPS]
+        out, results, _ = self.whole(*args)
+        simulated = [("--simulate", "ranks=3,seed=1"), ("--simulate", "ranks=5,seed=2,ranks-per-node=2"), (), ("--simulate", "ranks=2,seed=3,ranks-per-node=1"),
+                     ("--simulate", "ranks=4,seed=3,servers=1")]
+        worlds = [(0, more) for more in simulated]
+        processes = [(2, ()), (3, ("--ranks-per-node", "1")), (1, ()), (4, ("--servers", "1"))]
+        for name, layouts, apart in (("simulated", worlds, 1), ("shifted", worlds[2:], 3), ("processes", processes, 9)):
+            with self.subTest(layouts=name):
+                got, stops, code = "", 0, STOPPED
+                while code == STOPPED:
+                    ranks, more = layouts[stops % len(layouts)]
+                    code, piece, err = self.run_job(*args, *more, "--checkpoint-every", "0", "--stop-after", apart, *(["--restart"] if stops else []), ranks=ranks)
+                    self.assertIn(code, (0, STOPPED), err)
+                    self.assertNotIn("warning", err)
+                    got += piece
+                    stops += 1
+                self.assertGreater(stops, 30 // apart)
+                self.assertEqual(got, out)
+                found = items(self.dir / "results.h5")
+                for dataset in results:
+                    if dataset.startswith("saved/") or dataset == "scalars/x":
+                        numpy.testing.assert_array_equal(found[dataset], results[dataset], dataset)
+
+    def test_examples_on_other_numbers_of_ranks(self):
+        """Methods whose ranks keep parts of sums to themselves, in static and local arrays."""
+        for name, job, energies in (("ccsd", "09_ccsd/job.toml", ["scf_energy", "ccsd_energy"]), ("cis", "08_cis/job.toml", ["scf_energy", "cis_1"])):
+            args = [ROOT / "examples" / job]
+            wanted = self.whole(*args)[1]
+            with self.subTest(name=name):
+                layouts = [("--simulate", "ranks=3,seed=1"), ("--simulate", "ranks=5,seed=2,ranks-per-node=2"), (), ("--simulate", "ranks=2,seed=3,ranks-per-node=1")]
+                code, stops = STOPPED, 0
+                while code == STOPPED:
+                    code, _, err = self.run_job(*args, "--output-dir", ".", *layouts[stops % 4], "--checkpoint-every", "0", "--stop-after", 11, *(["--restart"] if stops else []))
+                    self.assertIn(code, (0, STOPPED), err)
+                    stops += 1
+                self.assertGreater(stops, 5)
+                found = items(self.dir / "results.h5")
+                for energy in energies:
+                    self.assertLess(abs(found["scalars/" + energy] - wanted["scalars/" + energy]), 1e-9, energy)
+
+    def test_what_no_other_number_of_ranks_can_continue(self):
+        """Values that differ between ranks, and are used in another way than adding them up, belong to ranks that are not there."""
         code, _, err = self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "9", ranks=2)
         self.assertEqual(code, STOPPED, err)
-        self.refused(*THREE, *STEPS, ranks=3, says=["by 2 ranks", "this run has 3", "second.sialx:"])
-        self.refused(*THREE, *STEPS, says=["by 2 ranks", "this run has 1"])
+        for ranks, more in ((3, ()), (0, ()), (0, ("--simulate", "ranks=5,seed=1"))):
+            self.refused(*THREE, *STEPS, *more, ranks=ranks, says=["by 2 ranks", f"this run has {1 if not ranks and not more else ranks or 5}", "second.sialx:",
+                                                                    "depends on the number of the rank, or of ranks, there", "hint: start 2 ranks"])
+        program = """sial kept
+            aoindex i = 1:2
+            aoindex j = 1:2
+            distributed d[i,j]
+            static s[i,j]
+            local l[i,j]
+            temp t[i,j]
+            scalar x
+            scalar y
+            int n
+            pardo i, j
+              t[i,j] = 1.0
+              {pardo}
+              put d[i,j] = t[i,j]
+            endpardo i, j
+            {behind}
+            sip_barrier
+            {later}
+            endsial kept
+            """
+        cases = (("x += 1.0", "", "print x", "the scalar `x` holds what each rank has added"),
+                 ("x += 1.0", "y = x", "print y", "the scalar `y` holds"),
+                 ("x += 1.0", "", "y = x * x\ncollective y += y", "the scalar `x` holds"),
+                 ("x += 1.0", "", "if x > 1.0\nprintln y\nendif", "the scalar `x` holds"),
+                 ("x += 1.0", "", "collective y += x\nprint x", "the scalar `x` holds"),
+                 ("n += 1", "", "print n", "the int `n` holds"),
+                 ("s[i,j] += t[i,j]", "", "do i\ndo j\nx += s[i,j] * s[i,j]\nenddo j\nenddo i\nprint x", "the array `s` holds"),
+                 ("", "if x == 0.0\npardo i, j\ny += 1.0\nendpardo i, j\nendif", "print y", "the scalar `y` may hold"))
+        for n, (pardo, behind, later, says) in enumerate(cases):
+            with self.subTest(says=says, later=later):
+                path = self.dir / f"kept{n}.sialx"
+                path.write_text(program.format(pardo=pardo, behind=behind, later=later))
+                args = [path, "--segments", "ao=2,2"]
+                shutil.rmtree(self.dir / "checkpoint", ignore_errors=True)
+                self.assertEqual(self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "1")[0], STOPPED)
+                self.refused(*args, "--simulate", "ranks=2,seed=1", says=["by 1 rank, and this run has 2", says])
+                code, _, err = self.run_job(*args, "--restart")
+                self.assertEqual(code, 0, err)
 
     def test_differing_statics(self):
         """What ranks saved differently stays so on as many ranks; on others rank 0's is taken, and said."""

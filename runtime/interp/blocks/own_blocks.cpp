@@ -97,11 +97,10 @@ void OwnBlocks::write_blocks(ArrayId array, RecordWriter& writer) const {
   });
 }
 
-void OwnBlocks::read_block(ArrayId array, Unpacker& head, const RecordReader& reader) {
-  const std::span<const double> data = reader.data();
+void OwnBlocks::read_block(ArrayId array, Unpacker& head, std::span<const double> data, const CheckpointFile& file) {
   const auto key = head.value<std::uint64_t>();
-  if (size_of_key(array, key) != std::ssize(data)) reader.fail_damaged("does not fit the program");
-  if (blocks_[array.at()].find(key)) reader.fail_damaged("has a block twice");
+  if (size_of_key(array, key) != std::ssize(data)) file.fail_damaged("does not fit the program");
+  if (blocks_[array.at()].find(key)) file.fail_damaged("has a block twice");
   double* own = memory_.allocate(std::ssize(data));
   std::copy(data.begin(), data.end(), own);
   blocks_[array.at()].insert(key, own, std::ssize(data));

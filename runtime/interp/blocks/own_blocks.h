@@ -4,6 +4,7 @@
 // makes sure first that the block is the only one. Owned by the machine.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/bytecode/evaluate/temp_lifetimes.h"
@@ -12,8 +13,8 @@
 
 namespace sial {
 
+class CheckpointFile;
 class Packer;
-class RecordReader;
 class RecordWriter;
 class Unpacker;
 
@@ -76,7 +77,7 @@ class OwnBlocks {
   /// Every temp that is to be freed at the end of a loop is there, once.
   bool temps_fit();
   void write_blocks(ArrayId array, RecordWriter& writer) const;
-  void read_block(ArrayId array, Unpacker& head, const RecordReader& reader);
+  void read_block(ArrayId array, Unpacker& head, std::span<const double> data, const CheckpointFile& file);
 
   /// When the machine goes.
   void release_all() noexcept;

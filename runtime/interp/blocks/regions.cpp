@@ -146,13 +146,12 @@ bool Regions::fits(ArrayId id, const Region& region) const {
   return region_shape(array, region.bounds) == region.shape;
 }
 
-void Regions::read(ArrayId array, Unpacker& head, const RecordReader& reader) {
-  const std::span<const double> data = reader.data();
+void Regions::read(ArrayId array, Unpacker& head, std::span<const double> data, const CheckpointFile& file) {
   Region region;
   region.bounds.lo = head.value<std::array<std::int32_t, max_rank>>();
   region.bounds.hi = head.value<std::array<std::int32_t, max_rank>>();
   region.shape = head.value<Shape>();
-  if (!fits(array, region) || region.shape.size() != std::ssize(data)) reader.fail_damaged("does not fit the program");
+  if (!fits(array, region) || region.shape.size() != std::ssize(data)) file.fail_damaged("does not fit the program");
   region.data = memory_.allocate(std::ssize(data));
   std::copy(data.begin(), data.end(), region.data);
   regions_[array.at()].push_back(region);

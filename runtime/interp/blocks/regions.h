@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 
 namespace sial {
 
+class CheckpointFile;
 class RecordWriter;
 
 struct Region {
@@ -47,7 +49,7 @@ class Regions {
   void deallocate(const RegionRow& row, Statement here);
 
   void write(ArrayId array, RecordWriter& writer) const;
-  void read(ArrayId array, Unpacker& head, const RecordReader& reader);
+  void read(ArrayId array, Unpacker& head, std::span<const double> data, const CheckpointFile& file);
 
   /// When the machine goes.
   void release_all() noexcept;

@@ -88,10 +88,9 @@ void Statics::write(ArrayId array, RecordWriter& writer) const {
   writer.record(record_static, head, {data_[array.at()], static_cast<std::size_t>(size(array))});
 }
 
-void Statics::read(ArrayId array, const RecordReader& reader, Statement here) {
-  const std::span<const double> saved = reader.data();
+void Statics::read(ArrayId array, std::span<const double> saved, const CheckpointFile& file, Statement here) {
   if (context_.module.arrays[array.at()].kind != ArrayKind::static_ || size(array) != std::ssize(saved))
-    reader.fail_damaged("does not fit the program");
+    file.fail_damaged("does not fit the program");
   std::copy(saved.begin(), saved.end(), data(array, here));
 }
 

@@ -3,6 +3,7 @@
 // use to the end of the program. Owned by the machine.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/interp/blocks/block_memory.h"
@@ -10,7 +11,7 @@
 
 namespace sial {
 
-class RecordReader;
+class CheckpointFile;
 class RecordWriter;
 
 class Statics {
@@ -33,7 +34,7 @@ class Statics {
   DataArray contents(ArrayId array) const;
 
   void write(ArrayId array, RecordWriter& writer) const;
-  void read(ArrayId array, const RecordReader& reader, Statement here);
+  void read(ArrayId array, std::span<const double> saved, const CheckpointFile& file, Statement here);
 
   /// When the machine goes.
   void release_all() noexcept;

@@ -1,6 +1,6 @@
 #pragma once
-// Types of the records in a rank's checkpoint file, in the order in which they come. Numbers are part of the file
-// format.
+// Types of the records in a rank's checkpoint file, in the order in which they come: first what a rank keeps to itself,
+// then its share of the remote blocks. Numbers are part of the file format.
 
 #include <cstdint>
 
@@ -12,14 +12,15 @@ inline constexpr std::uint32_t record_job = 2;             // saved scalars, lay
 inline constexpr std::uint32_t record_saved_static = 3;    // one each
 inline constexpr std::uint32_t record_outcome = 4;         // one per program that has ended (rank 0)
 inline constexpr std::uint32_t record_outcome_static = 5;  // its static arrays follow
-inline constexpr std::uint32_t record_label = 6;           // its blocks follow
-inline constexpr std::uint32_t record_block = 7;           // of the last label or array
 // Of the running program, by MachineState:
-inline constexpr std::uint32_t record_machine = 16;    // registers, stacks, marks
+inline constexpr std::uint32_t record_machine = 16;    // registers, stacks, marks, labels of restored arrays
 inline constexpr std::uint32_t record_own_block = 17;  // temp or local
 inline constexpr std::uint32_t record_region = 18;
 inline constexpr std::uint32_t record_static = 19;
-inline constexpr std::uint32_t record_array =
-    20;  // remote; the blocks follow that differ from the label it was restored from
+// Blocks:
+inline constexpr std::uint32_t record_label = 32;        // its blocks follow
+inline constexpr std::uint32_t record_label_block = 33;  // of the last label
+inline constexpr std::uint32_t record_array = 34;        // remote; those of its blocks follow that differ from the label
+inline constexpr std::uint32_t record_array_block = 35;  // it was restored from
 
 }  // namespace sial

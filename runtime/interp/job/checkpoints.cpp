@@ -153,8 +153,10 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
       std::error_code failure;
       fs::create_directories(options_.folder, failure);  // of another machine, perhaps
       RecordWriter writer(path(name));
-      common = job_part_(writer);
-      if (machine) (*machine)(writer);
+      common = job_part_.own(writer);
+      if (machine) machine->own(writer);
+      job_part_.blocks(writer);
+      if (machine) machine->blocks(writer);
       seal = writer.finish();
       written = true;
     }

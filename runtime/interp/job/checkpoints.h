@@ -43,9 +43,14 @@ struct JobStopped {
 
 class Checkpoints {
  public:
-  /// Writes what a rank needs to go on; returns a hash of what should be equal on all ranks.
-  using JobPart = std::function<std::uint64_t(RecordWriter&)>;
-  using MachinePart = std::function<void(RecordWriter&)>;
+  /// Writes what a rank needs to go on: what it keeps to itself, and its share of the blocks.
+  struct MachinePart {
+    std::function<void(RecordWriter&)> own, blocks;
+  };
+  struct JobPart {
+    std::function<std::uint64_t(RecordWriter&)> own;  // returns a hash of what should be equal on all ranks
+    std::function<void(RecordWriter&)> blocks;
+  };
 
   Checkpoints(const CheckpointOptions& options, Transport& transport, std::ostream& err, JobIdentity job);
   /// The job goes on from this checkpoint, which stays valid until the next one.

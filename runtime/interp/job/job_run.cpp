@@ -34,7 +34,9 @@ JobRunner::JobRunner(const Environment& environment, const JobRunOptions& option
   store_begin_ = env_.store.monitor().stats();
   code_begin_ = env_.kernels.code_stats();
   begin_ = env_.transport.now();
-  if (env_.checkpoints) env_.checkpoints->set_job_part([this](RecordWriter& writer) { return write_state(writer); });
+  if (env_.checkpoints)
+    env_.checkpoints->set_job_part({[this](RecordWriter& writer) { return write_own(writer); },
+                                    [this](RecordWriter& writer) { write_labels(writer); }});
   first_phase_ = env_.store.monitor().phase_peaks().size();
 }
 
@@ -67,7 +69,7 @@ std::int64_t JobRunner::least_capacity() const {
 void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
   // A run that goes on from a checkpoint is inside a program at once: how much of it was done is not known.
   if (options_.machine.progress != ProgressMode::off && env_.transport.rank() == 0 && !options_.earlier_run.empty() &&
-      !inside_) {
+      !from_) {
     std::vector<std::pair<std::string, std::string>> names;
     for (const auto& module : programs) names.emplace_back(module->program, module->source_hash);
     earlier_seconds_ = earlier_program_seconds(options_.earlier_run, env_.transport.size(), names, job_facts());
@@ -79,19 +81,19 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     Start& start = starts_.emplace_back();
     start.phase = env_.store.monitor().phase_peaks().size() - first_phase_;
     if (i < first_program_) continue;
-    start.ran = inside_ == nullptr;
+    start.ran = !from_;
     for (const auto& [label, layout] : env_.state.saved_remote)
       start.saved.push_back({label, layout.first_segment, layout.extents});
     options_.machine.outlook = outlook(programs, i);
     machine_ = std::make_unique<Machine>(*programs[i], sequence, env_, options_.machine);
     try {
-      machine_->run(inside_.get());
+      machine_->run(from_ ? &*from_ : nullptr);
     } catch (const JobStopped&) {
       const std::unique_ptr<Machine> gone =
           std::move(machine_);  // while the exception passes on: nothing that fails in it is told of
       throw;
     }
-    inside_.reset();
+    from_.reset();
     start.pardo_orders = machine_->pardo_orders();
     outcomes_.push_back(outcome_of(*machine_));
     machine_.reset();

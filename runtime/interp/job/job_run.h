@@ -36,9 +36,9 @@ class JobRunner {
   /// job's first program in the life of the store (batches run several jobs on one store).
   JobRunner(const Environment& environment, const JobRunOptions& options, std::int32_t first_sequence = 0);
 
-  /// Collective: takes over what a checkpoint holds; run() then begins where it was taken. As many ranks as wrote it
-  /// where it was taken inside a program. Throws SialError for a file that is not what it was.
-  void restore(const CheckpointIndex& index, const std::string& folder);
+  /// Collective: takes over what a checkpoint holds; run() then begins where it was taken. Throws SialError for a file
+  /// that is not what it was.
+  void restore(const CheckpointFiles& files);
 
   /// Collective. Throws JobStopped when the job is to end before its end.
   void run(std::span<const std::shared_ptr<const Module>> programs);
@@ -64,9 +64,10 @@ class JobRunner {
   JobOutlook outlook(std::span<const std::shared_ptr<const Module>> programs, std::size_t program) const;
   ProgramOutcome outcome_of(const Machine& machine) const;
   // --- job_state.cpp
-  std::uint64_t write_state(RecordWriter& writer) const;
-  /// Up to the machine's part. `own`: what belongs to a rank; `shared`: what belongs to the job, taken once from each
-  /// file.
+  std::uint64_t write_own(RecordWriter& writer) const;
+  void write_labels(RecordWriter& writer) const;
+  /// All but the running program's part. `own`: what belongs to a rank; `shared`: what belongs to the job, taken once
+  /// from each file.
   void read_state(RecordReader& reader, bool own, bool shared);
   Stats own_stats() const;
   std::vector<ProgramFacts> program_facts() const;
@@ -84,7 +85,7 @@ class JobRunner {
   kernels::CodeStats code_begin_;
   // Of a checkpoint this run goes on from:
   std::size_t first_program_ = 0;
-  std::unique_ptr<RecordReader> inside_;  // at the machine's part, until the first program runs
+  std::optional<CheckpointFiles> from_;  // taken inside a program; until that program has ended
   Stats earlier_;
   std::size_t first_phase_ = 0;
   struct Start {

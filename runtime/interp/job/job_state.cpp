@@ -48,7 +48,7 @@ std::pair<std::string, DataArray> unpack_array(const RecordReader& reader) {
   std::int64_t size = 1;
   bool fits = array.extents.size() <= max_rank;
   for (const std::int64_t e : array.extents) fits = fits && e >= 0 && !__builtin_mul_overflow(size, e, &size);
-  if (!fits || size != std::ssize(array.data)) reader.fail_damaged("has an array that does not fit its extents");
+  if (!fits || size != std::ssize(array.data)) reader.name().fail_damaged("has an array that does not fit its extents");
   return {std::move(name), std::move(array)};
 }
 
@@ -75,7 +75,7 @@ void add_earlier(Stats& now, const Stats& earlier) {
 
 }  // namespace
 
-std::uint64_t JobRunner::write_state(RecordWriter& writer) const {
+std::uint64_t JobRunner::write_own(RecordWriter& writer) const {
   const RankState& state = env_.state;
   Packer who;
   who.value(env_.transport.rank());
@@ -115,6 +115,10 @@ std::uint64_t JobRunner::write_state(RecordWriter& writer) const {
       }
     }
   }
+  return common;
+}
+
+void JobRunner::write_labels(RecordWriter& writer) const {
   for (const std::string& label : env_.store.snapshots().labels()) {
     Packer head;
     head.text(label);
@@ -122,27 +126,22 @@ std::uint64_t JobRunner::write_state(RecordWriter& writer) const {
     for (const BlockIndex& block : env_.store.snapshots().saved_blocks(label)) {
       Packer index;
       index.value(block);
-      writer.record(record_block, index, env_.store.snapshots().saved_block(label, block));
+      writer.record(record_label_block, index, env_.store.snapshots().saved_block(label, block));
     }
   }
-  return common;
 }
 
-void JobRunner::restore(const CheckpointIndex& index, const std::string& folder) {
-  const auto files = static_cast<std::int64_t>(index.files.size());
+void JobRunner::restore(const CheckpointFiles& checkpoint) {
+  const CheckpointIndex& index = checkpoint.index();
+  const auto files = static_cast<std::int64_t>(checkpoint.count());
   const int rank = env_.transport.rank(), ranks = env_.transport.size();
   const bool same = files == ranks;
-  const auto open = [&](std::int64_t file) {
-    const CheckpointIndex::File& f = index.files.at(static_cast<std::size_t>(file));
-    return std::make_unique<RecordReader>((std::filesystem::path(folder) / f.name).string(), f.seal);
-  };
+  const auto open = [&](std::int64_t file) { return checkpoint.open(static_cast<std::size_t>(file)); };
   first_program_ = static_cast<std::size_t>(index.program);
+  if (index.inside) from_ = checkpoint;
   if (same) {
-    auto reader = open(rank);
-    read_state(*reader, true, true);
-    if (index.inside) inside_ = std::move(reader);
+    read_state(*open(rank), true, true);
   } else {
-    SIAL_CHECK(!index.inside, "a checkpoint inside a program of {} ranks for {}", files, ranks);
     read_state(*open(0), true, false);
     for (std::int64_t file = rank; file < files; file += ranks) read_state(*open(file), false, true);
     if (rank == 0 && !index.uniform)
@@ -169,7 +168,9 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
   RankState& state = env_.state;
   std::string label;
   std::map<std::string, SavedLayout> layouts;
-  for (std::uint32_t type = reader.next(); type != RecordReader::end && type != record_machine; type = reader.next()) {
+  const std::uint32_t last = shared ? record_label_block : record_outcome_static;
+  for (std::uint32_t type = reader.next(0, last); type != RecordReader::end; type = reader.next(0, last)) {
+    if (type >= record_machine && type <= record_static) continue;
     Unpacker u(reader.head());
     switch (type) {
       case record_rank: break;
@@ -180,7 +181,8 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
         for (auto n = u.value<std::uint64_t>(); n > 0; --n) {
           std::string name = u.text();
           SavedLayout layout = unpack_layout(u);
-          if (!is_possible(layout)) reader.fail_damaged(fmt::format("has an impossible layout of array \"{}\"", name));
+          if (!is_possible(layout))
+            reader.name().fail_damaged(fmt::format("has an impossible layout of array \"{}\"", name));
           layouts[std::move(name)] = std::move(layout);
         }
         if (own) {
@@ -209,15 +211,15 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
         label = u.text();
         if (shared) env_.store.snapshots().load_label(label);
         break;
-      case record_block: {
+      case record_label_block: {
         const auto block = u.value<BlockIndex>();
         const auto layout = layouts.find(label);
         if (layout == layouts.end() || block_size(layout->second, block) != std::ssize(reader.data()))
-          reader.fail_damaged("has a block of no saved array");
+          reader.name().fail_damaged("has a block of no saved array");
         if (shared) env_.store.snapshots().load_saved_block(label, block, reader.data());
         break;
       }
-      default: reader.fail_damaged(fmt::format("has a record of unknown kind {}", type));
+      default: reader.name().fail_damaged(fmt::format("has a record of unknown kind {}", type));
     }
   }
 }

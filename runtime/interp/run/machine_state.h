@@ -1,7 +1,8 @@
 #pragma once
 // Saving a machine at a barrier and going on from there: each part writes and reads what is its own. Between barriers a
 // rank holds nothing of the store's, and no pardo is active at one: the registers, stacks, own blocks and the blocks of
-// the remote arrays are all there is. Owned by the machine.
+// the remote arrays are all there is. On another number of ranks the files are shared out
+// (runtime/interp/run/redistribution.h). Owned by the machine.
 
 #include <cstdint>
 
@@ -10,23 +11,30 @@
 #include "runtime/interp/blocks/statics.h"
 #include "runtime/interp/control/progress_meter.h"
 #include "runtime/interp/operations/persistent_marks.h"
+#include "runtime/interp/run/saved_machine.h"
 
 namespace sial {
+
+class CheckpointFiles;
 
 class MachineState {
  public:
   MachineState(const RunContext& context, Registers& registers, Position& position, LoopStack& loops,
                ProgressMeter& progress, OwnBlocks& own, Statics& statics, Regions& regions, PersistentMarks& marks);
 
-  void write(RecordWriter& writer) const;
-  /// The reader is at the machine's first record. Collective: ends with a barrier.
-  void read(RecordReader& reader);
+  /// What the rank keeps to itself, then its share of the blocks.
+  void write_own(RecordWriter& writer) const;
+  void write_blocks(RecordWriter& writer) const;
+  /// Collective: ends with a barrier.
+  void read(const CheckpointFiles& files);
 
  private:
   void write_remote(ArrayId array, RecordWriter& writer) const;
-  void read_own(const RecordReader& reader);
+  SavedMachine read_file(RecordReader& reader) const;
+  SavedMachine share_of(const CheckpointFiles& files);
+  void take_own(const SavedMachine& saved, const CheckpointFile& file);
+  void take_record(const SavedRecord& record, const CheckpointFile& file);
   void read_blocks(RecordReader& reader);
-  void read_own_block(std::uint32_t type, const RecordReader& reader);
   std::int64_t size_of_block(ArrayId array, const BlockIndex& block) const;
 
   const RunContext& context_;

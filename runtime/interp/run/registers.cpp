@@ -30,12 +30,12 @@ void Registers::write(Packer& packer) const {
   packer.values(index_values_);
 }
 
-void Registers::read(Unpacker& unpacker, const RecordReader& reader) {
+void Registers::read(Unpacker& unpacker, const CheckpointFile& file) {
   auto ints = unpacker.values<std::int32_t>();
   auto scalars = unpacker.values<double>();
   auto index_values = unpacker.values<std::int32_t>();
   if (ints.size() != ints_.size() || scalars.size() != scalars_.size() || index_values.size() != index_values_.size())
-    reader.fail_damaged("does not fit the program");
+    file.fail_damaged("does not fit the program");
   ints_ = std::move(ints);
   scalars_ = std::move(scalars);
   index_values_ = std::move(index_values);

@@ -9,8 +9,8 @@
 
 namespace sial {
 
+class CheckpointFile;
 class Packer;
-class RecordReader;
 class Unpacker;
 
 inline constexpr std::int32_t unbound_index = INT32_MIN;
@@ -42,7 +42,7 @@ class Registers {
   const std::vector<std::int32_t>& index_values() const { return index_values_; }
 
   void write(Packer& packer) const;
-  void read(Unpacker& unpacker, const RecordReader& reader);
+  void read(Unpacker& unpacker, const CheckpointFile& file);
 
  private:
   [[noreturn]] void fail_unbound(IndexId index, Statement here) const;
