@@ -266,15 +266,20 @@ int Session::run_programs(const Job& stated) {
     for (const std::string& text : stated.warnings) err_ << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
   if (const int code = load_programs(stated, programs); code != exit_ok) return code;
-  std::string index, segments;
+  std::string index, previous, segments;
   int code = exit_ok;
   if (transport_.rank() == 0) {
     code = check_outputs(stated, programs);
-    if (code == exit_ok && options_.checkpoints) code = read_checkpoint(checkpoint_folder_of(stated), index);
+    if (code == exit_ok && options_.checkpoints) code = read_checkpoint(checkpoint_folder_of(stated), index, previous);
   }
   if (code = share(code, index); code != exit_ok) return code;
   std::optional<CheckpointIndex> from;
-  if (options_.restart) from = checkpoint_index_from(index, checkpoint_folder_of(stated));
+  if (options_.restart) {
+    const std::string folder = checkpoint_folder_of(stated);
+    from = checkpoint_index_from(index, folder);
+    share(exit_ok, previous);
+    if (!previous.empty()) from = undamaged(*from, checkpoint_index_from(previous, folder), folder);
+  }
   const Job& begun = from ? with_choices_of(*from, stated) : stated;
   if (transport_.rank() == 0) segments = best_segments(begun, programs);
   share(exit_ok, segments);

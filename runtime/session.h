@@ -98,7 +98,9 @@ class Session {
   void warn_of_placed_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
-  int read_checkpoint(const std::string& folder, std::string& text);
+  int read_checkpoint(const std::string& folder, std::string& text, std::string& previous);
+  void warn_of_damage(const std::string& problem, const CheckpointIndex& previous) const;
+  CheckpointIndex undamaged(const CheckpointIndex& last, const CheckpointIndex& previous, const std::string& folder);
   /// Collective: an exit code when the checkpoint is not of this job, and cannot be gone on from.
   int accept_checkpoint(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder);
   void check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const;

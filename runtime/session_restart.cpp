@@ -14,15 +14,28 @@
 
 namespace sial {
 
-/// On rank 0: the text of the index to go on from. Without `--restart` none is read, and what lies in the folder is
-/// said or refused.
-int Session::read_checkpoint(const std::string& folder, std::string& text) {
+/// On rank 0: the text of the index to go on from, and of the one before it. Without `--restart` none is read, and what
+/// lies in the folder is said or refused.
+int Session::read_checkpoint(const std::string& folder, std::string& text, std::string& previous) {
   const std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
-  try {
-    if (options_.restart) {
+  if (options_.restart) {
+    const std::optional<CheckpointIndex> earlier = read_previous_index(folder);
+    try {
       text = read_checkpoint_index(folder);
-      checkpoint_index_from(text, path);
-    } else if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
+      const CheckpointIndex last = checkpoint_index_from(text, path);
+      if (earlier && earlier->serial < last.serial) previous = to_text(*earlier);
+    } catch (const SialError& error) {
+      if (!earlier) {
+        err_ << error_text(error, 0, 1) << std::endl;
+        return exit_input_error;
+      }
+      text = to_text(*earlier);
+      warn_of_damage(error.what(), *earlier);
+    }
+    return exit_ok;
+  }
+  try {
+    if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
       const std::string found = read_checkpoint_index(folder);
       if (!is_checkpoint_index(found)) {
         err_
@@ -40,12 +53,31 @@ int Session::read_checkpoint(const std::string& folder, std::string& text) {
                  folder, index.written, index.place))
           << std::endl;
     }
-  } catch (const SialError& error) {
-    if (!options_.restart) return exit_ok;  // a damaged checkpoint is replaced
-    err_ << error_text(error, 0, 1) << std::endl;
-    return exit_input_error;
+  } catch (const SialError&) {
+    // A damaged checkpoint is replaced.
   }
   return exit_ok;
+}
+
+void Session::warn_of_damage(const std::string& problem, const CheckpointIndex& previous) const {
+  err_ << printable(fmt::format("warning: {}; the one before it is used, of {} ({})", problem, previous.written,
+                                previous.place))
+       << std::endl;
+}
+
+/// Collective: the last checkpoint, if all its files are what they were, or the one before it.
+CheckpointIndex Session::undamaged(const CheckpointIndex& last, const CheckpointIndex& previous,
+                                   const std::string& folder) {
+  const CheckpointFiles files(last, folder);
+  std::string problem;
+  for (auto f = static_cast<std::size_t>(transport_.rank()); f < files.count() && problem.empty();
+       f += static_cast<std::size_t>(transport_.size()))
+    problem = files.problem_of(f);
+  for (const auto& theirs : transport_.all_gather(std::as_bytes(std::span(problem)), tag(CollectiveKind::gather)))
+    if (problem.empty()) problem.assign(reinterpret_cast<const char*>(theirs.data()), theirs.size());
+  if (problem.empty()) return last;
+  if (transport_.rank() == 0) warn_of_damage(problem, previous);
+  return previous;
 }
 
 int Session::accept_checkpoint(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder) {

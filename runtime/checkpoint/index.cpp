@@ -281,13 +281,31 @@ std::unique_ptr<RecordReader> CheckpointFiles::open(std::size_t file) const {
   return std::make_unique<RecordReader>((fs::path(folder_) / f.name).string(), f.seal);
 }
 
+std::string CheckpointFiles::problem_of(std::size_t file) const {
+  try {
+    const std::unique_ptr<RecordReader> reader = open(file);
+    while (reader->next() != RecordReader::end) {}
+  } catch (const SialError& error) { return error.what(); }
+  return {};
+}
+
 bool is_checkpoint_index(const std::string& text) {
   const Json j = Json::parse(text, nullptr, false);
   return j.is_object() && j.contains("format") && j.contains("sialrun") && j.contains("job_id") && j.contains("files");
 }
 
-void write_checkpoint_index(const CheckpointIndex& index, const std::string& folder) {
-  write_file((fs::path(folder) / checkpoint_index_name).string(), to_text(index), Durability::on_disk);
+void write_checkpoint_index(const CheckpointIndex& index, const std::string& folder, const char* name) {
+  write_file((fs::path(folder) / name).string(), to_text(index), Durability::on_disk);
+}
+
+std::optional<CheckpointIndex> read_previous_index(const std::string& folder) {
+  const std::string path = (fs::path(folder) / previous_index_name).string();
+  std::string problem;
+  const std::string text = read_file(path, input_limit::checkpoint_index, problem);
+  if (!problem.empty()) return {};
+  try {
+    return checkpoint_index_from(text, path);
+  } catch (const SialError&) { return {}; }
 }
 
 std::string read_checkpoint_index(const std::string& path) {
@@ -309,15 +327,23 @@ std::int64_t next_serial(const std::string& folder) {
   return next;
 }
 
-void remove_old_files(const std::string& folder, const CheckpointIndex* keep) noexcept {
+void remove_old_files(const std::string& folder, std::span<const CheckpointIndex* const> keep) noexcept {
   try {
     std::error_code failure;
-    if (!keep) fs::remove(fs::path(folder) / checkpoint_index_name, failure);
+    if (keep.empty()) fs::remove(fs::path(folder) / checkpoint_index_name, failure);
+    if (keep.size() < 2) {
+      const fs::path previous = fs::path(folder) / previous_index_name;
+      std::string problem;
+      if (is_checkpoint_index(read_file(previous.string(), input_limit::checkpoint_index, problem)))
+        fs::remove(previous, failure);
+    }
     std::vector<fs::path> old;
     for (fs::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
       const std::string name = it->path().filename().string();
       if (!serial_of(name) || !is_record_file(it->path().string())) continue;
-      if (keep && std::any_of(keep->files.begin(), keep->files.end(), [&](const auto& f) { return f.name == name; }))
+      if (std::ranges::any_of(keep, [&](const CheckpointIndex* index) {
+            return std::ranges::any_of(index->files, [&](const auto& f) { return f.name == name; });
+          }))
         continue;
       old.push_back(it->path());
     }

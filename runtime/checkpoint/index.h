@@ -1,9 +1,10 @@
 #pragma once
 // The index of a checkpoint folder: which files belong to the checkpoint, where in the job it was taken, and of which
 // job. It is written last, under a temporary name, and renamed: whatever index lies in the folder names a complete
-// checkpoint.
+// checkpoint. The one before it stays, in case files of the last one are damaged.
 //
 //   FOLDER/index.json          the index; its last key is a hash of the rest
+//   FOLDER/previous.json       that of the checkpoint before
 //   FOLDER/SERIAL.rankN        what rank N saved; record_file.h
 //
 // A job is recognised by what its numbers depend on: the programs' code, values, segments, molecule, arrays, plugins.
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,6 +56,7 @@ struct CheckpointIndex {
 };
 
 inline constexpr const char* checkpoint_index_name = "index.json";
+inline constexpr const char* previous_index_name = "previous.json";
 
 /// The files of one checkpoint, for reading.
 class CheckpointFiles {
@@ -63,6 +66,8 @@ class CheckpointFiles {
   std::size_t count() const { return index_.files.size(); }
   /// What the rank of that number saved.
   std::unique_ptr<RecordReader> open(std::size_t file) const;
+  /// Reads the whole file; why it cannot be used, or empty.
+  std::string problem_of(std::size_t file) const;
 
  private:
   CheckpointIndex index_;
@@ -76,14 +81,17 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
 bool is_checkpoint_index(const std::string& text);
 
 /// Atomically. Throws EnvironmentError.
-void write_checkpoint_index(const CheckpointIndex& index, const std::string& folder);
+void write_checkpoint_index(const CheckpointIndex& index, const std::string& folder,
+                            const char* name = checkpoint_index_name);
 /// `path`: the folder or the index in it. Throws InputError when there is none.
 std::string read_checkpoint_index(const std::string& path);
+/// That of the checkpoint before the last one, if there is one that can be read.
+std::optional<CheckpointIndex> read_previous_index(const std::string& folder);
 
 /// Serials start here in a folder that may hold earlier checkpoints, complete or not.
 std::int64_t next_serial(const std::string& folder);
-/// Removes the rank files that `keep` does not name (all, and the index, when it is null), and nothing that no job has
-/// written. Never throws.
-void remove_old_files(const std::string& folder, const CheckpointIndex* keep) noexcept;
+/// Removes the rank files that none of `keep` names, the index of the checkpoint before where `keep` has but one, both
+/// where it has none, and nothing that no job has written. Never throws.
+void remove_old_files(const std::string& folder, std::span<const CheckpointIndex* const> keep) noexcept;
 
 }  // namespace sial

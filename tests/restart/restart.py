@@ -94,6 +94,15 @@ class Restart(unittest.TestCase):
         for name, value in wanted.items():
             numpy.testing.assert_array_equal(found[name], value, name)
 
+    def only_last(self):
+        """Gives up the checkpoint before the last one."""
+        folder = self.dir / "checkpoint"
+        (folder / "previous.json").unlink(missing_ok=True)
+        names = {f["name"] for f in json.loads((folder / "index.json").read_text())["files"]}
+        for path in folder.glob("*.rank*"):
+            if path.name not in names:
+                path.unlink()
+
     def refused(self, *args, ranks=0, says):
         code, out, err = self.run_job(*args, "--restart", ranks=ranks)
         self.assertEqual(code, 2, out + err)
@@ -431,6 +440,7 @@ class Restart(unittest.TestCase):
         """Whatever happens to a file of a checkpoint: one message, nothing printed by the program, no crash."""
         args = [*THREE, *STEPS]
         self.assertEqual(self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "8")[0], STOPPED)
+        self.only_last()
         shutil.copytree(self.dir / "checkpoint", self.dir / "saved")
         rng = random.Random(1)
         for saved in sorted((self.dir / "saved").iterdir()):
@@ -459,11 +469,54 @@ class Restart(unittest.TestCase):
         code, _, err = self.run_job(*args, "--restart")
         self.assertEqual(code, 0, err)
 
+    def test_the_one_before_the_last(self):
+        """Where files of the last checkpoint are damaged, the one before it continues the job, on other ranks too."""
+        args = [*THREE[:1], PROGRAMS / "redistributed.sialx", *THREE[2:], *STEPS]
+        out, results, _ = self.whole(*args)
+        code, before, err = self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "20", ranks=2)
+        self.assertEqual(code, STOPPED, err)
+        code, more, err = self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "1", "--restart", ranks=2)
+        self.assertEqual(code, STOPPED, err)
+        folder = self.dir / "checkpoint"
+        last = json.loads((folder / "index.json").read_text())
+        self.assertLess(json.loads((folder / "previous.json").read_text())["serial"], last["serial"])
+        shutil.copytree(folder, self.dir / "saved")
+
+        def truncate(path):
+            path.write_bytes(path.read_bytes()[:-8])
+
+        def change(path):
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2] ^= 4
+            path.write_bytes(data)
+        for name in ("index.json", last["files"][0]["name"], last["files"][1]["name"]):
+            for damage in (truncate, change, pathlib.Path.unlink):
+                for ranks, world in ((2, ()), (0, ("--simulate", "ranks=3,seed=1"))):
+                    with self.subTest(name=name, damage=damage.__name__, ranks=ranks):
+                        shutil.rmtree(folder, ignore_errors=True)
+                        shutil.copytree(self.dir / "saved", folder)
+                        damage(folder / name)
+                        code, rest, err = self.run_job(*args, *world, "--restart", ranks=ranks)
+                        self.assertEqual(code, 0, err)
+                        self.assertEqual(err.count("warning:"), 1, err)
+                        self.assertIn("the one before it is used, of ", err)
+                        self.assertIn(name, err)
+                        self.assertEqual(before + rest, out)
+        # Both: an error, and nothing runs.
+        shutil.copytree(self.dir / "saved", folder)
+        for path in [*folder.glob("*.rank1")]:
+            truncate(path)
+        code, rest, err = self.run_job(*args, "--restart", ranks=2)
+        self.assertNotEqual(code, 0)
+        self.assertEqual((rest, err.count("error:")), ("", 1), err)
+
     def test_mixed_files(self):
         """A file of an earlier checkpoint under the name of the present one."""
         self.assertEqual(self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "8")[0], STOPPED)
+        self.only_last()
         old = next((self.dir / "checkpoint").glob("*.rank0")).read_bytes()
         self.assertEqual(self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "1", "--restart")[0], STOPPED)
+        self.only_last()
         path = next((self.dir / "checkpoint").glob("*.rank0"))
         path.write_bytes(old)
         code, out, err = self.run_job(*THREE, *STEPS, "--restart")
@@ -473,6 +526,7 @@ class Restart(unittest.TestCase):
 
     def test_missing_file_of_one_rank(self):
         self.assertEqual(self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "8", ranks=2)[0], STOPPED)
+        self.only_last()
         path = next((self.dir / "checkpoint").glob("*.rank1"))
         path.unlink()
         code, out, err = self.run_job(*THREE, *STEPS, "--restart", ranks=2)
@@ -488,6 +542,9 @@ class Restart(unittest.TestCase):
         out, _, _ = self.whole(*args)
         self.assertEqual(self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "20")[0], STOPPED)
         saved = {p.name: p.read_bytes() for p in (self.dir / "checkpoint").iterdir()}
+        self.only_last()
+        last = {p.name for p in (self.dir / "checkpoint").iterdir()}
+        self.assertLess(len(last), len(saved))
         small = ["bash", "-c", "ulimit -f 1; exec \"$@\"", "bash"]  # files of at most 1024 bytes
         code, got, err = self.run_job(*args, "--checkpoint-every", "0", "--results", "none", "--run-json", "none", "--restart", prefix=small)
         self.assertEqual(code, 0, err)
@@ -502,7 +559,8 @@ class Restart(unittest.TestCase):
         code, got, err = self.run_job(*args, "--time-limit", "0.0001", "--results", "none", "--run-json", "none", "--restart", prefix=small)
         self.assertEqual(code, 3, err)
         self.assertIn("without a new checkpoint", err)
-        self.assertEqual({p.name: p.read_bytes() for p in (self.dir / "checkpoint").iterdir()}, saved)
+        # The one before it was given up to make room.
+        self.assertEqual({p.name: p.read_bytes() for p in (self.dir / "checkpoint").iterdir()}, {name: saved[name] for name in last})
         code, got, err = self.run_job(*args, "--restart")
         self.assertEqual(code, 0, err)
         self.assertTrue(out.endswith(got))

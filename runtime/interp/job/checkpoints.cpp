@@ -6,6 +6,9 @@
 #include <ctime>
 #include <filesystem>
 #include <ostream>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -55,6 +58,9 @@ Checkpoints::Checkpoints(const CheckpointOptions& options, Transport& transport,
 
 void Checkpoints::continue_from(const CheckpointIndex& index) {
   last_ = index;
+  // Of two indices that are left after a crash, one may be the same.
+  if (transport_.rank() == 0) previous_ = read_previous_index(options_.folder);
+  if (previous_ && previous_->serial >= last_.serial) previous_.reset();
   serial_ = index.serial;
   job_id_ = index.job_id;
   advise_to_continue(index.written);
@@ -141,6 +147,18 @@ std::int64_t Checkpoints::begin_attempt(std::string& problem) {
 
 bool Checkpoints::write(std::int32_t program, const std::string& place, const MachinePart* machine) {
   const double begin = transport_.now();
+  Attempt outcome = attempt(program, place, machine);
+  if (outcome == Attempt::again) outcome = attempt(program, place, machine);
+  last_time_ = transport_.now();
+  seconds_ += last_time_ - begin;
+  if (outcome != Attempt::written) return false;
+  advise_to_continue(local_time("%Y-%m-%d %H:%M:%S"));
+  ++written_;
+  return true;
+}
+
+Checkpoints::Attempt Checkpoints::attempt(std::int32_t program, const std::string& place, const MachinePart* machine) {
+  const double begin = transport_.now();
   std::string problem;
   const std::int64_t serial = begin_attempt(problem);
   const std::string name = fmt::format("{}.rank{}", serial, transport_.rank());
@@ -178,8 +196,8 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
     index.uniform = index.uniform && theirs.value<std::uint64_t>() == common;
     total += index.files.back().seal.bytes;
   }
-  std::int64_t good = somebodys_problem.empty() ? 1 : 0;
-  if (good && transport_.rank() == 0) {
+  Attempt outcome = Attempt::failed;
+  if (transport_.rank() == 0) {
     index.version = options_.version;
     index.job_id = job_id_;
     index.written = local_time("%Y-%m-%d %H:%M:%S");
@@ -190,42 +208,55 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
     index.seconds = transport_.now() - begin;
     index.job = job_;
     try {
-      write_checkpoint_index(index, options_.folder);
-      last_ = std::move(index);
-    } catch (const EnvironmentError& error) {
-      somebodys_problem = error.what();
-      good = 0;
-    }
+      if (somebodys_problem.empty()) {
+        publish(std::move(index));
+        outcome = Attempt::written;
+        last_total_ = total;
+      }
+    } catch (const EnvironmentError& error) { somebodys_problem = error.what(); }
+    if (outcome != Attempt::written) outcome = failed(serial > 0 ? somebodys_problem : problem);
   }
-  transport_.broadcast(std::as_writable_bytes(std::span(&good, 1)), 0, tag(CollectiveKind::other));
-  if (!good && written) {
+  transport_.broadcast(std::as_writable_bytes(std::span(&outcome, 1)), 0, tag(CollectiveKind::other));
+  if (outcome == Attempt::written) {
+    bytes_ += static_cast<std::int64_t>(seal.bytes);
+  } else if (written) {
     std::error_code ignored;
     fs::remove(path(name), ignored);
   }
-  if (transport_.rank() == 0) {
-    if (good) remove_old_files(options_.folder, &last_);
-    else
-      err_ << printable(fmt::format("warning: no checkpoint could be written: {}; {}", somebodys_problem,
-                                    last_.files.empty() ? "the run goes on without one"
-                                                        : fmt::format("the one of {} stays valid", last_.written)))
-           << std::endl;
+  return outcome;
+}
+
+/// The present checkpoint becomes the one before it.
+void Checkpoints::publish(CheckpointIndex index) {
+  if (!last_.files.empty()) write_checkpoint_index(last_, options_.folder, previous_index_name);
+  write_checkpoint_index(index, options_.folder);
+  if (!last_.files.empty()) previous_ = std::move(last_);
+  last_ = std::move(index);
+  std::vector<const CheckpointIndex*> keep{&last_};
+  if (previous_) keep.push_back(&*previous_);
+  remove_old_files(options_.folder, keep);
+}
+
+/// On rank 0. The disk may be full: the checkpoint before the last one makes room.
+Checkpoints::Attempt Checkpoints::failed(const std::string& problem) {
+  if (previous_) {
+    previous_.reset();
+    const CheckpointIndex* keep = &last_;
+    remove_old_files(options_.folder, {&keep, 1});
+    return Attempt::again;
   }
-  last_time_ = transport_.now();
-  seconds_ += last_time_ - begin;
-  if (good) {
-    advise_to_continue(local_time("%Y-%m-%d %H:%M:%S"));
-    ++written_;
-    bytes_ += static_cast<std::int64_t>(seal.bytes);
-    if (transport_.rank() == 0) last_total_ = total;
-  }
-  return good != 0;
+  err_ << printable(fmt::format("warning: no checkpoint could be written: {}; {}", problem,
+                                last_.files.empty() ? "the run goes on without one"
+                                                    : fmt::format("the one of {} stays valid", last_.written)))
+       << std::endl;
+  return Attempt::failed;
 }
 
 void Checkpoints::job_done() {
   transport_.activity().set_advice({});
   if (transport_.rank() != 0) return;
   std::error_code ignored;
-  if (!last_.files.empty()) remove_old_files(options_.folder, nullptr);
+  if (!last_.files.empty()) remove_old_files(options_.folder, {});
   lock_.reset();                                                                         // its file lies in the folder
   if (fs::is_directory(options_.folder, ignored)) fs::remove(options_.folder, ignored);  // what is not empty stays
 }

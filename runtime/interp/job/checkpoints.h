@@ -1,7 +1,8 @@
 #pragma once
 // When a job is saved and how all ranks agree on it: after an interval, at a time limit, at a signal; at barriers and
-// between programs. Every rank writes a file of its own; when all have succeeded rank 0 renames the index, and the
-// files before that are removed. A failed attempt leaves the earlier checkpoint as it was. One per rank and job.
+// between programs. Every rank writes a file of its own; when all have succeeded rank 0 renames the index. The
+// checkpoint before it stays, and earlier files are removed. A failed attempt leaves the earlier checkpoint as it was;
+// where the disk is too small for three, the one before the last is given up for another attempt. One per rank and job.
 //
 // Who may ask: rank 0 watches the clock, every rank its signals. The wish travels with the barrier's own collective, so
 // that a barrier at which nobody wants anything costs nothing more.
@@ -84,7 +85,11 @@ class Checkpoints {
   Wish wish() const;
   Wish agree() const;
   void save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine);
+  enum class Attempt : std::int64_t { failed, written, again };
   bool write(std::int32_t program, const std::string& place, const MachinePart* machine);
+  Attempt attempt(std::int32_t program, const std::string& place, const MachinePart* machine);
+  void publish(CheckpointIndex index);
+  Attempt failed(const std::string& problem);
   std::string path(const std::string& name) const;
   void advise_to_continue(const std::string& written) const;
   /// The number of the coming attempt, or a problem and none.
@@ -97,10 +102,11 @@ class Checkpoints {
   JobIdentity job_;
   JobPart job_part_;
   std::string job_id_;
-  std::optional<OutputLock> lock_;  // on rank 0
-  CheckpointIndex last_;            // the one that is valid; on rank 0
-  std::uint64_t last_total_ = 0;    // bytes of all its files
-  std::int64_t serial_ = 0;         // of the last attempt
+  std::optional<OutputLock> lock_;           // on rank 0
+  CheckpointIndex last_;                     // the one that is valid; on rank 0
+  std::optional<CheckpointIndex> previous_;  // the one before it; on rank 0
+  std::uint64_t last_total_ = 0;             // bytes of all its files
+  std::int64_t serial_ = 0;                  // of the last attempt
   double last_time_ = 0;
   double seconds_ = 0;
   std::int64_t written_ = 0, bytes_ = 0;

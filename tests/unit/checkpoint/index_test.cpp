@@ -150,8 +150,16 @@ TEST_CASE("old files go, all others stay") {
   CHECK(next_serial(folder.path(".")) == 14);
   CHECK(next_serial(folder.path("none")) == 1);
   const CheckpointIndex index = sample_index();
+  CheckpointIndex before = sample_index();
+  before.serial = 11;
+  before.files = {{"11.rank0", {100, 7}}};
   write_checkpoint_index(index, folder.path("."));
-  remove_old_files(folder.path("."), &index);
+  CHECK(!read_previous_index(folder.path(".")));
+  write_checkpoint_index(before, folder.path("."), previous_index_name);
+  REQUIRE(read_previous_index(folder.path(".")));
+  CHECK(read_previous_index(folder.path("."))->serial == 11);
+  const CheckpointIndex* const both[] = {&index, &before};
+  remove_old_files(folder.path("."), both);
   const auto names = [&] {
     std::set<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(folder.path(".")))
@@ -159,9 +167,16 @@ TEST_CASE("old files go, all others stay") {
     return found;
   };
   std::set<std::string> expected = others;
-  expected.insert({"10.rank0", "12.rank0", "12.rank1", "index.json"});
+  expected.insert({"10.rank0", "11.rank0", "12.rank0", "12.rank1", "index.json", "previous.json"});
   CHECK(names() == expected);
-  remove_old_files(folder.path("."), nullptr);
+  remove_old_files(folder.path("."), {both, 1});
+  expected.erase("11.rank0");
+  expected.erase("previous.json");
+  CHECK(names() == expected);
+  folder.write("previous.json", "somebody's");
+  remove_old_files(folder.path("."), {});
+  CHECK(names().contains("previous.json"));
+  std::filesystem::remove(folder.path("previous.json"));
   expected = others;
   expected.insert("10.rank0");  // a link
   CHECK(names() == expected);
