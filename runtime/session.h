@@ -62,6 +62,9 @@ struct SessionOptions {
 using CompileFile = std::function<std::vector<std::byte>(
     const std::string& path, const std::vector<std::string>& include_dirs, std::ostream& diagnostics)>;
 
+/// Where a job has its checkpoint; `restart`: the folder that it goes on from, if one is named.
+std::string checkpoint_folder_of(const Job& job, const std::optional<std::string>& restart);
+
 class Session {
  public:
   /// All arguments outlive the session.

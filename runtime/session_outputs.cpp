@@ -158,7 +158,11 @@ void Session::release_outputs() {
 }
 
 std::string Session::checkpoint_folder_of(const Job& job) const {
-  if (options_.restart && !options_.restart->empty()) return checkpoint_folder(*options_.restart);
+  return sial::checkpoint_folder_of(job, options_.restart);
+}
+
+std::string checkpoint_folder_of(const Job& job, const std::optional<std::string>& restart) {
+  if (restart && !restart->empty()) return checkpoint_folder(*restart);
   return (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
 }
 

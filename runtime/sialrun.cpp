@@ -42,6 +42,7 @@
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/mpi.h"
 #include "runtime/transport/simulated.h"
+#include "runtime/until_done.h"
 
 namespace {
 
@@ -421,20 +422,51 @@ int print_manual(const CLI::App& app, const std::string& form) {
 }
 
 /// The arguments for CLI11, last first; `-sp a:b` stands for `-I a -I b`.
-std::vector<std::string> command_line(int argc, char** argv) {
+std::vector<std::string> command_line(const std::vector<std::string>& given) {
   std::vector<std::string> words;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) != "-sp" || i + 1 == argc) {
-      words.emplace_back(argv[i]);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i] != "-sp" || i + 1 == given.size()) {
+      words.push_back(given[i]);
       continue;
     }
-    std::istringstream dirs(argv[++i]);
+    std::istringstream dirs(given[++i]);
     for (std::string dir; std::getline(dirs, dir, ':');) words.insert(words.end(), {"-I", dir});
   }
   return {words.rbegin(), words.rend()};
 }
 
+void parse(CLI::App& app, Arguments& arguments, std::vector<std::string> words) {
+  app.parse(std::move(words));
+  if (app.count("--restart") == 0 && arguments.restart_id.empty()) return;
+  // `--restart job.toml`: what can be run is the job, not the folder of a checkpoint.
+  if (const std::string& folder = arguments.restart_folder;
+      folder.ends_with(".toml") || folder.ends_with(".sialx") || folder.ends_with(".siox"))
+    arguments.job.inputs.insert(arguments.job.inputs.begin(), std::exchange(arguments.restart_folder, {}));
+  arguments.restart = arguments.restart_folder;
+}
+
+/// Of the job that a command line of sialrun states.
+std::string stated_checkpoint_folder(const std::vector<std::string>& words) {
+  Arguments arguments;
+  CLI::App app;
+  add_options(app, arguments);
+  try {
+    parse(app, arguments, command_line(words));
+  } catch (const CLI::ParseError& error) { throw InputError(error.what(), "sialrun --help lists the options"); }
+  return checkpoint_folder_of(make_job(arguments.job, 1), arguments.restart);
+}
+
+int repeat(std::span<char* const> command) {
+  try {
+    return run_until_done(command, stated_checkpoint_folder);
+  } catch (const SialError& error) {
+    std::cerr << error_text(error, 0, 1) << std::endl;
+    return exit_code_of(error);
+  }
+}
+
 int run_reporting(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--until-done") return repeat({argv + 2, argv + argc});
   const std::string blas = prepare_blas();
   Arguments arguments;
   arguments.session.device = "auto";
@@ -443,14 +475,10 @@ int run_reporting(int argc, char** argv) {
   app.formatter(help_formatter());
   add_options(app, arguments);
   try {
-    app.parse(command_line(argc, argv));
-    if (app.count("--restart") > 0 || !arguments.restart_id.empty()) {
-      // `--restart job.toml`: what can be run is the job, not the folder of a checkpoint.
-      if (const std::string& folder = arguments.restart_folder;
-          folder.ends_with(".toml") || folder.ends_with(".sialx") || folder.ends_with(".siox"))
-        arguments.job.inputs.insert(arguments.job.inputs.begin(), std::exchange(arguments.restart_folder, {}));
-      arguments.restart = arguments.restart_folder;
-    }
+    parse(app, arguments, command_line({argv + 1, argv + argc}));
+    if (arguments.until_done)
+      throw InputError("`--until-done` is not the first argument",
+                       "sialrun --until-done mpirun -n 4 sialrun job.toml --checkpoint-every 30");
     if (!arguments.manual.empty()) return print_manual(app, arguments.manual);
     KernelOptions& block_kernels = arguments.session.kernel_options;
     block_kernels.jit = arguments.jit == "on";

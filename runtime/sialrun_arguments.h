@@ -45,7 +45,7 @@ struct Arguments {
   int ranks_per_node = 0, servers = 0, planned_ranks = 0;
   std::vector<std::string> plugins;
   int aces_workers = -1, aces_servers = -1;
-  bool describe = false;
+  bool describe = false, until_done = false;
   std::string write_dat;
 };
 

@@ -698,6 +698,84 @@ class Restart(unittest.TestCase):
         for name in ("scalars/scf_energy", "scalars/ccsd_energy"):
             self.assertLess(abs(found[name] - wanted[name]), 1e-9, name)
 
+    # ---- until the job is done
+    def until_done(self, *command, **options):
+        p = subprocess.run([str(BIN / "sialrun"), "--until-done", *map(str, command)], cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **options)
+        return p.returncode, p.stdout, p.stderr
+
+    def test_until_done(self):
+        """The command that runs the job is started again until the job has reached its end; its output is that of the whole."""
+        args = [*THREE, *STEPS]
+        for ranks, more in ((0, ()), (2, ("--ranks-per-node", "1"))):
+            with self.subTest(ranks=ranks):
+                out, results, _ = self.whole(*args, *more, ranks=ranks)
+                code, got, err = self.until_done(*command(ranks, *args, *more, "--checkpoint-every", "0", "--stop-after", "9"))
+                self.assertEqual((code, got), (0, out), err)
+                self.assertGreater(err.count("note: the run ended with exit code 4; the job is started again, from the checkpoint of "), 2)
+                self.assertEqual(err.count("continuing from the checkpoint of "), err.count("is started again"))
+                self.assert_same_results(items(self.dir / "results.h5"), results)
+                self.assertFalse((self.dir / "checkpoint").exists())
+
+    def test_until_done_after_a_kill(self):
+        args = command(2, PROGRAMS / "long.sialx", "--set", "steps=60000", "--set", "norb=2", "--segments", "ao=4,4", "--results", "none", "--output-dir", "out", "--checkpoint-every", "0.3s")
+        p = subprocess.Popen([str(BIN / "sialrun"), "--until-done", *args], cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(p.kill)
+        self.assertIn("begins", p.stdout.readline())
+        for _ in range(2):
+            index, last = self.dir / "out/checkpoint/index.json", None
+            for _ in range(600):  # until this run has saved something
+                if index.exists() and last not in (None, index.stat().st_mtime_ns):
+                    break
+                last = index.stat().st_mtime_ns if index.exists() else 0
+                time.sleep(0.05)
+            launcher = subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True, text=True).stdout.split()
+            pids = [pid for l in launcher for pid in subprocess.run(["pgrep", "-P", l, "sialrun"], capture_output=True, text=True).stdout.split()]
+            if pids:
+                os.kill(int(pids[-1]), signal.SIGKILL)
+            time.sleep(1)
+        out, err = p.communicate(timeout=110)
+        self.assertEqual(p.returncode, 0, err)
+        self.assertIn("sum = 60000.0", out)
+        self.assertIn("the job is started again, from the checkpoint of ", err)
+        self.assertNotIn("begins", out)
+
+    def test_until_done_asked_to_end(self):
+        """A signal ends the run with a checkpoint, and nothing is started again; the same command goes on."""
+        args = command(2, PROGRAMS / "long.sialx", "--set", "steps=60000", "--set", "norb=2", "--segments", "ao=4,4", "--results", "none")
+        for number in (signal.SIGTERM, signal.SIGUSR1):
+            with self.subTest(number=number):
+                p = subprocess.Popen([str(BIN / "sialrun"), "--until-done", *args], cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                self.addCleanup(p.kill)
+                self.assertIn("begins", p.stdout.readline())
+                p.send_signal(number)
+                out, err = p.communicate(timeout=60)
+                self.assertEqual(p.returncode, STOPPED, err)
+                self.assertEqual(err.count("stopped by SIGUSR1 at "), 1, err)
+                self.assertNotIn("started again", err)
+                code, out, err = self.until_done(*args)
+                self.assertEqual(code, 0, err)
+                self.assertIn("continuing from the checkpoint of ", err)
+                self.assertIn("sum = 60000.0", out)
+
+    def test_until_done_gives_up(self):
+        program = [PROGRAMS / "long.sialx", "--set", "steps=1", "--set", "norb=2", "--segments", "ao=4,4"]
+        code, _, err = self.until_done("sh", "-c", "echo run >> runs; exit 3", "sialrun", *program)
+        self.assertEqual((code, (self.dir / "runs").read_text()), (3, "run\n" * 3), err)
+        self.assertIn("error: the job ended 3 times in a row without a new checkpoint (exit code 3)", err)
+        self.assertEqual(err.count("from its beginning"), 2)
+        for command_, status, says in ((("sh", "-c", "exit 1", "sialrun", *program), 1, ""), ((BIN / "sialrun", *program[:1], "--set", "steps=x"), 2, "steps=x"),
+                                       (("mpirun", "-n", "2", "other"), 2, "does not start sialrun"), ((), 2, "does not start sialrun"),
+                                       (("no-such-launcher", "sialrun", *program), 2, "cannot start `no-such-launcher`"),
+                                       ((BIN / "sialrun", "--no-such-option"), 2, "--no-such-option"), (("mpirun", "sialrun", "nowhere.toml"), 2, "nowhere.toml")):
+            with self.subTest(says=says, status=status):
+                code, out, err = self.until_done(*command_)
+                self.assertEqual((code, out), (status, ""), err)
+                self.assertIn(says, err)
+                self.assertEqual(err.count("error:"), 1 if says else 0, err)
+        code, _, err = self.run_job(*program, "--until-done")
+        self.assertEqual(code, 2)
+        self.assertIn("`--until-done` is not the first argument", err)
+
     def test_note_about_forgotten_restart(self):
         self.assertEqual(self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "8")[0], STOPPED)
         code, _, err = self.run_job(*THREE, *STEPS)
