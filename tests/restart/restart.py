@@ -674,6 +674,40 @@ class Restart(unittest.TestCase):
                     for number in (signal.SIGKILL, signal.SIGTERM):
                         self.killed(args, ranks, more, number, rng.uniform(0.1, 2.5), wanted)
 
+    def test_killed_on_other_ranks(self):
+        """One job, killed at random moments again and again (a hundred times in long tests), each time continued on another number of ranks and nodes."""
+        long = os.environ.get("SIALX_LONG_TESTS") == "1"
+        rng = random.Random() if long else random.Random(11)
+        args = [ROOT / "examples/09_ccsd/job_631gs.toml", "--output-dir", "."]
+        wanted = self.whole(args[0])[1]
+        kills, code, most = 0, None, 100 if long else 6
+        while code != 0:
+            ranks = rng.choice([0, 1, 2, 3, 4])
+            more = rng.choice([(), ("--ranks-per-node", "1"), ("--servers", "1")]) if ranks > 1 else ()
+            if ranks == 0:
+                more = ("--simulate", f"ranks={rng.randint(1, 6)},seed={rng.randint(1, 99)},ranks-per-node={rng.choice([1, 2, 6])}")
+            restart = ["--restart"] if (self.dir / "checkpoint/index.json").exists() else []
+            p = subprocess.Popen(command(ranks, *args, *more, *restart, "--checkpoint-every", "0.05s"), cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(p.kill)
+            if kills < most:
+                time.sleep(rng.uniform(0.2, 1.2 if ranks else 0.8))
+                pids = subprocess.run(["pgrep", "-P", str(p.pid), "sialrun"], capture_output=True, text=True).stdout.split() if ranks else [p.pid]
+                for pid in pids[-1:]:
+                    try:
+                        os.kill(int(pid), signal.SIGKILL)
+                        kills += 1
+                    except ProcessLookupError:
+                        pass
+            _, err = p.communicate(timeout=120)
+            code = p.returncode
+            self.assertNotIn(code, (1, 2), err)
+        print(f"killed {kills} times", file=sys.stderr)
+        self.assertGreater(kills, 2)
+        found = items(self.dir / "results.h5")
+        for name in ("scalars/scf_energy", "scalars/ccsd_energy"):
+            self.assertLess(abs(found[name] - wanted[name]), 1e-9, name)
+
     def killed(self, args, ranks, more, number, after, wanted):
         shutil.rmtree(self.dir / "checkpoint", ignore_errors=True)
         (self.dir / "results.h5").unlink(missing_ok=True)
