@@ -307,8 +307,8 @@ int Session::run_programs(const Job& stated) {
     if (options_.machine.plugins) identity.plugins = options_.machine.plugins->files();
     if (from) code = accept_checkpoint(*from, identity, folder);
     if (code != exit_ok) return code;
-    checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_every, job.time_limit, options_.stop_after,
-                                           options_.stop_signal, options_.version},
+    checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_local, job.checkpoint_every, job.time_limit,
+                                           options_.stop_after, options_.stop_signal, options_.version},
                          transport_, err_, std::move(identity));
     // Refused before anything is computed. Without one of these options only a signal saves the job.
     if (job.checkpoint_every != CheckpointOptions::never || job.time_limit > 0 || options_.stop_after > 0)

@@ -112,9 +112,24 @@ void RecordWriter::record(std::uint32_t type, const Packer& head, std::span<cons
   seal_.hash = mix_hash(seal_.hash, header.hash);
 }
 
-FileSeal RecordWriter::finish() {
+FileSeal RecordWriter::end() {
   flush();
+  return seal_;
+}
+
+void RecordWriter::settle(const std::string& copy) {
+  if (!copy.empty()) return copy_to(copy);
   if (::fsync(file_) != 0) fail(errno);
+  close();
+}
+
+FileSeal RecordWriter::finish() {
+  const FileSeal seal = end();
+  settle();
+  return seal;
+}
+
+void RecordWriter::close() {
   const int file = file_;
   file_ = -1;
   if (::close(file) != 0) {
@@ -123,7 +138,27 @@ FileSeal RecordWriter::finish() {
     std::filesystem::remove(path_, ignored);
     fail(error);
   }
-  return seal_;
+}
+
+void RecordWriter::copy_to(const std::string& path) {
+  RecordWriter to(path);
+  const int from = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (from < 0) fail(errno);
+  for (;;) {
+    to.buffer_.resize(buffer_bytes);
+    const ssize_t n = ::read(from, to.buffer_.data(), buffer_bytes);
+    if (n < 0 && errno == EINTR) continue;
+    const int error = errno;
+    to.buffer_.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    if (n <= 0) ::close(from);
+    if (n < 0) fail(error);
+    if (n == 0) break;
+    to.flush();
+  }
+  to.settle();
+  close();
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
 }
 
 RecordReader::RecordReader(const std::string& path, const FileSeal& seal) : name_(path), expected_(seal) {

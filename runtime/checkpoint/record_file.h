@@ -38,17 +38,24 @@ class RecordWriter {
  public:
   /// Makes a file that is not there yet. Throws EnvironmentError, here and later, when the disk does not take it.
   explicit RecordWriter(const std::string& path);
-  ~RecordWriter();  // removes the file unless finish() was reached
+  ~RecordWriter();  // removes the file unless it was settled
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
   void record(std::uint32_t type, const Packer& head, std::span<const double> data = {});
-  /// Everything is on the disk.
+  /// Nothing more comes: everything is with the system, though perhaps not on the disk.
+  FileSeal end();
+  /// After end(), on any thread: everything is on the disk, in a copy at `copy` unless that is empty; the file itself
+  /// is removed then.
+  void settle(const std::string& copy = {});
+  /// Both.
   FileSeal finish();
 
  private:
   void write(std::span<const std::byte> bytes);
   void flush();
+  void close();
+  void copy_to(const std::string& path);
   [[noreturn]] void fail(int error) const;
 
   std::string path_;

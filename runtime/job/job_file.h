@@ -45,6 +45,7 @@ struct Job {
   std::string run_json_path = "run.json";     // likewise
   std::string print_format = "classic";       // classic, classic-test, plain
   std::string checkpoint_dir = "checkpoint";  // relative to output_dir
+  std::string checkpoint_local;               // on a disk of each host; empty: none
   double checkpoint_every = -1;      // seconds; negative: never, 0: at every barrier, infinity: only between programs
   double time_limit = 0;             // seconds; 0: none
   std::vector<std::string> plugins;  // shared libraries with super instructions of the user's own

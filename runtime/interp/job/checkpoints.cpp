@@ -1,6 +1,7 @@
 #include "runtime/interp/job/checkpoints.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -19,6 +20,9 @@ namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Rank 0 asks the others whether what is pending has reached their disks.
+constexpr double between_questions = 0.05;
 
 std::string local_time(const char* format) {
   const std::time_t now = std::time(nullptr);
@@ -78,17 +82,35 @@ Checkpoints::Wish Checkpoints::wish() const {
   return {};
 }
 
-bool Checkpoints::wanted() const { return wish().reason != Reason::none; }
+bool Checkpoints::pending_is_settled() const {
+  return pending_ && (!pending_->settled.valid() ||
+                      pending_->settled.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+}
 
-Checkpoints::Wish Checkpoints::agree() const {
-  const Wish mine = wish();
+bool Checkpoints::wanted() const {
+  if (pending_ && transport_.rank() == 0 && transport_.now() >= asked_ + between_questions && pending_is_settled())
+    return true;
+  const Reason reason = wish().reason;
+  return reason != Reason::none && (reason != Reason::interval || !pending_);
+}
+
+/// Also whether what is pending is settled on all ranks; if so it is concluded.
+Checkpoints::Wish Checkpoints::agree() {
+  Wish mine = wish();
+  mine.settled = !pending_ || pending_is_settled() ? 1 : 0;
+  asked_ = transport_.now();
   Wish strongest;
   for (const auto& bytes : transport_.all_gather(std::as_bytes(std::span(&mine, 1)), tag(CollectiveKind::gather))) {
     Wish theirs;
     SIAL_CHECK(bytes.size() == sizeof theirs, "a wish of {} bytes", bytes.size());
     std::memcpy(&theirs, bytes.data(), sizeof theirs);
+    const std::int32_t settled = strongest.settled & theirs.settled;
     if (theirs.reason > strongest.reason) strongest = theirs;
+    strongest.settled = settled;
   }
+  // A run that ends waits for what is on its way.
+  if (pending_ && (strongest.settled != 0 || strongest.reason > Reason::interval)) conclude_pending();
+  if (pending_ && strongest.reason == Reason::interval) strongest.reason = Reason::none;
   return strongest;
 }
 
@@ -98,11 +120,13 @@ void Checkpoints::at_barrier(std::int32_t program, const std::string& place, con
 
 void Checkpoints::between_programs(std::int32_t program, const std::string& place) {
   Wish agreed = agree();
-  if (agreed.reason == Reason::none && options_.every != CheckpointOptions::never) agreed.reason = Reason::interval;
+  if (agreed.reason == Reason::none && options_.every != CheckpointOptions::never && !pending_)
+    agreed.reason = Reason::interval;
   if (agreed.reason != Reason::none) save_or_stop(agreed, program, place, nullptr);
 }
 
 void Checkpoints::save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine) {
+  if (wish.reason == Reason::interval && behind()) return write_behind(program, place, machine);
   const bool saved = write(program, place, machine);
   if (wish.reason == Reason::interval && (options_.stop_after == 0 || written_ < options_.stop_after)) return;
   if (transport_.rank() == 0) {
@@ -152,38 +176,84 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
   last_time_ = transport_.now();
   seconds_ += last_time_ - begin;
   if (outcome != Attempt::written) return false;
-  advise_to_continue(local_time("%Y-%m-%d %H:%M:%S"));
   ++written_;
   return true;
 }
 
-Checkpoints::Attempt Checkpoints::attempt(std::int32_t program, const std::string& place, const MachinePart* machine) {
-  const double begin = transport_.now();
-  std::string problem;
-  const std::int64_t serial = begin_attempt(problem);
-  const std::string name = fmt::format("{}.rank{}", serial, transport_.rank());
+void Checkpoints::write_behind(std::int32_t program, const std::string& place, const MachinePart* machine) {
+  const double start = transport_.now();
+  pending_ = begin(program, place, machine);
+  if (pending_->writer)
+    pending_->settled = std::async(std::launch::async, [this, writer = pending_->writer.get(),
+                                                        serial = pending_->serial] { return settle(*writer, serial); });
+  last_time_ = transport_.now();
+  seconds_ += last_time_ - start;
+}
 
-  FileSeal seal;
-  std::uint64_t common = 0;
-  bool written = false;
+void Checkpoints::conclude_pending() {
+  const double start = transport_.now();
+  Pending pending = std::move(*pending_);
+  pending_.reset();
+  if (pending.settled.valid()) pending.problem = pending.settled.get();
+  const Attempt outcome = conclude(std::move(pending));
+  seconds_ += transport_.now() - start;
+  // The disk was full, and an older checkpoint has made room: the next barrier tries again.
+  if (outcome == Attempt::again) last_time_ = -options_.every;
+  if (outcome == Attempt::written) ++written_;
+}
+
+Checkpoints::Attempt Checkpoints::attempt(std::int32_t program, const std::string& place, const MachinePart* machine) {
+  Pending pending = begin(program, place, machine);
+  if (pending.writer) pending.problem = settle(*pending.writer, pending.serial);
+  return conclude(std::move(pending));
+}
+
+/// This rank's state is with the system.
+Checkpoints::Pending Checkpoints::begin(std::int32_t program, const std::string& place, const MachinePart* machine) {
+  const double start = transport_.now();
+  Pending pending;
+  pending.program = program;
+  pending.inside = machine != nullptr;
+  pending.place = place;
+  pending.written = local_time("%Y-%m-%d %H:%M:%S");
+  pending.serial = begin_attempt(pending.problem);
   try {
-    if (serial > 0) {
+    if (pending.serial > 0) {
       std::error_code failure;
       fs::create_directories(options_.folder, failure);  // of another machine, perhaps
-      RecordWriter writer(path(name));
-      common = job_part_.own(writer);
-      if (machine) machine->own(writer);
-      job_part_.blocks(writer);
-      if (machine) machine->blocks(writer);
-      seal = writer.finish();
-      written = true;
+      auto writer = std::make_unique<RecordWriter>(first_path(pending.serial));
+      pending.common = job_part_.own(*writer);
+      if (machine) machine->own(*writer);
+      job_part_.blocks(*writer);
+      if (machine) machine->blocks(*writer);
+      pending.seal = writer->end();
+      pending.writer = std::move(writer);
     }
-  } catch (const EnvironmentError& error) { problem = error.what(); }
-  Packer mine;
-  mine.text(problem);
-  mine.value(seal);
-  mine.value(common);
+  } catch (const EnvironmentError& error) { pending.problem = error.what(); }
+  pending.seconds = transport_.now() - start;
+  return pending;
+}
 
+/// On this host's disk, where there is one; hosts may share it after all.
+std::string Checkpoints::first_path(std::int64_t serial) const {
+  if (options_.local.empty()) return path(file_name(serial, transport_.rank()));
+  return (fs::path(options_.local) / fmt::format("sialx{}.{}", job_id_, file_name(serial, transport_.rank()))).string();
+}
+
+std::string Checkpoints::settle(RecordWriter& writer, std::int64_t serial) const {
+  try {
+    writer.settle(options_.local.empty() ? std::string() : path(file_name(serial, transport_.rank())));
+  } catch (const EnvironmentError& error) { return error.what(); }
+  return {};
+}
+
+/// Collective: when all ranks have succeeded, the index.
+Checkpoints::Attempt Checkpoints::conclude(Pending pending) {
+  const bool written = pending.writer && pending.problem.empty();
+  Packer mine;
+  mine.text(pending.problem);
+  mine.value(pending.seal);
+  mine.value(pending.common);
   CheckpointIndex index;
   std::uint64_t total = 0;
   std::string somebodys_problem;
@@ -192,20 +262,20 @@ Checkpoints::Attempt Checkpoints::attempt(std::int32_t program, const std::strin
     Unpacker theirs(all[r]);
     const std::string text = theirs.text();
     if (somebodys_problem.empty()) somebodys_problem = text;
-    index.files.push_back({fmt::format("{}.rank{}", serial, r), theirs.value<FileSeal>()});
-    index.uniform = index.uniform && theirs.value<std::uint64_t>() == common;
+    index.files.push_back({file_name(pending.serial, static_cast<int>(r)), theirs.value<FileSeal>()});
+    index.uniform = index.uniform && theirs.value<std::uint64_t>() == pending.common;
     total += index.files.back().seal.bytes;
   }
   Attempt outcome = Attempt::failed;
   if (transport_.rank() == 0) {
     index.version = options_.version;
     index.job_id = job_id_;
-    index.written = local_time("%Y-%m-%d %H:%M:%S");
-    index.serial = serial;
-    index.program = program;
-    index.inside = machine != nullptr;
-    index.place = place;
-    index.seconds = transport_.now() - begin;
+    index.written = pending.written;
+    index.serial = pending.serial;
+    index.program = pending.program;
+    index.inside = pending.inside;
+    index.place = pending.place;
+    index.seconds = pending.seconds;
     index.job = job_;
     try {
       if (somebodys_problem.empty()) {
@@ -214,14 +284,15 @@ Checkpoints::Attempt Checkpoints::attempt(std::int32_t program, const std::strin
         last_total_ = total;
       }
     } catch (const EnvironmentError& error) { somebodys_problem = error.what(); }
-    if (outcome != Attempt::written) outcome = failed(serial > 0 ? somebodys_problem : problem);
+    if (outcome != Attempt::written) outcome = failed(somebodys_problem);
   }
   transport_.broadcast(std::as_writable_bytes(std::span(&outcome, 1)), 0, tag(CollectiveKind::other));
   if (outcome == Attempt::written) {
-    bytes_ += static_cast<std::int64_t>(seal.bytes);
+    bytes_ += static_cast<std::int64_t>(pending.seal.bytes);
+    advise_to_continue(pending.written);
   } else if (written) {
     std::error_code ignored;
-    fs::remove(path(name), ignored);
+    fs::remove(path(file_name(pending.serial, transport_.rank())), ignored);
   }
   return outcome;
 }
@@ -253,6 +324,15 @@ Checkpoints::Attempt Checkpoints::failed(const std::string& problem) {
 }
 
 void Checkpoints::job_done() {
+  // What is on its way to the disk is of no use any more: its writer removes it.
+  if (pending_) {
+    if (pending_->settled.valid() && pending_->settled.get().empty()) {
+      std::error_code gone;
+      fs::remove(path(file_name(pending_->serial, transport_.rank())), gone);
+    }
+    pending_.reset();
+    transport_.barrier(tag(CollectiveKind::other));
+  }
   transport_.activity().set_advice({});
   if (transport_.rank() != 0) return;
   std::error_code ignored;

@@ -4,16 +4,25 @@
 // checkpoint before it stays, and earlier files are removed. A failed attempt leaves the earlier checkpoint as it was;
 // where the disk is too small for three, the one before the last is given up for another attempt. One per rank and job.
 //
+// A checkpoint after an interval is written behind the computation: the ranks give their state to the system, or to a
+// disk of their own, and go on; a helper thread sees to it that it reaches the disk, and the index is written at a
+// later barrier, when all helpers are done. Checkpoints that end the run, at each barrier, or with `--stop-after` are
+// complete before the run goes on.
+//
 // Who may ask: rank 0 watches the clock, every rank its signals. The wish travels with the barrier's own collective, so
 // that a barrier at which nobody wants anything costs nothing more.
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <iosfwd>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "runtime/base/output_lock.h"
 #include "runtime/checkpoint/index.h"
@@ -24,8 +33,9 @@ namespace sial {
 struct CheckpointOptions {
   static constexpr double never = -1, programs_only = std::numeric_limits<double>::infinity();
   std::string folder = "checkpoint";
-  double every = never;   // seconds between checkpoints; 0: at every barrier; unless `never`, also after each program
-  double time_limit = 0;  // seconds since the transport began; 0: none
+  std::string local = {};  // on a disk of this host, written first; empty: none
+  double every = never;    // seconds between checkpoints; 0: at every barrier; unless `never`, also after each program
+  double time_limit = 0;   // seconds since the transport began; 0: none
   std::int64_t stop_after = 0;       // end after so many checkpoints; 0: do not
   std::function<int()> stop_signal;  // number of a signal that asks this process to end, or 0; may be empty
   std::string version;               // of sialrun
@@ -81,16 +91,40 @@ class Checkpoints {
   struct Wish {
     Reason reason = Reason::none;
     std::int32_t signal = 0;
+    std::int32_t settled = 1;  // nothing is on its way to the disk
   };
   Wish wish() const;
-  Wish agree() const;
+  Wish agree();
   void save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine);
   enum class Attempt : std::int64_t { failed, written, again };
+  /// What this rank has written, and perhaps not brought to the disk yet.
+  struct Pending {
+    std::int64_t serial = 0;
+    std::int32_t program = 0;
+    bool inside = false;
+    std::string place, written, problem;
+    double seconds = 0;
+    FileSeal seal;
+    std::uint64_t common = 0;
+    std::unique_ptr<RecordWriter> writer;
+    std::future<std::string> settled;  // the helper thread's; a problem
+  };
+  bool behind() const {
+    return options_.every > 0 && options_.every != CheckpointOptions::programs_only && options_.stop_after == 0;
+  }
+  bool pending_is_settled() const;
   bool write(std::int32_t program, const std::string& place, const MachinePart* machine);
+  void write_behind(std::int32_t program, const std::string& place, const MachinePart* machine);
   Attempt attempt(std::int32_t program, const std::string& place, const MachinePart* machine);
+  Pending begin(std::int32_t program, const std::string& place, const MachinePart* machine);
+  std::string settle(RecordWriter& writer, std::int64_t serial) const;
+  Attempt conclude(Pending pending);
+  void conclude_pending();
+  std::string file_name(std::int64_t serial, int rank) const { return fmt::format("{}.rank{}", serial, rank); }
   void publish(CheckpointIndex index);
   Attempt failed(const std::string& problem);
   std::string path(const std::string& name) const;
+  std::string first_path(std::int64_t serial) const;
   void advise_to_continue(const std::string& written) const;
   /// The number of the coming attempt, or a problem and none.
   std::int64_t begin_attempt(std::string& problem);
@@ -107,7 +141,8 @@ class Checkpoints {
   std::optional<CheckpointIndex> previous_;  // the one before it; on rank 0
   std::uint64_t last_total_ = 0;             // bytes of all its files
   std::int64_t serial_ = 0;                  // of the last attempt
-  double last_time_ = 0;
+  std::optional<Pending> pending_;           // on all ranks or on none
+  double last_time_ = 0, asked_ = 0;
   double seconds_ = 0;
   std::int64_t written_ = 0, bytes_ = 0;
 };
