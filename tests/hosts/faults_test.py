@@ -2,8 +2,9 @@
 """Jobs on three hosts that lose a rank, a daemon, a link or a host: they end in time, say why, leave nothing, and go on from their checkpoint.
 
     faults_test.py --bin DIR [--long] [--only TEXT] [--list] [--verbose]
+    faults_test.py --bin DIR --random N | --random-passing N [--seed S] [--first K] [--at-once J] [--only KIND]
 
-Exit code 77 where no cluster can be made.
+The second form draws kind, host and moment of N faults (random_faults.py). Exit code 77 where no cluster can be made.
 """
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import random_faults
 from cluster import ROOT, SHARED, SKIPPED, Cluster, ClusterError, unavailable, without_open_mpi
 
 PROGRAM = ROOT / "tests/watch/programs/uneven.sialx"
@@ -149,16 +151,24 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="N faults of random kind, host and moment")
+    parser.add_argument("--random-passing", type=int, default=0, metavar="N", help="N faults that pass, of which a job must not take notice")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, metavar="K", help="number of the first of them")
+    parser.add_argument("--at-once", type=int, default=1, metavar="J", help="trials at a time")
     arguments = parser.parse_args()
     os.environ["SIALX_BIN"] = str(arguments.bin.resolve())
     chosen = [f for f in FAULTS if (arguments.long or arguments.only or not f.long) and arguments.only in f.name and (arguments.only not in {g.name for g in FAULTS} or arguments.only == f.name)]
     if arguments.list:
         print("\n".join(f.name for f in chosen))
         return 0
-    if reason := unavailable() or without_open_mpi():
+    if reason := unavailable(relay=arguments.random_passing > 0) or without_open_mpi():
         print(f"skipped: {reason}")
         return SKIPPED
     try:
+        if count := arguments.random or arguments.random_passing:
+            good = random_faults.run(arguments.bin.resolve(), count, arguments.seed, arguments.first, arguments.only, arguments.random == 0, arguments.at_once)
+            return 0 if good else 1
         failed = []
         for fault in chosen:
             wrong = trial(arguments.bin.resolve(), fault, arguments.verbose)
