@@ -26,7 +26,8 @@ LOST_AFTER = 5  # seconds
 ENDED = 60.0  # seconds, at most, from the fault to the end of all processes: far more than it takes, so that only a hang is one
 # What makes mpirun itself notice a daemon that is cut off before the ranks have met.
 KEEPALIVE = ("--mca", "oob_tcp_keepalive_time", "8", "--mca", "oob_tcp_keepalive_intvl", "2", "--mca", "oob_tcp_keepalive_probes", "3")
-FULL = r"[Nn]o space left|is full|too small|not enough|out of space"
+# The last one is all that Open MPI says of a /tmp that becomes full while it starts.
+FULL = r"[Nn]o space left|is full|too small|not enough|out of space|OUT-OF-RESOURCE"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Kind:
 
 
 # Before the ranks have met, Open MPI alone can say what is wrong, and it does not always know the host.
-LOST = r"nothing has been heard of rank|HOST|lost communication|has ended without a word|MPI has not connected"
+LOST = r"nothing has been heard of rank|HOST|lost communication|unable to reliably start one or more daemons|has ended without a word|MPI has not connected"
 KINDS = {
     "rank_killed": Kind(r"HOST|has ended without a word"),
     "rank_stopped": Kind(r"nothing has been heard of rank|stopped by a signal|no sign of life|MPI has not connected"),
