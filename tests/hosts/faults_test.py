@@ -9,6 +9,7 @@ The second form draws kind, host and moment of N faults (random_faults.py). Exit
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -39,6 +40,15 @@ def named(cluster: Cluster, host: int, word: str) -> int:
     raise AssertionError(f"node{host} runs no {word}: {cluster.processes(host)}")
 
 
+def await_process(cluster: Cluster, host: int, word: str) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with contextlib.suppress(AssertionError):
+            named(cluster, host, word)
+            return
+    raise AssertionError(f"node{host} runs no {word} after 60 s")
+
+
 def send(cluster: Cluster, host: int, word: str, signal: str) -> None:
     cluster.run(["kill", f"-{signal}", str(named(cluster, host, word))], host=host)
 
@@ -52,6 +62,7 @@ class Fault:
     after: float = 0.0
     gone: tuple[int, ...] = ()  # hosts that are not looked at afterwards
     keepalive: bool = True
+    at_start: bool = False  # as soon as there is the process of a rank, which waits for the others in MPI
     long: bool = True  # left out unless all are wanted
 
 
@@ -62,6 +73,7 @@ FAULTS = [
     Fault("link_down_without_keepalive", lambda c: c.link(3, up=False), SILENT, gone=(3,), keepalive=False, long=False),
     Fault("link_down_first", lambda c: c.link(1, up=False), r"error: nothing has been heard of rank [12] \(node[23]\)", gone=(2, 3)),
     Fault("rank_stopped", lambda c: send(c, 2, "sialrun", "STOP"), r"error: nothing has been heard of rank 1 \(node2\)", long=False),
+    Fault("rank_stopped_at_start", lambda c: send(c, 2, "sialrun", "STOP"), r"error: node[123]: the ranks have not met in 20 s|error: nothing has been heard of rank 1 \(node2\)", at_start=True, long=False),
     Fault("rank_killed", lambda c: send(c, 2, "sialrun", "KILL"), "node2"),
     Fault("daemon_killed", lambda c: send(c, 2, "orted", "KILL"), ""),
     Fault("launcher_killed", lambda c: send(c, 1, "mpirun", "KILL"), ""),
@@ -87,14 +99,16 @@ def trial(binary: pathlib.Path, fault: Fault, verbose: bool) -> list[str]:
     with Cluster(hosts=3, slots=1) as cluster:
         out, err = (pathlib.Path(cluster.path(1, f"{SHARED}/{name}")) for name in ("out", "err"))
         with out.open("w") as out_file, err.open("w") as err_file:
-            with cluster.start(job(binary, fault.keepalive, "--lost-after", f"{30 if fault.passes else LOST_AFTER}s", "--checkpoint-every", "1s"), cwd=SHARED, stdout=out_file.fileno(), stderr=err_file.fileno()) as launcher:
+            with cluster.start(job(binary, fault.keepalive, "--lost-after", f"{30 if fault.passes else 2 if fault.at_start else LOST_AFTER}s", "--checkpoint-every", "1s"), cwd=SHARED, stdout=out_file.fileno(), stderr=err_file.fileno()) as launcher:
+                if fault.at_start:
+                    await_process(cluster, 2, "sialrun")
                 index = pathlib.Path(cluster.path(1, f"{SHARED}/job/checkpoint/index.json"))
                 end = time.monotonic() + 60
-                while not index.exists():
+                while not (fault.at_start or index.exists()):
                     if time.monotonic() > end:
                         return [f"no checkpoint after 60 s: {out.read_text()}{err.read_text()}"]
                     time.sleep(0.05)
-                time.sleep(1.5)  # so that all hosts have heard of each other
+                time.sleep(0 if fault.at_start else 1.5)  # so that all hosts have heard of each other
                 fault.does(cluster)
                 begin = time.monotonic()
                 if fault.passes:
@@ -126,7 +140,7 @@ def trial(binary: pathlib.Path, fault: Fault, verbose: bool) -> list[str]:
                 left[host] = ours
         if left:
             wrong.append(f"left: {left}")
-        if not fault.passes and not fault.gone and (trouble := restarted(binary, cluster)):
+        if not fault.passes and not fault.gone and not fault.at_start and (trouble := restarted(binary, cluster)):
             wrong.append(f"does not go on: {trouble}")
     return wrong
 

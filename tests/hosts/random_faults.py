@@ -23,7 +23,7 @@ from cluster import ROOT, SHARED, Cluster, ClusterError, Conditions, HostProcess
 PROGRAM = ROOT / "tests/hosts/programs/counted.sialx"
 LAYOUTS = {"3x1": 80, "2x2": 60, "3x2": 20}  # phases, for a run of about 3 s on two cores
 LOST_AFTER = 5  # seconds
-ENDED = 60.0  # seconds, at most, from the fault to the end of all processes: far more than it takes, so that only a hang is one
+ENDED = 90.0  # seconds, at most, from the fault to the end of all processes: far more than it takes, so that only a hang is one
 # What makes mpirun itself notice a daemon that is cut off before the ranks have met.
 KEEPALIVE = ("--mca", "oob_tcp_keepalive_time", "8", "--mca", "oob_tcp_keepalive_intvl", "2", "--mca", "oob_tcp_keepalive_probes", "3")
 # The last one is all that Open MPI says of a /tmp that becomes full while it starts.
@@ -142,7 +142,7 @@ class Fault:
 
     def await_process(self, word: str, launcher: HostProcess) -> int:
         """Process id of the program; 0 where the job ends before it is there."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             if found := programs(self.cluster, self.plan.host, word):
                 return found[min(self.plan.slot, len(found) - 1)]
@@ -167,6 +167,8 @@ class Fault:
     def strike(self, launcher: HostProcess) -> bool:
         """False where the job ended before."""
         cluster, host = self.cluster, self.plan.host
+        if not self.await_process("sialrun", launcher):  # before there are ranks the launcher is alone with a fault
+            return False
         match self.plan.kind:
             case "rank_killed":
                 return self.signal("sialrun", "KILL", launcher)
@@ -255,7 +257,7 @@ def trial(binary: pathlib.Path, plan: Plan, length: float, files: list[str]) -> 
                 time.sleep(kind.lasts)
                 fault.end()
             if not ended(launcher, ENDED * (2 if kind.passes else 1)):
-                result.wrong.append(f"hangs: {({h: programs(cluster, h, 'sialrun') for h in range(1, plan.hosts + 1)})}")
+                result.wrong.append("hangs")
             code = launcher.returncode
         if fault.filler:
             fault.end()
@@ -273,6 +275,8 @@ def trial(binary: pathlib.Path, plan: Plan, length: float, files: list[str]) -> 
                 result.wrong.append(f"a false alarm: {said}")
         elif kind.passes or before:
             result.wrong.append(f"exit code {code}: {printed}{said}")
+        elif right(printed, plan.layout) or (plan.kind == "host_killed" and plan.host == 1):
+            pass  # its work was done; or who would have passed on what others say went with the host
         elif not re.search(kind.says.replace("HOST", f"node{plan.host}"), said):
             result.wrong.append(f"exit code {code}; does not say {kind.says!r}: {said}")
         if code != 0 and not result.wrong:
@@ -313,7 +317,7 @@ def undisturbed(binary: pathlib.Path, layout: str) -> tuple[float, list[str]]:
 def one(binary: pathlib.Path, plan: Plan, length: float, files: list[str]) -> Result:
     try:
         return trial(binary, plan, length, files)
-    except (ClusterError, OSError, TimeoutError) as e:
+    except (ClusterError, OSError) as e:
         return Result([f"the trial itself: {type(e).__name__}: {e}"])
 
 

@@ -57,9 +57,9 @@ void scenario(Transport& t, const std::string& name) {
     if (t.rank() == 0) memory->commit(0, memory->reserved());
     t.barrier(tag(CollectiveKind::barrier, 10));
   } else if (name == "pressure") {
-    suite::pressure(t, 300, 4096);                 // sent unasked
-    suite::pressure(t, 60, std::size_t{1} << 20);  // fetched by the owner
-    suite::pressure(t, 4, std::size_t{16} << 20);  // more than it has buffers for
+    suite::pressure(t, 100, 4096);                 // sent unasked
+    suite::pressure(t, 8, std::size_t{1} << 20);   // fetched by the owner
+    suite::pressure(t, 2, std::size_t{16} << 20);  // more than it has buffers for
   } else if (name == "helper-throws") {
     struct Refusing final : Service {
       std::span<std::byte> payload_buffer(int, std::span<const std::byte>, std::size_t) override { return {}; }
