@@ -9,33 +9,36 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "runtime/base/error.h"
 #include "runtime/base/printable.h"
+#include "runtime/transport/launcher.h"
 
 namespace sial {
 
 namespace {
 
-constexpr double kibibyte = 1024, least_room = 4 * kibibyte * kibibyte;  // Open MPI's memory for messages of one rank
+constexpr double kibibyte = 1024;
+constexpr double least_shared = 4 * kibibyte * kibibyte;  // Open MPI's memory for messages of one rank
+constexpr double least_of_job = 64 * kibibyte;            // what ranks and daemon tell each other
 
 /// That of the job, which the launcher names and has made; else where such are made.
-std::vector<std::string> folders_of_mpi() {
-  std::vector<std::string> folders{"/dev/shm"};
-  for (const char* name : {"OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_tmpdir_base", "TMPDIR"}) {
-    if (const char* folder = std::getenv(name)) {
-      folders.emplace_back(folder);
-      return folders;
-    }
-  }
-  folders.emplace_back("/tmp");
-  return folders;
+std::string folder_of_job() {
+  for (const char* name : {"OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_tmpdir_base", "TMPDIR"})
+    if (const char* folder = std::getenv(name)) return folder;
+  return "/tmp";
 }
 
 bool first_of_host() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
   return true;
+}
+
+std::string host_name() {
+  std::array<char, 64> host{};
+  gethostname(host.data(), host.size() - 1);
+  return printable_name(host.data());
 }
 
 }  // namespace
@@ -51,15 +54,17 @@ std::vector<std::string> full_folders(const std::vector<std::string>& folders, d
   return full;
 }
 
-void warn_of_full_folders() {
+void look_for_full_folders() {
   if (!first_of_host()) return;
-  const std::vector<std::string> full = full_folders(folders_of_mpi(), least_room);
-  if (full.empty()) return;
-  std::array<char, 64> host{};
-  gethostname(host.data(), host.size() - 1);
-  fmt::print(stderr, "warning: {} is full on {}: MPI may fail to start\n",
-             printable_name(fmt::format("{}", fmt::join(full, ", "))), printable_name(host.data()));
+  const std::vector<std::string> of_job = full_folders({folder_of_job()}, least_of_job);
+  for (const std::string& folder : of_job.empty() ? full_folders({"/dev/shm"}, least_shared) : of_job)
+    fmt::print(stderr, "{}: {} is full on {}: MPI {} start\n", of_job.empty() ? "warning" : "error",
+               printable_name(folder), host_name(), of_job.empty() ? "may fail to" : "cannot");
   std::fflush(stderr);
+  if (of_job.empty()) return;
+  constexpr int usual = 4;  // seconds
+  end_launcher_after(usual);
+  std::_Exit(exit_environment_error);
 }
 
 }  // namespace sial

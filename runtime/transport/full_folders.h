@@ -1,5 +1,6 @@
 #pragma once
-// MPI keeps files of a job in folders of each host. Where one of them is full it does not start, and does not say why.
+// MPI keeps files of a job in folders of each host. Where one of them is full it does not start, does not say why, and
+// may not end either.
 
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@ namespace sial {
 /// Of these folders, those with less than `bytes` left: "/tmp (12 KiB free)". Folders that are not there have room.
 std::vector<std::string> full_folders(const std::vector<std::string>& folders, double bytes);
 
-/// On one rank of each host, before MPI starts: a warning on stderr.
-void warn_of_full_folders();
+/// On one rank of each host, before MPI starts: a warning on stderr, or the end of this process and of its launcher.
+void look_for_full_folders();
 
 }  // namespace sial

@@ -112,12 +112,14 @@ std::string describe_mpi() {
 
 MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(wanted) {
   const bool several = options.ranks_per_node > 0 || options.servers > 0 || perhaps_several_hosts();
-  // MPI starts thousands of ranks in minutes, even where it takes only a moment to hear of them afterwards.
-  constexpr double start_factor = 10;
-  start_limit_ = std::make_unique<TimeLimit>(launched_ranks() > 1 ? start_factor * options.lost_after : 0,
-                                             "the ranks have not met");
+  // MPI may take minutes to start thousands of ranks. The first one ends the job, unless it is the one that is lost.
+  constexpr double start_factor = 10, head_start = 2;
+  const bool limited = launched_ranks() > 1 && options.lost_after > 0;
+  start_limit_ = std::make_unique<TimeLimit>(
+      limited ? start_factor * options.lost_after + (is_first_launched() ? 0 : head_start) : 0,
+      "the ranks have not met");
   const SlowStart slow_start(perhaps_several_hosts() && is_first_launched());
-  if (launched_ranks() > 1) warn_of_full_folders();
+  if (launched_ranks() > 1) look_for_full_folders();
   const int level = several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
   int provided = 0;
   check_mpi(MPI_Init_thread(argc, argv, level, &provided), "starting");

@@ -16,7 +16,7 @@ import re
 import shutil
 import tempfile
 import time
-from typing import Any
+from typing import IO, Any
 
 from cluster import ROOT, SHARED, Cluster, ClusterError, Conditions, HostProcess
 
@@ -40,10 +40,10 @@ class Kind:
 
 
 # Before the ranks have met, Open MPI alone can say what is wrong, and it does not always know the host.
-LOST = r"nothing has been heard of rank|HOST|lost communication|unable to reliably start one or more daemons|has ended without a word|MPI has not connected"
+LOST = r"nothing has been heard of rank|HOST|lost communication|unable to reliably start one or more daemons|has ended without a word|have not met"
 KINDS = {
     "rank_killed": Kind(r"HOST|has ended without a word"),
-    "rank_stopped": Kind(r"nothing has been heard of rank|stopped by a signal|no sign of life|MPI has not connected"),
+    "rank_stopped": Kind(r"nothing has been heard of rank|stopped by a signal|no sign of life|have not met"),
     "link_down": Kind(LOST, leaves_folder=True),
     "daemon_killed": Kind(LOST, leaves_folder=True),
     "launcher_killed": Kind(leaves_folder=True),
@@ -136,8 +136,8 @@ def programs(cluster: Cluster, host: int, word: str) -> list[int]:
 class Fault:
     """What a trial does to its job."""
 
-    def __init__(self, cluster: Cluster, plan: Plan) -> None:
-        self.cluster, self.plan = cluster, plan
+    def __init__(self, cluster: Cluster, plan: Plan, output: IO[bytes]) -> None:
+        self.cluster, self.plan, self.output = cluster, plan, output
         self.filler: pathlib.Path | None = None
 
     def await_process(self, word: str, launcher: HostProcess) -> int:
@@ -149,6 +149,13 @@ class Fault:
             if ended(launcher, 0.01):
                 break
         return 0
+
+    def await_beginning(self, launcher: HostProcess) -> bool:
+        """Whether the program has begun: all ranks have met in MPI."""
+        while not os.pread(self.output.fileno(), 100, 0):
+            if ended(launcher, 0.02):
+                return False
+        return True
 
     def signal(self, word: str, signal: str, launcher: HostProcess) -> bool:
         process = self.await_process(word, launcher)
@@ -187,7 +194,8 @@ class Fault:
             case "full_disk":
                 return self.fill(str(SHARED))
             case "full_tmp":
-                return self.fill("/tmp")
+                # Open MPI 4.1 may hang where this comes while it starts: its daemon and ranks exchange what they know there.
+                return self.await_beginning(launcher) and self.fill("/tmp")
             case "few_descriptors":
                 process = self.await_process("sialrun", launcher)
                 limit = f"--nofile={self.plan.number_of_descriptors}"
@@ -248,7 +256,7 @@ def trial(binary: pathlib.Path, plan: Plan, length: float, files: list[str]) -> 
     kind = {**KINDS, **PASSING}[plan.kind]
     result = Result([])
     with cluster_of(plan) as cluster, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        job, fault = Job(cluster, binary, plan), Fault(cluster, plan)
+        job, fault = Job(cluster, binary, plan), Fault(cluster, plan, out)
         more = () if kind.passes else ("--lost-after", f"{LOST_AFTER}s")
         with cluster.start(job.command(*more), cwd=SHARED, stdout=out.fileno(), stderr=err.fileno()) as launcher:
             before = ended(launcher, plan.fraction * length) or not fault.strike(launcher)
@@ -257,7 +265,9 @@ def trial(binary: pathlib.Path, plan: Plan, length: float, files: list[str]) -> 
                 time.sleep(kind.lasts)
                 fault.end()
             if not ended(launcher, ENDED * (2 if kind.passes else 1)):
-                result.wrong.append("hangs")
+                err.seek(0)
+                running = {host: [str(p)[:60] for p in what.get("processes", [])] for host, what in cluster.leftovers(within=0).items()}
+                result.wrong.append(f"hangs: {running} {err.read().decode(errors='replace')}")
             code = launcher.returncode
         if fault.filler:
             fault.end()
