@@ -55,14 +55,18 @@ std::vector<std::string> full_folders(const std::vector<std::string>& folders, d
 }
 
 void look_for_full_folders() {
-  if (!first_of_host()) return;
   const std::vector<std::string> of_job = full_folders({folder_of_job()}, least_of_job);
+  constexpr int usual = 4;  // seconds
+  if (!first_of_host()) {
+    if (of_job.empty()) return;
+    sleep(usual);  // the launcher ends this process once the first one has gone
+    std::_Exit(exit_environment_error);
+  }
   for (const std::string& folder : of_job.empty() ? full_folders({"/dev/shm"}, least_shared) : of_job)
     fmt::print(stderr, "{}: {} is full on {}: MPI {} start\n", of_job.empty() ? "warning" : "error",
                printable_name(folder), host_name(), of_job.empty() ? "may fail to" : "cannot");
   std::fflush(stderr);
   if (of_job.empty()) return;
-  constexpr int usual = 4;  // seconds
   end_launcher_after(usual);
   std::_Exit(exit_environment_error);
 }

@@ -10,7 +10,7 @@ namespace sial {
 /// Of these folders, those with less than `bytes` left: "/tmp (12 KiB free)". Folders that are not there have room.
 std::vector<std::string> full_folders(const std::vector<std::string>& folders, double bytes);
 
-/// On one rank of each host, before MPI starts: a warning on stderr, or the end of this process and of its launcher.
+/// Before MPI starts: a warning of the first rank of a host, or the end of its ranks and of their launcher.
 void look_for_full_folders();
 
 }  // namespace sial

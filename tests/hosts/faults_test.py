@@ -145,6 +145,19 @@ def trial(binary: pathlib.Path, fault: Fault, verbose: bool) -> list[str]:
     return wrong
 
 
+def full_folder(binary: pathlib.Path) -> list[str]:
+    """A host whose /tmp is full: Open MPI 4.1 does not say so, and may hang."""
+    with Cluster(hosts=2, slots=2, tmp_size="16m") as cluster:
+        cluster.run(["sh", "-c", "cat /dev/zero > /tmp/filler"], host=2)
+        try:
+            done = cluster.run(["mpirun", "-n", "4", "--bind-to", "none", str(binary / "sialrun"), str(PROGRAM), "--set", "norb=2", "--set", "rounds=1", "--set", "phases=1", "--segments", "ao=60,60",
+                                "--results", "none"], cwd=SHARED, timeout=60)
+        except TimeoutError:
+            return ["hangs"]
+    said = re.search(r"error: /tmp\S* \(\d+ KiB free\) is full on node2: MPI cannot start", done.stderr)
+    return [] if done.returncode != 0 and said else [f"exit code {done.returncode}, and does not say that /tmp is full: {done.stderr}"]
+
+
 def equal_bridges(binary: pathlib.Path) -> list[str]:
     """Hosts that have a bridge of the same address, and an Open MPI that is not told which network to use: it hangs, but says what may be wrong."""
     with Cluster(hosts=2, slots=1) as cluster:
@@ -188,10 +201,11 @@ def main() -> int:
             wrong = trial(arguments.bin.resolve(), fault, arguments.verbose)
             print(f"{fault.name}: {'; '.join(wrong) or 'ended as it should'}", flush=True)
             failed += [fault.name] * bool(wrong)
-        if arguments.long and not arguments.only:
-            wrong = equal_bridges(arguments.bin.resolve())
-            print(f"equal bridges: {'; '.join(wrong) or 'explained'}", flush=True)
-            failed += ["equal bridges"] * bool(wrong)
+        for name, function, wanted in (("full folder", full_folder, True), ("equal bridges", equal_bridges, arguments.long)):
+            if wanted and not arguments.only:
+                wrong = function(arguments.bin.resolve())
+                print(f"{name}: {'; '.join(wrong) or 'explained'}", flush=True)
+                failed += [name] * bool(wrong)
     except ClusterError as e:
         print(f"FAILED: {e}")
         return 1

@@ -40,10 +40,11 @@ class Kind:
 
 
 # Before the ranks have met, Open MPI alone can say what is wrong, and it does not always know the host.
+# Of a rank that is killed then, mpirun sometimes says only that a process has ended.
 LOST = r"nothing has been heard of rank|HOST|lost communication|unable to reliably start one or more daemons|has ended without a word|have not met"
 KINDS = {
-    "rank_killed": Kind(r"HOST|has ended without a word"),
-    "rank_stopped": Kind(r"nothing has been heard of rank|stopped by a signal|no sign of life|have not met"),
+    "rank_killed": Kind(r"HOST|has ended without a word|1 process returned\s+a non-zero exit code"),
+    "rank_stopped": Kind(r"nothing has been heard of rank|stopped by a signal|no sign of life|have not met", leaves_folder=True),
     "link_down": Kind(LOST, leaves_folder=True),
     "daemon_killed": Kind(LOST, leaves_folder=True),
     "launcher_killed": Kind(leaves_folder=True),
@@ -110,7 +111,7 @@ class Job:
         """What is wrong with a run that goes on, or begins anew where there is no checkpoint."""
         more = ["--restart"] * (self.folder / "checkpoint/index.json").exists()
         try:
-            done = self.cluster.run(self.command(*more), cwd=SHARED, timeout=120)
+            done = self.cluster.run(self.command(*more), cwd=SHARED, timeout=240)
         except TimeoutError:
             return f"hangs with {more}"
         return "" if done.returncode == 0 and right(done.stdout, self.plan.layout) else f"exit code {done.returncode} with {more}: {done.stdout}{done.stderr}"
@@ -271,7 +272,7 @@ def trial(binary: pathlib.Path, plan: Plan, length: float, files: list[str]) -> 
             code = launcher.returncode
         if fault.filler:
             fault.end()
-        if left := left_on_hosts(cluster, kind, struck + ENDED):
+        if left := left_on_hosts(cluster, kind, max(struck + ENDED, time.monotonic() + 20)):
             result.wrong.append(f"left: {left}")
         result.took = time.monotonic() - struck
         for stream in (out, err):
