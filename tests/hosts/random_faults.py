@@ -282,7 +282,9 @@ def trial(binary: pathlib.Path, plan: Plan, length: float, files: list[str]) -> 
         if code == 0:
             if not right(printed, plan.layout):
                 result.wrong.append(f"exit code 0, and not the right value: {printed}{said}")
-            if kind.passes and re.search("error|warning|note:", said):
+            # While a rank is stopped that the others have not met yet, the note about that is true.
+            alarms = said.replace("note: MPI has not connected", "") if plan.kind == "rank_stopped_20s" else said
+            if kind.passes and re.search("error|warning|note:", alarms):
                 result.wrong.append(f"a false alarm: {said}")
         elif kind.passes or before:
             result.wrong.append(f"exit code {code}: {printed}{said}")
