@@ -49,7 +49,8 @@ KINDS = {
     "daemon_killed": Kind(LOST, leaves_folder=True),
     "launcher_killed": Kind(leaves_folder=True),
     "host_killed": Kind(LOST, leaves_folder=True),
-    "full_shared_memory": Kind(FULL),
+    # Open MPI 4.1 touches memory for its messages without having it.
+    "full_shared_memory": Kind(FULL + "|Bus error"),
     "full_disk": Kind(FULL),
     "full_tmp": Kind(FULL),
     "few_descriptors": Kind(r"[Tt]oo many open files|descriptor|EMFILE"),
