@@ -19,11 +19,11 @@ void end_launcher_after(int seconds) {
   std::ifstream(fmt::format("/proc/{}/comm", launcher)) >> name;
   constexpr std::array known{"mpirun", "mpiexec", "orterun", "orted", "prterun", "prted"};
   if (std::find(known.begin(), known.end(), name) == known.end()) return;
-  // Open MPI 4.1's mpirun crashes at SIGTERM when it is ending a job already. What a killed one leaves is its folder of
-  // this job.
+  // Open MPI 4.1's mpirun crashes at SIGTERM when it is ending a job already. What it leaves then, and a daemon that
+  // has lost it, is the folder of this job.
   std::string script = fmt::format(
-      "sleep {0}; read n < /proc/{1}/comm && [ \"$n\" = {2} ] || exit 0\n"
-      "kill -KILL {1}; sleep 1\n"
+      "sleep {0}; n=; read n < /proc/{1}/comm\n"
+      "[ \"$n\" = {2} ] && kill -KILL {1} && sleep 1\n"
       "folder=$OMPI_MCA_orte_jobfam_session_dir\n"
       "case $folder in */ompi.*/pid.[0-9]*) rm -rf -- \"$folder\"; rmdir \"${{folder%/*}}\";; esac\n",
       seconds, launcher, name);

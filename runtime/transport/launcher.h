@@ -4,9 +4,9 @@
 
 namespace sial {
 
-/// Leaves a process behind that ends the launcher if it is still there after so many seconds: by SIGKILL, and
-/// removes the folder that it had for this job. Does nothing where something else started this process: a
-/// batch system looks after lost hosts itself.
+/// Leaves a process behind that ends the launcher if it is still there after so many seconds, by SIGKILL, and then
+/// removes the folder that it had for this job, if that is still there. Does nothing where something else started this
+/// process: a batch system looks after lost hosts itself.
 void end_launcher_after(int seconds);
 
 }  // namespace sial

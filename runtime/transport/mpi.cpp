@@ -64,12 +64,14 @@ class MpiTransport final : public ExchangeTransport {
   void serve_forever() override {
     SIAL_CHECK(is_server(), "rank {} is no server", rank());
     server_.run(stop_helper_);
+    world_.limit_end();
     watch_.reset();
     world_.finished = true;
   }
   void finish() override {
     if (world_.finished) return;
     end_collective();
+    world_.limit_end();
     watch_.reset();
     if (rank() == 0) client_.send_end();
     join_helper(StopServing::when_drained);
@@ -82,6 +84,7 @@ class MpiTransport final : public ExchangeTransport {
 
   void start_watch(const WatchOptions& options) override {
     watch_ = make_mpi_watch(world_, activity(), is_server(), options);
+    world_.end_start_limit();
   }
   std::string host_name() const override {
     return world_.host_names.empty() ? std::string() : world_.host_names[static_cast<std::size_t>(world_.rank)];

@@ -23,6 +23,7 @@ struct MpiOptions {
   int servers = 0;                // the last so many ranks do nothing but serve
   bool homes_on_workers = false;  // servers hold no arrays: their memory is there to be lent
   std::optional<NetworkModel> network;
+  double lost_after = 0;                             // seconds, as WatchOptions has it; 0: nobody is ever lost
   std::size_t message_bytes = std::size_t{1} << 30;  // larger data travels in pieces
 };
 

@@ -25,7 +25,8 @@ struct ReplyEnvelope {
 
 namespace {
 
-constexpr int slots_per_rank = 4096;  // tags stay below 32767, the least upper bound MPI grants
+// Tags stay below 32767, the least upper bound MPI grants.
+static_assert(MpiWorld::first_data_tag + 3 * RequestLimits::most_requests < 32767);
 // Answers to prefetches that are on the wire at a time, for they can no longer give way to a demand: so many, or more
 // small ones. One that its requester does not take, because it computes, is not on the wire and keeps back neither
 // others nor its own.
@@ -126,7 +127,8 @@ void RequestServer::run(const std::atomic<StopServing>& stop) {
   Backoff backoff(std::chrono::microseconds(server ? 2000 : 25), std::chrono::microseconds(30),
                   std::chrono::microseconds(150));
   while (stop != StopServing::now) {
-    if ((end_seen_ || stop == StopServing::when_drained) && jobs_.empty() && deferred_.empty()) return;
+    if ((end_seen_ || stop == StopServing::when_drained) && jobs_.empty() && deferred_.empty() && waiting_.empty())
+      return;
     if (prepare_.load(std::memory_order_acquire)) {
       preparation_();
       prepare_.store(false, std::memory_order_release);
@@ -140,6 +142,7 @@ void RequestServer::run(const std::atomic<StopServing>& stop) {
         ++job;
       }
     }
+    while (start_waiting()) busy = true;
     while (accept(MpiWorld::tag_demand)) busy = true;
     while (accept(MpiWorld::tag_prefetch)) busy = true;  // only put in line
     if (start_deferred()) busy = true;                   // one at a time: demand comes first
@@ -197,8 +200,28 @@ bool RequestServer::accept(int tag) {
       raise(from, slot);
       return true;
     }
-    begin(std::prev(jobs_.end()));
+    if (has_room(job)) begin(std::prev(jobs_.end()));
+    else waiting_.splice(waiting_.end(), jobs_, std::prev(jobs_.end()));
   }
+  return true;
+}
+
+/// One payload of any size always has; those that came before go first.
+bool RequestServer::has_room(const Job& job) const {
+  return job.envelope.payload_bytes == 0 || arriving_ == 0 ||
+         (waiting_.empty() && arriving_ + static_cast<std::size_t>(job.envelope.payload_bytes) <= RequestLimits::bytes);
+}
+
+bool RequestServer::start_waiting() {
+  if (waiting_.empty()) return false;
+  const auto bytes = static_cast<std::size_t>(waiting_.front().envelope.payload_bytes);
+  if (arriving_ > 0 && arriving_ + bytes > RequestLimits::bytes) return false;
+  {
+    const std::lock_guard lock(service_mutex_);
+    if (!service_) return false;
+  }
+  jobs_.splice(jobs_.end(), waiting_, waiting_.begin());
+  begin(std::prev(jobs_.end()));
   return true;
 }
 
@@ -239,6 +262,7 @@ void RequestServer::begin(std::list<Job>::iterator at) {
   Job& job = *at;
   if (job.envelope.payload_bytes > 0) {
     const auto size = static_cast<std::size_t>(job.envelope.payload_bytes);
+    arriving_ += size;
     {
       const std::lock_guard lock(service_mutex_);
       job.payload = service_->payload_buffer(job.from, job.header, size);
@@ -273,6 +297,7 @@ void RequestServer::start_serving(Job& job) {
     if (job.reply.release) ++unreleased_;
   }
   job.served = true;
+  arriving_ -= static_cast<std::size_t>(job.envelope.payload_bytes);
   job.requests.clear();
   const Reply& reply = job.reply;
   const std::chrono::duration<double> travel(static_cast<double>(reply.payload.size()) / slowest_wire);
@@ -377,6 +402,11 @@ bool MpiPendingRequest::land(RequestClient& client, RequestClient::Flight& f) {
   }
   f.landed = true;
   client.free_slots_.push_back(f.slot);
+  if (!f.payload.bytes.empty()) {
+    RequestClient::UnderWay& under_way = client.to_owner_[static_cast<std::size_t>(f.to)];
+    --under_way.payloads;
+    under_way.bytes -= f.payload.bytes.size();
+  }
   client.flights_.remove(&f);
   return true;
 }
@@ -427,8 +457,12 @@ void MpiPendingRequest::raise() {
             "raising a request");
 }
 
-RequestClient::RequestClient(MpiWorld& world, RankActivity& activity) : world_(world), activity_(activity) {
-  for (int s = 0; s < slots_per_rank; ++s) free_slots_.push_back(s);
+RequestClient::RequestClient(MpiWorld& world, RankActivity& activity)
+    : world_(world),
+      activity_(activity),
+      limits_(world.layout->total()),
+      to_owner_(static_cast<std::size_t>(world.layout->total())) {
+  for (int s = 0; s < limits_.requests_of_rank; ++s) free_slots_.push_back(s);
 }
 
 /// A message is received by whoever calls MPI. The helper thread does, when it finds a core; a rank that computes for
@@ -467,13 +501,30 @@ bool RequestClient::send_more(Flight& f) {
   return true;
 }
 
+void RequestClient::land_all() {
+  world_.look_for_end();
+  send_more();
+  const auto all = flights_;
+  for (Flight* f : all) MpiPendingRequest::land(*this, *f);
+}
+
+void RequestClient::wait_for_room(int to, std::size_t bytes) {
+  if (bytes == 0) return;
+  const UnderWay& under_way = to_owner_[static_cast<std::size_t>(to)];
+  const auto full = [&] {
+    return under_way.payloads >= limits_.payloads_to_owner ||
+           (under_way.payloads > 0 && under_way.bytes + bytes > limits_.bytes_to_owner);
+  };
+  if (!full()) return;
+  std::optional<Waiting> waiting;
+  if (!activity_.waits()) waiting.emplace(activity_, wait_for_reply(to));
+  for (Backoff backoff; full(); backoff.idle()) land_all();
+}
+
 int RequestClient::take_slot() {
   Backoff backoff;
   while (free_slots_.empty()) {
-    world_.look_for_end();
-    send_more();
-    const auto all = flights_;
-    for (Flight* f : all) MpiPendingRequest::land(*this, *f);
+    land_all();
     backoff.idle();
   }
   const int slot = free_slots_.front();  // the one unused for longest
@@ -487,6 +538,7 @@ std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const s
   auto flight = std::make_unique<Flight>();
   Flight& f = *flight;
   f.to = to;
+  wait_for_room(to, payload.bytes.size());
   f.slot = take_slot();
   f.prefetch = priority == Priority::prefetch;
   f.bytes_out = header.size() + payload.bytes.size();
@@ -518,6 +570,10 @@ std::unique_ptr<PendingRequest> RequestClient::request(int to, std::span<const s
                       &f.requests.back()),
             "sending a request");
   flights_.push_back(&f);
+  if (!payload.bytes.empty()) {
+    ++to_owner_[static_cast<std::size_t>(to)].payloads;
+    to_owner_[static_cast<std::size_t>(to)].bytes += payload.bytes.size();
+  }
   auto pending = std::make_unique<MpiPendingRequest>(*this, std::move(flight));
   if (payload.growing) {
     growing_.push_back(&f);

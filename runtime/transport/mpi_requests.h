@@ -10,8 +10,10 @@
 #include <functional>
 #include <list>
 #include <thread>
+#include <vector>
 
 #include "runtime/transport/mpi_support.h"
+#include "runtime/transport/request_limits.h"
 #include "runtime/watch/activity.h"
 
 namespace sial {
@@ -38,6 +40,8 @@ class RequestServer {
   bool accept(int tag);
   void raise(int from, int slot);
   bool start_deferred();
+  bool start_waiting();
+  bool has_room(const Job& job) const;
   void begin(std::list<Job>::iterator at);
   bool advance(Job& job);  // true: finished
   void start_serving(Job& job);
@@ -47,7 +51,9 @@ class RequestServer {
   Service* service_ = nullptr;
   std::int64_t unreleased_ = 0;  // replies of the service
   std::list<Job> jobs_;
-  std::list<Job> deferred_;  // prefetches that have not begun: any demand goes before them
+  std::list<Job> deferred_;   // prefetches that have not begun: any demand goes before them
+  std::list<Job> waiting_;    // for room for their payloads
+  std::size_t arriving_ = 0;  // bytes of payloads that have room, and are not yet the service's
   bool end_seen_ = false;
   std::atomic<std::thread::id> thread_{};  // of run()
   std::function<void()> preparation_;
@@ -68,13 +74,21 @@ class RequestClient {
   friend class MpiPendingRequest;
   struct Flight;
   int take_slot();
+  void wait_for_room(int to, std::size_t bytes);
+  void land_all();
   /// Sends what has come of payloads that grow.
   void send_more();
   bool send_more(Flight& flight);
 
   MpiWorld& world_;
   RankActivity& activity_;
+  const RequestLimits limits_;
   std::deque<int> free_slots_;
+  struct UnderWay {
+    int payloads = 0;
+    std::size_t bytes = 0;
+  };
+  std::vector<UnderWay> to_owner_;
   std::list<Flight*> flights_;  // in the air; owned by their MpiPendingRequest
   std::list<Flight*> growing_;  // those of them whose payloads have not left altogether
   static constexpr std::chrono::microseconds soonest_look{20}, latest_look{320};

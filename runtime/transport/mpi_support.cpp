@@ -19,7 +19,9 @@
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
 #include "runtime/base/printable.h"
+#include "runtime/transport/full_folders.h"
 #include "runtime/transport/slow_start.h"
+#include "runtime/watch/watcher.h"
 
 namespace sial {
 
@@ -110,7 +112,14 @@ std::string describe_mpi() {
 
 MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(wanted) {
   const bool several = options.ranks_per_node > 0 || options.servers > 0 || perhaps_several_hosts();
+  // MPI may take minutes to start thousands of ranks. The first one ends the job, unless it is the one that is lost.
+  constexpr double start_factor = 10, head_start = 2;
+  const bool limited = launched_ranks() > 1 && options.lost_after > 0;
+  start_limit_ = std::make_unique<TimeLimit>(
+      limited ? start_factor * options.lost_after + (is_first_launched() ? 0 : head_start) : 0,
+      "the ranks have not met");
   const SlowStart slow_start(perhaps_several_hosts() && is_first_launched());
+  if (launched_ranks() > 1) look_for_full_folders();
   const int level = several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
   int provided = 0;
   check_mpi(MPI_Init_thread(argc, argv, level, &provided), "starting");
@@ -144,6 +153,17 @@ HostBoard MpiWorld::board() const {
   return {control_->base() + board_at, here};
 }
 
+/// Before any rank looks: one that is stopped or ends before its watcher runs is found as any other.
+void MpiWorld::announce() {
+  int position = 0;
+  MPI_Comm_rank(host, &position);
+  RankStatus status;
+  status.rank = rank;
+  status.process = static_cast<std::int32_t>(getpid());
+  status.process_names = process_names();
+  board().publish(position, status);
+}
+
 void MpiWorld::name_hosts() {
   if (std::all_of(host_of.begin(), host_of.end(), [&](int h) { return h == host_of_rank_0; })) return;
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &watch), "making the watchers' communicator");
@@ -161,6 +181,7 @@ void MpiWorld::arrange(int provided) {
   MPI_Comm_size(host, &here);
   control_ = map(host, board_at + HostBoard::bytes(here), "job control");
   control_->commit(0, board_at + HostBoard::bytes(here));
+  announce();
   name_hosts();
   if (options.servers < 0 || options.servers >= total)
     throw SialError(fmt::format("`--servers {}` leaves no worker among {} ranks", options.servers, total),
@@ -184,12 +205,16 @@ MpiWorld::~MpiWorld() {
   MPI_Finalize();
 }
 
+void MpiWorld::limit_end() {
+  end_limit_ = std::make_unique<TimeLimit>(launched_ranks() > 1 ? options.lost_after : 0,
+                                           "the job is complete, but its ranks have not ended");
+}
+
 std::shared_ptr<SharedMemory> MpiWorld::map(MPI_Comm comm, std::size_t bytes, const std::string& purpose) {
   int position = 0;
   MPI_Comm_rank(comm, &position);
   std::shared_ptr<SharedMemory> memory;
   std::exception_ptr error;
-  char name[128] = "";
   const auto attempt = [&error](const auto& step) {
     try {
       step();
@@ -199,19 +224,25 @@ std::shared_ptr<SharedMemory> MpiWorld::map(MPI_Comm comm, std::size_t bytes, co
     control_ ? wait(request, "mapping node memory")
              : check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "mapping node memory");
   };
-  if (position == 0) attempt([&] { memory = SharedMemory::create(bytes, purpose); });
-  if (memory) std::snprintf(name, sizeof name, "%s", memory->name().c_str());
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibcast(name, sizeof name, MPI_CHAR, 0, comm, &request), "naming node memory");
-  settle(request);
-  if (position != 0 && name[0]) attempt([&] { memory = SharedMemory::open(name, bytes, purpose); });
-  const int mine = memory ? 0 : 1;
   int failures = 0;
-  check_mpi(MPI_Iallreduce(&mine, &failures, 1, MPI_INT, MPI_SUM, comm, &request), "mapping node memory");
-  settle(request);
-  if (memory) memory->remove_name();
+  for (const auto naming : {SharedMemory::Naming::descriptor, SharedMemory::Naming::name}) {
+    memory.reset();
+    error = nullptr;
+    if (position == 0) attempt([&] { memory = SharedMemory::create(bytes, purpose, naming); });
+    char name[128] = "";
+    if (memory) std::snprintf(name, sizeof name, "%s", memory->name().c_str());
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibcast(name, sizeof name, MPI_CHAR, 0, comm, &request), "naming node memory");
+    settle(request);
+    if (position != 0 && name[0]) attempt([&] { memory = SharedMemory::open(name, bytes, purpose); });
+    const int mine = memory ? 0 : 1;
+    check_mpi(MPI_Iallreduce(&mine, &failures, 1, MPI_INT, MPI_SUM, comm, &request), "mapping node memory");
+    settle(request);
+    if (memory) memory->remove_name();
+    if (failures == 0) return memory;
+    if (!SharedMemory::is_descriptor(name)) break;
+  }
   if (error) std::rethrow_exception(error);
-  if (failures == 0) return memory;
   // A rank that knows the reason ends the job.
   for (int look = 0; look < 200; ++look) {
     if (control_) look_for_end();

@@ -17,6 +17,7 @@
 #include "runtime/transport/in_process.h"
 #include "runtime/transport/mpi.h"
 #include "runtime/transport/shared_memory.h"
+#include "runtime/transport/time_limit.h"
 #include "runtime/watch/rank_status.h"
 
 namespace sial {
@@ -75,6 +76,10 @@ class MpiWorld {
   void leave(int exit_code);
   /// For the helper of rank 0: another host's message.
   void abort_for_other_host(const std::string& message, int exit_code);
+  /// From here on a watcher looks after the other ranks: limit_end() says until when.
+  void end_start_limit() { start_limit_.reset(); }
+  /// No watcher does any more, and little is left to do.
+  void limit_end();
   /// What the ranks of this host say of themselves.
   HostBoard board() const;
   /// For waits of the rank's own thread. Does not return when another rank is ending the job; rethrows what the helper
@@ -97,6 +102,7 @@ class MpiWorld {
 
  private:
   void arrange(int provided);
+  void announce();
   void name_hosts();
   [[noreturn]] void print_and_abort(const std::string& message, int exit_code);
   [[noreturn]] void wait_to_be_killed(int exit_code);
@@ -108,6 +114,7 @@ class MpiWorld {
   std::exception_ptr helper_error_;
   std::atomic<bool> helper_failed_{false};
   bool looks_yielded_ = false;
+  std::unique_ptr<TimeLimit> start_limit_, end_limit_;
 };
 
 }  // namespace sial

@@ -17,6 +17,7 @@ namespace sial {
 
 namespace {
 
+constexpr std::string_view descriptors = "/proc/";
 constexpr std::size_t granule = 65536;  // of commitment
 
 std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
@@ -39,15 +40,32 @@ SharedMemory::SharedMemory(std::size_t reserve_bytes, const std::string& purpose
   bookkeeping_ = round_up(words * sizeof(std::uint64_t), granule);
 }
 
-std::shared_ptr<SharedMemory> SharedMemory::create(std::size_t reserve_bytes, const std::string& purpose) {
-  std::shared_ptr<SharedMemory> memory(new SharedMemory(reserve_bytes, purpose));
+bool SharedMemory::is_descriptor(std::string_view name) { return name.starts_with(descriptors); }
+
+/// `/proc/PROCESS/fd/NUMBER INODE`: the number of the process may mean another one where it is read.
+void SharedMemory::create_file(Naming naming) {
+  if (naming == Naming::descriptor) {
+    file_ = ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    struct stat made{};
+    if (file_ >= 0 && fstat(file_, &made) == 0) {
+      name_ = fmt::format("{}{}/fd/{} {}", descriptors, getpid(), file_, made.st_ino);
+      return;
+    }
+    if (file_ >= 0) close(file_);
+  }
   std::random_device random;
   do {
-    memory->name_ = fmt::format("/sialx-{}-{}-{:08x}", getuid(), getpid(), random());
-    memory->file_ = shm_open(memory->name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  } while (memory->file_ < 0 && errno == EEXIST);
-  if (memory->file_ < 0) throw failure("create", purpose, errno);
-  memory->named_ = true;
+    name_ = fmt::format("/sialx-{}-{}-{:08x}", getuid(), getpid(), random());
+    file_ = shm_open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  } while (file_ < 0 && errno == EEXIST);
+  if (file_ < 0) throw failure("create", purpose_, errno);
+  named_ = true;
+}
+
+std::shared_ptr<SharedMemory> SharedMemory::create(std::size_t reserve_bytes, const std::string& purpose,
+                                                   Naming naming) {
+  std::shared_ptr<SharedMemory> memory(new SharedMemory(reserve_bytes, purpose));
+  memory->create_file(naming);
   if (ftruncate(memory->file_, static_cast<off_t>(memory->reserved_ + memory->bookkeeping_)) != 0)
     throw failure("size", purpose, errno);
   memory->map();
@@ -59,10 +77,14 @@ std::shared_ptr<SharedMemory> SharedMemory::open(const std::string& name, std::s
                                                  const std::string& purpose) {
   std::shared_ptr<SharedMemory> memory(new SharedMemory(reserve_bytes, purpose));
   memory->name_ = name;
-  memory->file_ = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0600);
+  const std::size_t blank = is_descriptor(name) ? name.find(' ') : std::string::npos;
+  memory->file_ = is_descriptor(name) ? ::open(name.substr(0, blank).c_str(), O_RDWR | O_CLOEXEC)
+                                      : shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0600);
   if (memory->file_ < 0) throw failure("open", purpose, errno);
   struct stat found{};
   if (fstat(memory->file_, &found) != 0) throw failure("inspect", purpose, errno);
+  if (blank != std::string::npos && name.substr(blank + 1) != std::to_string(found.st_ino))
+    throw failure("open", purpose, ENOENT);
   SIAL_CHECK(static_cast<std::size_t>(found.st_size) == memory->reserved_ + memory->bookkeeping_,
              "ranks of a node ask for different sizes of {}", purpose);
   memory->map();

@@ -1,12 +1,14 @@
 #pragma once
-// NodeMemory between processes: POSIX shared memory of our own. The first rank of the node creates it under a unique
-// name, the others open it, and the name is removed once all have mapped it, so that a killed job leaves nothing in
-// /dev/shm. The address range is sparse; commit() allocates its pages first, so touching committed memory never raises
+// NodeMemory between processes: a file in /dev/shm. The first rank of the node creates it without a name, and the
+// others open it by way of this rank's descriptors, so that a job that is killed at any moment leaves nothing in
+// /dev/shm. Where ranks cannot see each other's descriptors it gets a unique name, which is removed once all have
+// mapped it. The address range is sparse; commit() allocates its pages first, so touching committed memory never raises
 // SIGBUS.
 
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "runtime/transport/transport.h"
 
@@ -14,8 +16,12 @@ namespace sial {
 
 class SharedMemory final : public NodeMemory {
  public:
-  /// Under a name nobody uses; see name(). Throws EnvironmentError.
-  static std::shared_ptr<SharedMemory> create(std::size_t reserve_bytes, const std::string& purpose);
+  enum class Naming { descriptor, name };  // by which others open it
+  /// Named where the system makes no files without a name; see name(). Throws EnvironmentError.
+  static std::shared_ptr<SharedMemory> create(std::size_t reserve_bytes, const std::string& purpose,
+                                              Naming naming = Naming::descriptor);
+  /// Whether a name() is that of a descriptor, so that another rank may fail to open it.
+  static bool is_descriptor(std::string_view name);
   static std::shared_ptr<SharedMemory> open(const std::string& name, std::size_t reserve_bytes,
                                             const std::string& purpose);
   ~SharedMemory() override;
@@ -34,6 +40,7 @@ class SharedMemory final : public NodeMemory {
 
  private:
   SharedMemory(std::size_t reserve_bytes, const std::string& purpose);
+  void create_file(Naming naming);
   void map();
   void allocate(std::size_t offset, std::size_t bytes);
   bool is_committed(std::size_t granule) const { return (bits()[granule / 64].load() >> (granule % 64) & 1) != 0; }

@@ -52,7 +52,7 @@ std::string note() {
   const std::vector<std::string> bridges = bridges_of_host();
   const std::string hint =
       network_is_named()
-          ? "can all hosts reach each other in the network that is named by btl_tcp_if_include, and is there a firewall?"
+          ? "can all hosts reach each other in the network that is named by btl_tcp_if_include, is there a firewall, and is a rank stopped?"
       : bridges.empty()
           ? "is there a firewall between the hosts? Where they have several networks, name one: " + name_it
           : fmt::format(

@@ -124,7 +124,7 @@ void Watcher::turn(double now) {
 /// A leader that is silent cannot say who is lost.
 void Watcher::follow(double now) {
   const RankStatus leader = board_.read(0);
-  if (leader.beat == 0) return;  // not started yet
+  if (leader.rank < 0) return;  // not even announced
   ranks_.heard(0, leader.beat, now);
   if (leader.ended != 0 || !ranks_.silent(0, now)) return;
   if (const char state = actions_.process_state(leader); state != 'T' && state != 'Z' && state != 0) return;
@@ -150,7 +150,7 @@ void Watcher::lead(double now) {
 void Watcher::look_at_host(double now) {
   for (int p = 0; p < board_.ranks(); ++p) {
     const RankStatus s = board_.read(p);
-    if (s.rank < 0) continue;  // not started yet
+    if (s.rank < 0) continue;  // not even announced
     if (is_first()) note(s, now);
     ranks_.heard(p, s.beat, now);
     if (p == 0 || s.ended != 0 || !ranks_.silent(p, now)) continue;

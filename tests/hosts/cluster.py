@@ -133,14 +133,14 @@ class Cluster:
     """Hosts 1 to `hosts`. The thread that makes the cluster must live as long as it does: the kernel ends the hosts with it."""
 
     def __init__(self, hosts: int = 2, slots: int = 1, shm_size: str = "", tmp_size: str = "", network: Conditions | None = None,
-                 visible: Sequence[str | os.PathLike[str]] = (), relay: pathlib.Path | None = None) -> None:
-        """`slots`: ranks that mpirun puts on a host; sizes as tmpfs takes them; `visible`: folders below /tmp or /run of this machine
+                 visible: Sequence[str | os.PathLike[str]] = (), relay: pathlib.Path | None = None, shared_size: str = "") -> None:
+        """`slots`: ranks that mpirun puts on a host; sizes as tmpfs takes them, `shared_size` that of /run/shared; `visible`: folders below /tmp or /run of this machine
         that all hosts are to see. The working folder and this repository always are."""
         if not 1 <= hosts <= 1000:
             raise ClusterError(f"{hosts} hosts: a cluster has 1 to 1000")
         folders = [os.path.realpath(p) for p in (os.getcwd(), ROOT, sys.prefix, *visible)]
         self.hosts = hosts
-        self.settings: dict[str, Any] = {"hosts": hosts, "slots": slots, "shm_size": shm_size, "tmp_size": tmp_size, "visible": sorted(set(folders)),
+        self.settings: dict[str, Any] = {"hosts": hosts, "slots": slots, "shm_size": shm_size, "tmp_size": tmp_size, "shared_size": shared_size, "visible": sorted(set(folders)),
                                          "parent": os.getpid(), "network": None}
         if network:
             self.settings["network"] = {**dataclasses.asdict(network), "program": str(relay or find_relay())}

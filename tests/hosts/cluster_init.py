@@ -183,6 +183,8 @@ def write_cluster_folder(settings: dict[str, Any]) -> None:
     folder = pathlib.Path(host_client.CLUSTER_FOLDER)
     for path in (folder, SHARED, PRIVATE):
         os.makedirs(path)
+    if settings["shared_size"]:
+        kernel_calls.mount_tmpfs(SHARED, settings["shared_size"])
     os.chmod(SHARED, 0o1777)
     numbers = range(1, settings["hosts"] + 1)
     (folder / "etc_hosts").write_text("127.0.0.1 localhost\n" + "".join(f"{address(k)} node{k}\n" for k in numbers))

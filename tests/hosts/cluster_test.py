@@ -207,6 +207,15 @@ class Faults(unittest.TestCase):
                     process.wait(0.5)
             self.assertEqual(cluster.leftovers(), {})
 
+    def test_remote_shell_of_killed_host(self) -> None:
+        """What it has started elsewhere hears nothing of the end of its host."""
+        with Cluster(hosts=2) as cluster:
+            with cluster.start([REMOTE_SHELL, "node2", "echo", "there;", "exec", "sleep", "1000"], stdout=subprocess.PIPE) as process:
+                self.assertEqual(process.stdout.readline(), b"there\n")
+                cluster.kill_host(1)
+            time.sleep(0.5)
+            self.assertEqual([p["command"] for p in cluster.processes(2)], ["sleep 1000"])
+
     def test_link(self) -> None:
         with Cluster(hosts=2) as cluster, cluster.start([PYTHON, "-c", LISTEN], host=2, stdout=subprocess.PIPE) as process:
             self.assertEqual(process.stdout.readline(), b"listening\n")

@@ -2,12 +2,14 @@
 """Jobs on three hosts that lose a rank, a daemon, a link or a host: they end in time, say why, leave nothing, and go on from their checkpoint.
 
     faults_test.py --bin DIR [--long] [--only TEXT] [--list] [--verbose]
+    faults_test.py --bin DIR --random N | --random-passing N [--seed S] [--first K] [--at-once J] [--only KIND]
 
-Exit code 77 where no cluster can be made.
+The second form draws kind, host and moment of N faults (random_faults.py). Exit code 77 where no cluster can be made.
 """
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -17,6 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import random_faults
 from cluster import ROOT, SHARED, SKIPPED, Cluster, ClusterError, unavailable, without_open_mpi
 
 PROGRAM = ROOT / "tests/watch/programs/uneven.sialx"
@@ -37,6 +40,15 @@ def named(cluster: Cluster, host: int, word: str) -> int:
     raise AssertionError(f"node{host} runs no {word}: {cluster.processes(host)}")
 
 
+def await_process(cluster: Cluster, host: int, word: str) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with contextlib.suppress(AssertionError):
+            named(cluster, host, word)
+            return
+    raise AssertionError(f"node{host} runs no {word} after 60 s")
+
+
 def send(cluster: Cluster, host: int, word: str, signal: str) -> None:
     cluster.run(["kill", f"-{signal}", str(named(cluster, host, word))], host=host)
 
@@ -50,6 +62,7 @@ class Fault:
     after: float = 0.0
     gone: tuple[int, ...] = ()  # hosts that are not looked at afterwards
     keepalive: bool = True
+    at_start: bool = False  # as soon as there is the process of a rank, which waits for the others in MPI
     long: bool = True  # left out unless all are wanted
 
 
@@ -60,6 +73,7 @@ FAULTS = [
     Fault("link_down_without_keepalive", lambda c: c.link(3, up=False), SILENT, gone=(3,), keepalive=False, long=False),
     Fault("link_down_first", lambda c: c.link(1, up=False), r"error: nothing has been heard of rank [12] \(node[23]\)", gone=(2, 3)),
     Fault("rank_stopped", lambda c: send(c, 2, "sialrun", "STOP"), r"error: nothing has been heard of rank 1 \(node2\)", long=False),
+    Fault("rank_stopped_at_start", lambda c: send(c, 2, "sialrun", "STOP"), r"error: node[123]: the ranks have not met in 2[02] s|error: nothing has been heard of rank 1 \(node2\)", at_start=True, long=False),
     Fault("rank_killed", lambda c: send(c, 2, "sialrun", "KILL"), "node2"),
     Fault("daemon_killed", lambda c: send(c, 2, "orted", "KILL"), ""),
     Fault("launcher_killed", lambda c: send(c, 1, "mpirun", "KILL"), ""),
@@ -85,14 +99,16 @@ def trial(binary: pathlib.Path, fault: Fault, verbose: bool) -> list[str]:
     with Cluster(hosts=3, slots=1) as cluster:
         out, err = (pathlib.Path(cluster.path(1, f"{SHARED}/{name}")) for name in ("out", "err"))
         with out.open("w") as out_file, err.open("w") as err_file:
-            with cluster.start(job(binary, fault.keepalive, "--lost-after", f"{30 if fault.passes else LOST_AFTER}s", "--checkpoint-every", "1s"), cwd=SHARED, stdout=out_file.fileno(), stderr=err_file.fileno()) as launcher:
+            with cluster.start(job(binary, fault.keepalive, "--lost-after", f"{30 if fault.passes else 2 if fault.at_start else LOST_AFTER}s", "--checkpoint-every", "1s"), cwd=SHARED, stdout=out_file.fileno(), stderr=err_file.fileno()) as launcher:
+                if fault.at_start:
+                    await_process(cluster, 2, "sialrun")
                 index = pathlib.Path(cluster.path(1, f"{SHARED}/job/checkpoint/index.json"))
                 end = time.monotonic() + 60
-                while not index.exists():
+                while not (fault.at_start or index.exists()):
                     if time.monotonic() > end:
                         return [f"no checkpoint after 60 s: {out.read_text()}{err.read_text()}"]
                     time.sleep(0.05)
-                time.sleep(1.5)  # so that all hosts have heard of each other
+                time.sleep(0 if fault.at_start else 1.5)  # so that all hosts have heard of each other
                 fault.does(cluster)
                 begin = time.monotonic()
                 if fault.passes:
@@ -124,9 +140,22 @@ def trial(binary: pathlib.Path, fault: Fault, verbose: bool) -> list[str]:
                 left[host] = ours
         if left:
             wrong.append(f"left: {left}")
-        if not fault.passes and not fault.gone and (trouble := restarted(binary, cluster)):
+        if not fault.passes and not fault.gone and not fault.at_start and (trouble := restarted(binary, cluster)):
             wrong.append(f"does not go on: {trouble}")
     return wrong
+
+
+def full_folder(binary: pathlib.Path) -> list[str]:
+    """A host whose /tmp is full: Open MPI 4.1 does not say so, and may hang."""
+    with Cluster(hosts=2, slots=2, tmp_size="16m") as cluster:
+        cluster.run(["sh", "-c", "cat /dev/zero > /tmp/filler"], host=2)
+        try:
+            done = cluster.run(["mpirun", "-n", "4", "--bind-to", "none", str(binary / "sialrun"), str(PROGRAM), "--set", "norb=2", "--set", "rounds=1", "--set", "phases=1", "--segments", "ao=60,60",
+                                "--results", "none"], cwd=SHARED, timeout=60)
+        except TimeoutError:
+            return ["hangs"]
+    said = re.search(r"error: /tmp\S* \(\d+ KiB free\) is full on node2: MPI cannot start", done.stderr)
+    return [] if done.returncode != 0 and said else [f"exit code {done.returncode}, and does not say that /tmp is full: {done.stderr}"]
 
 
 def equal_bridges(binary: pathlib.Path) -> list[str]:
@@ -149,25 +178,34 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="N faults of random kind, host and moment")
+    parser.add_argument("--random-passing", type=int, default=0, metavar="N", help="N faults that pass, of which a job must not take notice")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, metavar="K", help="number of the first of them")
+    parser.add_argument("--at-once", type=int, default=1, metavar="J", help="trials at a time")
     arguments = parser.parse_args()
     os.environ["SIALX_BIN"] = str(arguments.bin.resolve())
     chosen = [f for f in FAULTS if (arguments.long or arguments.only or not f.long) and arguments.only in f.name and (arguments.only not in {g.name for g in FAULTS} or arguments.only == f.name)]
     if arguments.list:
         print("\n".join(f.name for f in chosen))
         return 0
-    if reason := unavailable() or without_open_mpi():
+    if reason := unavailable(relay=arguments.random_passing > 0) or without_open_mpi():
         print(f"skipped: {reason}")
         return SKIPPED
     try:
+        if count := arguments.random or arguments.random_passing:
+            good = random_faults.run(arguments.bin.resolve(), count, arguments.seed, arguments.first, arguments.only, arguments.random == 0, arguments.at_once)
+            return 0 if good else 1
         failed = []
         for fault in chosen:
             wrong = trial(arguments.bin.resolve(), fault, arguments.verbose)
             print(f"{fault.name}: {'; '.join(wrong) or 'ended as it should'}", flush=True)
             failed += [fault.name] * bool(wrong)
-        if arguments.long and not arguments.only:
-            wrong = equal_bridges(arguments.bin.resolve())
-            print(f"equal bridges: {'; '.join(wrong) or 'explained'}", flush=True)
-            failed += ["equal bridges"] * bool(wrong)
+        for name, function, wanted in (("full folder", full_folder, True), ("equal bridges", equal_bridges, arguments.long)):
+            if wanted and not arguments.only:
+                wrong = function(arguments.bin.resolve())
+                print(f"{name}: {'; '.join(wrong) or 'explained'}", flush=True)
+                failed += [name] * bool(wrong)
     except ClusterError as e:
         print(f"FAILED: {e}")
         return 1

@@ -44,10 +44,11 @@ def connect(path: str) -> socket.socket:
     return connection
 
 
-def start(path: str, argv: Sequence[str], env: Mapping[str, str], cwd: str, streams: Sequence[int]) -> socket.socket:
-    """Starts a command on the host of socket `path`. Its exit status arrives on the connection; closing that earlier kills the command."""
+def start(path: str, argv: Sequence[str], env: Mapping[str, str], cwd: str, streams: Sequence[int], outlives: bool = False) -> socket.socket:
+    """Starts a command on the host of socket `path`. Its exit status arrives on the connection; closing that earlier kills the command, unless it
+    `outlives` who asked for it."""
     connection = connect(path)
-    send_message(connection, {"argv": list(argv), "env": dict(env), "cwd": cwd}, streams)
+    send_message(connection, {"argv": list(argv), "env": dict(env), "cwd": cwd, "outlives": outlives}, streams)
     return connection
 
 

@@ -63,6 +63,7 @@ class HostServer:
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.listener, selectors.EVENT_READ, self.accept)
         self.commands: dict[int, socket.socket] = {}  # by process id
+        self.outlives: set[int] = set()
         self.wakeup, wakeup_write = os.pipe()
         os.set_blocking(self.wakeup, False)
         os.set_blocking(wakeup_write, False)
@@ -104,14 +105,18 @@ class HostServer:
             finally:
                 os._exit(127)
         self.commands[pid] = connection
+        if message["outlives"]:
+            self.outlives.add(pid)
 
     def abandon(self, connection: socket.socket) -> None:
-        """Who asked has gone: its command goes too, with its process group."""
+        """Who asked has gone: its command goes too, with its process group, but for one of another host: that hears nothing of it."""
         self.selector.unregister(connection)
         connection.close()
         for pid, asker in list(self.commands.items()):
             if asker is connection:
                 del self.commands[pid]
+                if pid in self.outlives:
+                    continue
                 try:
                     os.killpg(pid, signal.SIGKILL)
                 except ProcessLookupError:
@@ -134,6 +139,7 @@ class HostServer:
                 return
             if pid == 0:
                 return
+            self.outlives.discard(pid)
             connection = self.commands.pop(pid, None)
             if connection is not None:
                 self.reply(connection, {"status": os.waitstatus_to_exitcode(status)})

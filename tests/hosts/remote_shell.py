@@ -23,7 +23,7 @@ def main() -> int:
     node, command = sys.argv[1], " ".join(sys.argv[2:])
     env = {name: value for name, value in os.environ.items() if not name.startswith(NOT_SENT)}
     try:
-        connection = host_client.start(f"{host_client.CLUSTER_FOLDER}/{node}", ["/bin/sh", "-c", command], env, "/", (0, 1, 2))
+        connection = host_client.start(f"{host_client.CLUSTER_FOLDER}/{node}", ["/bin/sh", "-c", command], env, "/", (0, 1, 2), outlives=True)
     except OSError as e:
         print(f"error: no connection to {node}: {e.strerror}", file=sys.stderr)
         return 255

@@ -1,7 +1,7 @@
 // The conformance suite under mpirun, and programs that go wrong on purpose.
 //   mpi_suite [--ranks-per-node N] [--servers K] [--pieces BYTES] [--latency SECONDS] conform | mismatch | ends-early |
 //   aborts |
-//             both-abort | dies | commit | helper-throws
+//             both-abort | dies | commit | helper-throws | pressure
 
 #include <sys/types.h>
 
@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "pressure.h"
 #include "runtime/base/error.h"
 #include "runtime/transport/mpi.h"
 #include "suite.h"
@@ -55,6 +56,10 @@ void scenario(Transport& t, const std::string& name) {
     t.barrier(tag(CollectiveKind::barrier, 1));
     if (t.rank() == 0) memory->commit(0, memory->reserved());
     t.barrier(tag(CollectiveKind::barrier, 10));
+  } else if (name == "pressure") {
+    suite::pressure(t, 100, 4096);                 // sent unasked
+    suite::pressure(t, 8, std::size_t{1} << 20);   // fetched by the owner
+    suite::pressure(t, 2, std::size_t{16} << 20);  // more than it has buffers for
   } else if (name == "helper-throws") {
     struct Refusing final : Service {
       std::span<std::byte> payload_buffer(int, std::span<const std::byte>, std::size_t) override { return {}; }

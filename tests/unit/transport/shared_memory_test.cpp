@@ -10,10 +10,17 @@ using namespace sial;
 
 TEST_CASE("shared memory is one memory at two addresses, without a name once mapped") {
   const std::size_t size = std::size_t{1} << 30;  // an address range: pages come with commit
-  const auto a = SharedMemory::create(size, "test");
+  const auto naming = GENERATE(SharedMemory::Naming::descriptor, SharedMemory::Naming::name);
+  const auto a = SharedMemory::create(size, "test", naming);
   const std::string path = "/dev/shm" + a->name();
   struct stat s{};
-  REQUIRE(stat(path.c_str(), &s) == 0);
+  if (SharedMemory::is_descriptor(a->name())) {
+    REQUIRE(stat(path.c_str(), &s) != 0);
+    REQUIRE(stat(a->name().substr(0, a->name().find(' ')).c_str(), &s) == 0);
+    CHECK(s.st_nlink == 0);
+  } else {
+    REQUIRE(stat(path.c_str(), &s) == 0);
+  }
   CHECK(s.st_blocks * 512 < (1 << 20));
   const auto b = SharedMemory::open(a->name(), size, "test");
   a->remove_name();
@@ -33,13 +40,17 @@ TEST_CASE("two memories never share a name, and names go with the creator") {
   std::string path;
   struct stat s{};
   {
-    const auto a = SharedMemory::create(100, "test"), b = SharedMemory::create(100, "test");
+    constexpr auto named = SharedMemory::Naming::name;
+    const auto a = SharedMemory::create(100, "test", named), b = SharedMemory::create(100, "test", named);
     CHECK(a->name() != b->name());
     path = "/dev/shm" + a->name();
     CHECK(stat(path.c_str(), &s) == 0);
   }
   CHECK(stat(path.c_str(), &s) != 0);
   CHECK_THROWS_AS(SharedMemory::open("/sialx-none", 100, "test"), EnvironmentError);
+  const auto other = SharedMemory::create(100, "test");  // a descriptor of this number may be another file elsewhere
+  if (SharedMemory::is_descriptor(other->name()))
+    CHECK_THROWS_AS(SharedMemory::open(other->name() + "0", 100, "test"), EnvironmentError);
 }
 
 TEST_CASE("more than /dev/shm has is an error with the remedy, never a signal") {

@@ -68,6 +68,13 @@ class World {
                            [this](const RankStatus& s) { return states.contains(s.rank) ? states[s.rank] : 'S'; }}));
     }
   }
+  /// What a rank says before its watcher runs.
+  void announce(int rank) {
+    RankStatus status;
+    status.rank = rank;
+    HostBoard(reinterpret_cast<std::byte*>(memory_[static_cast<std::size_t>(rank / per_host_)].data()), per_host_)
+        .publish(rank % per_host_, status);
+  }
   /// So many seconds, of the ranks that are not stopped.
   void go_on(int seconds) {
     for (int s = 0; s < seconds; ++s) {
@@ -162,6 +169,20 @@ TEST_CASE("a rank that is stopped or gone is lost, one that runs is not") {
     world.go_on(12);
     CHECK_THAT(world.ended[0], Contains("rank 2 has ended without a word"));
   }
+}
+
+TEST_CASE("a rank whose watcher never runs is lost") {
+  World world(1, 2, patience(10));
+  const int lost = GENERATE(0, 1);
+  for (const int rank : {0, 1}) world.announce(rank);
+  world.stopped.insert(lost);
+  world.states[lost] = 'T';
+  world.go_on(9);
+  CHECK(world.ended.empty());
+  world.go_on(3);
+  REQUIRE(world.ended.size() == 1);
+  CHECK_THAT(world.ended.begin()->second,
+             Contains(lost == 0 ? "rank 0 has shown no sign of life" : "rank 1 has been stopped by a signal"));
 }
 
 TEST_CASE("a leader that is stopped is missed by its host") {

@@ -1,0 +1,74 @@
+#include "runtime/transport/full_folders.h"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/printable.h"
+#include "runtime/transport/launcher.h"
+
+namespace sial {
+
+namespace {
+
+constexpr double kibibyte = 1024;
+constexpr double least_shared = 4 * kibibyte * kibibyte;  // Open MPI's memory for messages of one rank
+constexpr double least_of_job = 64 * kibibyte;            // what ranks and daemon tell each other
+
+/// That of the job, which the launcher names and has made; else where such are made.
+std::string folder_of_job() {
+  for (const char* name : {"OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_tmpdir_base", "TMPDIR"})
+    if (const char* folder = std::getenv(name)) return folder;
+  return "/tmp";
+}
+
+bool first_of_host() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return true;
+}
+
+std::string host_name() {
+  std::array<char, 64> host{};
+  gethostname(host.data(), host.size() - 1);
+  return printable_name(host.data());
+}
+
+}  // namespace
+
+std::vector<std::string> full_folders(const std::vector<std::string>& folders, double bytes) {
+  std::vector<std::string> full;
+  for (const std::string& folder : folders) {
+    struct statvfs info{};
+    if (statvfs(folder.c_str(), &info) != 0) continue;
+    const double room = static_cast<double>(info.f_bavail) * static_cast<double>(info.f_frsize);
+    if (room < bytes) full.push_back(fmt::format("{} ({:.0f} KiB free)", folder, room / kibibyte));
+  }
+  return full;
+}
+
+void look_for_full_folders() {
+  const std::vector<std::string> of_job = full_folders({folder_of_job()}, least_of_job);
+  constexpr int usual = 4;  // seconds
+  if (!first_of_host()) {
+    if (of_job.empty()) return;
+    sleep(usual);  // the launcher ends this process once the first one has gone
+    std::_Exit(exit_environment_error);
+  }
+  for (const std::string& folder : of_job.empty() ? full_folders({"/dev/shm"}, least_shared) : of_job)
+    fmt::print(stderr, "{}: {} is full on {}: MPI {} start\n", of_job.empty() ? "warning" : "error",
+               printable_name(folder), host_name(), of_job.empty() ? "may fail to" : "cannot");
+  std::fflush(stderr);
+  if (of_job.empty()) return;
+  end_launcher_after(usual);
+  std::_Exit(exit_environment_error);
+}
+
+}  // namespace sial
