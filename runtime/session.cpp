@@ -221,9 +221,10 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
   } catch (const SialError&) {
     return {};  // all ranks say so when they restore
   }
-  SegmentChoice choice = choose_segments(job, programs, saved, memory,
-                                         {memory.ranks, transport_.node_count(), job.keep_integrals,
-                                          speed_of_this_machine(options_.kernel_options.jit_cache)});
+  const TimeSetting time = options_.time ? *options_.time
+                                         : TimeSetting{memory.ranks, transport_.node_count(), job.keep_integrals,
+                                                       speed_of_this_machine(options_.kernel_options.jit_cache)};
+  SegmentChoice choice = choose_segments(job, programs, saved, memory, time);
   predicted_ = std::move(choice.predicted);
   choice_lines_.insert(choice_lines_.end(), choice.lines.begin(), choice.lines.end());
   return fmt::format("{}", fmt::join(choice.options, " "));
