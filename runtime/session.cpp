@@ -293,7 +293,9 @@ int Session::run_programs(const Job& stated) {
   run_options.machine.look_ahead.blocks = job.look_ahead;
   run_options.machine.keep_integrals = job.keep_integrals;
   run_options.machine.print_format = print_format_of(job.print_format);
-  run_options.machine.profile = options_.text_stats || options_.explain_kernels || run_json;
+  // By line: of simulated ranks, of which there may be many, only where it is asked for.
+  run_options.machine.profile =
+      options_.text_stats || options_.explain_kernels || (run_json && !options_.machine.cost_model);
   if (device_) device_->take_times(run_options.machine.profile && options_.device_times);
   run_options.keep_saved = results;
   if (run_json) run_options.earlier_run = (std::filesystem::path(job.output_dir) / job.run_json_path).string();

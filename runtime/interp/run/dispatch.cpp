@@ -158,9 +158,11 @@ void loop(MachineParts& parts) {
 }  // namespace
 
 void run_instructions(MachineParts& parts) {
-  if (parts.context.model) loop<true, false, Modelled>(parts);
+  const bool by_instruction = parts.profile.by_instruction();
+  if (parts.context.model && by_instruction) loop<true, false, Modelled>(parts);
+  else if (parts.context.model) loop<false, false, Modelled>(parts);
   else if (parts.check.on()) loop<true, true>(parts);
-  else if (parts.profile.by_instruction()) loop<true, false>(parts);
+  else if (by_instruction) loop<true, false>(parts);
   else loop<false, false>(parts);
 }
 
