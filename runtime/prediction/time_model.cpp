@@ -15,7 +15,7 @@
 namespace sial {
 namespace {
 
-constexpr double barrier_time = 10e-6;  // seconds, of a rank
+constexpr double barrier_time = 10e-6, serve_time = 1e-6;  // seconds: of a rank, of a request
 
 std::int64_t rounded(double extent) { return std::max<std::int64_t>(1, std::llround(extent)); }
 
@@ -51,20 +51,45 @@ class Timer {
       const LoopNest& nest = work_.nests[n];
       const std::size_t pardo = outermost_pardo(n);
       const double share = nest.in_pardo ? 1.0 / shared_by(pardo) : 1.0;
-      double sum = 0;
+      Seconds sum;
       nest.executions.for_each([&](std::int32_t pc, double executions) {
-        sum += executions * share * seconds_of(static_cast<std::int32_t>(n), m_.code[pc]);
+        const Seconds each = seconds_of(static_cast<std::int32_t>(n), m_.code[pc]);
+        sum.rank += executions * share * each.rank;
+        sum.network += executions * share * each.network;
       });
-      result.seconds += sum;
-      if (nest.in_pardo) in_pardo_[pardo] += sum;
+      if (!nest.in_pardo) {
+        result.seconds += sum.rank + sum.network;
+        continue;
+      }
+      in_pardo_[pardo].rank += sum.rank;
+      in_pardo_[pardo].network += sum.network;
     }
-    // At the end of a pardo ranks wait for the last one: half an iteration, on average.
-    for (const auto& [n, seconds] : in_pardo_)
-      if (iterations_of(n) > 1 && setting_.ranks > 1) result.seconds += 0.5 * seconds * shared_by(n) / iterations_of(n);
+    for (const auto& [n, seconds] : in_pardo_) result.seconds += of_pardo(n, seconds);
     return result;
   }
 
  private:
+  /// Of a rank: its own work, and what comes and goes meanwhile.
+  struct Seconds {
+    double rank = 0, network = 0;
+  };
+
+  /// Blocks are sent for ahead: what takes longer, work or their way, is what it takes. Only the first ones are waited
+  /// for. At the end ranks wait for the last one: half an iteration, on average.
+  double of_pardo(std::size_t n, const Seconds& seconds) const {
+    double all = std::max(seconds.rank, seconds.network);
+    if (seconds.network > 0) all += work_.nests[n].opened * 2 * setting_.speed.network_latency;
+    if (iterations_of(n) > 1 && setting_.ranks > 1) all += 0.5 * all * shared_by(n) / iterations_of(n);
+    return all;
+  }
+
+  /// Ranks of one node meet one after the other, nodes in a tree of messages.
+  double barrier() const {
+    if (setting_.ranks <= 1) return 0.01 * barrier_time;
+    if (setting_.nodes <= 1) return setting_.ranks * barrier_time;
+    return barrier_time + std::ceil(std::log2(setting_.ranks)) * setting_.speed.network_latency;
+  }
+
   std::size_t outermost_pardo(std::size_t n) const {
     while (work_.nests[n].parent >= 0 && work_.nests[static_cast<std::size_t>(work_.nests[n].parent)].in_pardo)
       n = static_cast<std::size_t>(work_.nests[n].parent);
@@ -81,18 +106,18 @@ class Timer {
     return std::max(1.0, std::min<double>(setting_.ranks, iterations_of(pardo)));
   }
 
-  double seconds_of(std::int32_t nest, const Instruction& in) const {
-    if (synchronizes(in.op)) return barrier_time * (setting_.ranks > 1 ? setting_.ranks : 0.01);
+  Seconds seconds_of(std::int32_t nest, const Instruction& in) const {
+    if (synchronizes(in.op)) return {barrier(), 0};
     if (in.op == Opcode::body_begin && m_.loops[in.a].kind == LoopKind::pardo)
-      return OperationCosts::light() + OperationCosts::draw();
+      return {OperationCosts::light() + OperationCosts::draw(), 0};
     const OperationCost cost = operations_.of(nest, in);
-    double seconds = cost.fixed;
+    double seconds = cost.fixed, sent = 0;
     std::size_t k = 0;
     const auto add = [&](double elements) { seconds += elements * cost.element[k++]; };
     switch (op_cost(in.op)) {
       case OpCost::quick:
       case OpCost::fixed: break;
-      case OpCost::message: seconds += network(in.a); break;
+      case OpCost::message: sent = network(in.a); break;
       case OpCost::product:
         for (const std::int32_t ref : {in.a, in.b, in.c}) add(mean_elements(bound_, ref));
         seconds += kernel(in.a, in.b, in.c, operand_intent(in, 0) == Intent::update);
@@ -100,7 +125,7 @@ class Timer {
       case OpCost::dot:
         for (const std::int32_t ref : {in.b, in.c}) add(mean_elements(bound_, ref));
         break;
-      case OpCost::send: seconds += network(in.a); [[fallthrough]];
+      case OpCost::send: sent = network(in.a); [[fallthrough]];
       case OpCost::elements:
         for_each_block(in, [&](std::int32_t ref, Intent) { add(mean_elements(bound_, ref)); });
         break;
@@ -111,7 +136,7 @@ class Timer {
         }
         break;
     }
-    return seconds;
+    return {seconds, sent};
   }
 
   /// A view with the mean extents of the reference's segments, rounded.
@@ -153,11 +178,11 @@ class Timer {
     return operations_.kernel(kernels_, op) * (positions > 0 ? whole / positions : 0.0);
   }
 
+  /// On its way to another node or from there.
   double network(std::int32_t ref) const {
     if (setting_.nodes <= 1) return 0.0;
     const double remote = 1.0 - 1.0 / setting_.nodes;
-    return remote *
-           (setting_.speed.network_latency + sizeof(double) * mean_elements(bound_, ref) / setting_.speed.network_rate);
+    return remote * (serve_time + sizeof(double) * mean_elements(bound_, ref) / setting_.speed.network_rate);
   }
 
   const Module& m_;
@@ -167,7 +192,7 @@ class Timer {
   const WorkCount work_;
   const OperandSources sources_;
   const OperationCosts operations_;
-  std::map<std::size_t, double> in_pardo_;  // by outermost nest: seconds of one rank
+  std::map<std::size_t, Seconds> in_pardo_;  // by outermost nest, of one rank
 };
 
 }  // namespace

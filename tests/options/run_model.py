@@ -27,26 +27,26 @@ special fill_block_cyclic wr
 special check_dconf ru
 distributed a[i,j]
 temp x[i,j]
-index cycle = 1:{limit}
+index turn = 1:{limit}
 scalar one
 scalar largest
 scalar converged
-scalar cycles
+scalar turns
 int number
 one = 1.0
 converged = 0.0
-cycles = 0.0
+turns = 0.0
 largest = 0.0
 {body}
 endsial little
 """
-LOOP = """do cycle
+LOOP = """do turn
   pardo i, j
     execute fill_block_cyclic x[i,j] one
     put a[i,j] = x[i,j]
   endpardo i, j
   sip_barrier
-  cycles += 1.0
+  turns += 1.0
   do i
     do j
       get a[i,j]
@@ -59,12 +59,12 @@ LOOP = """do cycle
   if converged == 1.0
     exit
   endif
-enddo cycle
+enddo turn
 if converged == 0.0
   println "no convergence"
   stop
 endif
-println cycles
+println turns
 println converged
 """
 
@@ -90,7 +90,9 @@ class Model(unittest.TestCase):
     def program(self, body, limit=40, arguments=(), simulate="ranks=4,kernels=model", code=0):
         text = HEAD.format(limit=limit, body=body)
         (self.path / "little.sialx").write_text(text)
-        return self.sialrun("little.sialx", "--segments", "ao=3,2", "--set", "norb=2", "--simulate", simulate, *arguments, code=code)
+        nothing = () if "--results" in arguments else ("--results", "none")
+        return self.sialrun("little.sialx", "--segments", "ao=3,2", "--set", "norb=2", "--run-json", "none", *nothing, "--simulate", simulate,
+                            *arguments, code=code)
 
     def test_the_schedule_is_that_of_the_executed_job(self):
         for name in ("03_four_index/job.toml", "02_matrix_product/job.toml"):
@@ -110,13 +112,13 @@ class Model(unittest.TestCase):
     def test_more_work_takes_more_time(self):
         short, long = (self.job("02_matrix_product/job.toml", "ranks=2,disorder=0,kernels=model", "--segments", f"ao={s}")[0]["compute_time"]
                        for s in ("12,7", "120,70"))
-        self.assertGreater(long, 20 * short)
+        self.assertGreater(long, 5 * short)
 
     def test_loops_that_data_end_run_a_stated_number_of_iterations(self):
         for stated, limit, expected in ((",iterations=3", 40, 3), ("", 40, 12), (",iterations=30", 7, 7)):
             with self.subTest(stated, limit=limit):
                 run = self.program(LOOP, limit, simulate="ranks=4,kernels=model" + stated)
-                self.assertIn(f"cycles = {expected}.0", run.stdout.replace("cycles =  ", "cycles = "))
+                self.assertIn(f"turns = {expected}.0", run.stdout.replace("turns =  ", "turns = "))
                 self.assertNotIn("no convergence", run.stdout)
                 self.assertIn("converged = nan", run.stdout)
 
