@@ -221,9 +221,10 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
   } catch (const SialError&) {
     return {};  // all ranks say so when they restore
   }
-  SegmentChoice choice = choose_segments(job, programs, saved, memory,
-                                         {memory.ranks, transport_.node_count(), job.keep_integrals,
-                                          speed_of_this_machine(options_.kernel_options.jit_cache)});
+  const TimeSetting time = options_.time ? *options_.time
+                                         : TimeSetting{memory.ranks, transport_.node_count(), job.keep_integrals,
+                                                       speed_of_this_machine(options_.kernel_options.jit_cache)};
+  SegmentChoice choice = choose_segments(job, programs, saved, memory, time);
   predicted_ = std::move(choice.predicted);
   choice_lines_.insert(choice_lines_.end(), choice.lines.begin(), choice.lines.end());
   return fmt::format("{}", fmt::join(choice.options, " "));
@@ -297,7 +298,9 @@ int Session::run_programs(const Job& stated) {
   run_options.machine.look_ahead.blocks = job.look_ahead;
   run_options.machine.keep_integrals = job.keep_integrals;
   run_options.machine.print_format = print_format_of(job.print_format);
-  run_options.machine.profile = options_.text_stats || options_.explain_kernels || run_json;
+  // By line: of simulated ranks, of which there may be many, only where it is asked for.
+  run_options.machine.profile =
+      options_.text_stats || options_.explain_kernels || (run_json && !options_.machine.cost_model);
   if (device_) device_->take_times(run_options.machine.profile && options_.device_times);
   run_options.keep_saved = results;
   if (run_json) run_options.earlier_run = (std::filesystem::path(job.output_dir) / job.run_json_path).string();

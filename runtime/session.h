@@ -29,7 +29,8 @@ enum class DeviceMessages { automatic, direct, staged };
 
 struct SessionOptions {
   StoreOptions store;
-  MachineOptions machine;  // print_format is the job's
+  MachineOptions machine;           // print_format is the job's
+  std::optional<TimeSetting> time;  // of predictions; empty: of this machine
   std::string kernels = "auto";
   KernelOptions kernel_options;
   WatchOptions watch;           // of the whole run

@@ -32,9 +32,11 @@
 #include "runtime/job/segments.h"
 #include "runtime/kernels/jit/code_library.h"
 #include "runtime/manual/manual.h"
+#include "runtime/prediction/model_costs.h"
 #include "runtime/session.h"
 #include "runtime/sialrun_arguments.h"
 #include "runtime/sialrun_devices.h"
+#include "runtime/sialrun_model.h"
 #include "runtime/sialrun_network.h"
 #include "runtime/sialrun_numa.h"
 #include "runtime/sialrun_watch.h"
@@ -106,17 +108,35 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
   }
 }
 
-/// Ranks within this process. Errors are reported here.
+/// One job on simulated ranks.
+int run_simulation(const Arguments& arguments, SessionOptions options, const CompileFile& compile, const Job& job) {
+  const SimulationOptions simulation = simulation_options(arguments);
+  std::optional<ModelCosts> costs;
+  if (!simulation.moves_data) {
+    check_modelled(arguments, job);
+    set_without_values(options);
+    const int per_node = simulation.ranks_per_node > 0 ? simulation.ranks_per_node : simulation.ranks;
+    const int nodes = (simulation.ranks + per_node - 1) / per_node + simulation.servers;
+    options.time = time_setting(arguments, options, job, simulation.ranks, nodes);
+    options.machine.cost_model = &costs.emplace(*options.time);
+    std::cerr
+        << "note: kernels are not executed, their time is the model's; nothing that the programs print was computed\n"
+        << std::flush;
+  }
+  int code = exit_ok;
+  run_simulated(simulation, [&](Transport& transport) {
+    const int mine = run_on_rank(transport, options, compile, [&](Session& session) { return session.run(job); });
+    if (transport.rank() == 0) code = mine;
+  });
+  return code;
+}
+
+/// One job on ranks within this process. Errors are reported here.
 int run_in_process(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile,
-                   const std::function<int(Session&)>& jobs) {
+                   const Job& job) {
   try {
-    if (!arguments.simulated) return run_on_rank(*make_loopback(), options, compile, jobs);
-    int code = exit_ok;
-    run_simulated(simulation_options(arguments), [&](Transport& transport) {
-      const int mine = run_on_rank(transport, options, compile, jobs);
-      if (transport.rank() == 0) code = mine;
-    });
-    return code;
+    if (arguments.simulated) return run_simulation(arguments, options, compile, job);
+    return run_on_rank(*make_loopback(), options, compile, [&](Session& session) { return session.run(job); });
   } catch (const JobAborted& aborted) {
     std::cout.flush();
     std::cerr << aborted.what() << std::endl;
@@ -182,7 +202,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
       Arguments of_job = arguments;
       settle_homes(of_job, job.spill);
       options.homes_on_workers = of_job.homes == "workers";
-      code = run_in_process(of_job, options, compile, [&](Session& session) { return session.run(job); });
+      code = run_in_process(of_job, options, compile, job);
     } catch (const SialError& error) {
       std::cerr << error_text(error, 0, 1) << std::endl;
       code = exit_code_of(error);
@@ -206,9 +226,7 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   setting.ranks_per_node = simulation.ranks_per_node;
   (simulation.homes_on_workers ? setting.memory_nodes : setting.servers) = simulation.servers;
   setting.explain_kernels = options.explain_kernels;
-  return dry_run(job, setting,
-                 {setting.ranks, setting.nodes() + setting.servers, job.keep_integrals,
-                  speed_of_this_machine(options.kernel_options.jit_cache)},
+  return dry_run(job, setting, time_setting(arguments, options, job, setting.ranks, setting.nodes() + setting.servers),
                  compile, std::cout, std::cerr);
 }
 
@@ -348,13 +366,12 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
       problem_code = exit_code_of(error);
     }
   }
-  const auto one_job = [&](Session& session) { return session.run(*job); };
   if (!mpi) {
     if (!job) {
       std::cerr << error_text(*problem, 0, 1) << std::endl;
       return problem_code;
     }
-    return run_in_process(arguments, options, compile, one_job);
+    return run_in_process(arguments, options, compile, *job);
   }
   MpiOptions mpi_options;
   mpi_options.ranks_per_node = arguments.ranks_per_node;
@@ -368,6 +385,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
     transport->abort_job(error_text(*problem, transport->rank(), host.empty() ? 1 : transport->size(), host),
                          problem_code);
   }
+  const auto one_job = [&](Session& session) { return session.run(*job); };
   const int code = job ? run_on_rank(*transport, options, compile, one_job)
                        : run_batch(arguments, options, compile, plugins, transport.get());
   std::cout.flush();

@@ -1,5 +1,6 @@
 #include "runtime/sialrun_network.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -44,6 +45,14 @@ int count(const std::string& text) {
   return static_cast<int>(*value);
 }
 
+/// Of `kernels=...`.
+bool runs_kernels(const std::string& text) {
+  if (text == "run") return true;
+  if (text == "model") return false;
+  throw InputError(fmt::format("there are no kernels `{}`", text),
+                   "kernels=run executes them, kernels=model charges their time only");
+}
+
 /// "a=1,b=2" to (key, value) pairs.
 std::vector<std::pair<std::string, std::string>> key_values(const std::string& text) {
   std::vector<std::pair<std::string, std::string>> result;
@@ -82,11 +91,17 @@ SimulationOptions simulation_options(const std::string& simulate, const std::str
       else if (key == "latency") options.latency = quantity(value);
       else if (key == "bandwidth") options.bandwidth = quantity(value);
       else if (key == "disorder") options.disorder = count(value) != 0;
+      else if (key == "kernels") options.moves_data = runs_kernels(value);
+      else if (key == "iterations") options.iterations = std::max(1, count(value));
       else
-        throw InputError(fmt::format("unknown key `{}` in `{}`", key, text),
-                         "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder");
+        throw InputError(
+            fmt::format("unknown key `{}` in `{}`", key, text),
+            "known: ranks, seed, ranks-per-node, servers, latency, bandwidth, disorder, kernels, iterations");
     }
   }
+  if (options.iterations > 0 && options.moves_data)
+    throw InputError("`iterations` is for `kernels=model`: what kernels compute ends the loops of a program",
+                     "--simulate ranks=64,kernels=model,iterations=2");
   // Each rank of a simulation has a stack of its own, and its helper another.
   constexpr int max_ranks = 1024;
   if (options.ranks < 1 || options.ranks > max_ranks)

@@ -8,21 +8,14 @@
 #include "runtime/bytecode/layout.h"
 #include "runtime/interp/blocks/bind.h"
 #include "runtime/memory/host_pool.h"
-#include "runtime/prediction/effects.h"
 #include "runtime/prediction/operand_sources.h"
+#include "runtime/prediction/operation_costs.h"
 #include "runtime/prediction/work_count.h"
 
 namespace sial {
 namespace {
 
-constexpr std::int64_t max_steps = 4'000'000;  // of a program
-// Seconds, as measured: an instruction on registers, one on blocks beside its kernel, a get of a block on this node,
-// the begin of an iteration of a pardo, a barrier of a rank.
-constexpr double register_time = 15e-9, block_time = 80e-9, get_time = 250e-9, draw_time = 200e-9, barrier_time = 10e-6;
-constexpr double touched_in_cache = 80e9;  // bytes per second of element-wise work in the caches of one core
-// Of super instructions: a call, and each element of a block of two-electron integrals, computed or found again.
-constexpr double call_time = 1e-6, integral_time = 30e-9, kept_integral_time = 8e-9;
-constexpr double part_of_cache = 0.7;  // that blocks can be expected to hold
+constexpr double barrier_time = 10e-6, serve_time = 1e-6;  // seconds: of a rank, of a request
 
 std::int64_t rounded(double extent) { return std::max<std::int64_t>(1, std::llround(extent)); }
 
@@ -30,12 +23,7 @@ std::int64_t rounded(double extent) { return std::max<std::int64_t>(1, std::llro
 
 struct TimeModel::Parts {
   explicit Parts(const TimeSetting& s)
-      : setting(s), pool(make_host_pool()), kernels(make_kernels("auto", *pool, without_code())) {}
-  static KernelOptions without_code() {
-    KernelOptions options;
-    options.jit = false;
-    return options;
-  }
+      : setting(s), pool(make_host_pool()), kernels(make_kernels("auto", *pool, kernels_of_predictions())) {}
   TimeSetting setting;
   std::unique_ptr<BufferResource> pool;
   std::unique_ptr<Kernels> kernels;
@@ -51,8 +39,9 @@ class Timer {
         bound_(bind_program(m, job)),
         setting_(setting),
         kernels_(kernels),
-        work_(count_work(m, bound_, job, max_steps)),
-        sources_(m, bound_, work_) {}
+        work_(count_work(m, bound_, job, time_steps, setting.iterations)),
+        sources_(m, bound_, work_),
+        operations_(m, bound_, sources_, setting.speed, setting.keeps_integrals) {}
 
   ProgramTime run() {
     ProgramTime result;
@@ -62,20 +51,45 @@ class Timer {
       const LoopNest& nest = work_.nests[n];
       const std::size_t pardo = outermost_pardo(n);
       const double share = nest.in_pardo ? 1.0 / shared_by(pardo) : 1.0;
-      double sum = 0;
+      Seconds sum;
       nest.executions.for_each([&](std::int32_t pc, double executions) {
-        sum += executions * share * seconds_of(static_cast<std::int32_t>(n), m_.code[pc]);
+        const Seconds each = seconds_of(static_cast<std::int32_t>(n), m_.code[pc]);
+        sum.rank += executions * share * each.rank;
+        sum.network += executions * share * each.network;
       });
-      result.seconds += sum;
-      if (nest.in_pardo) in_pardo_[pardo] += sum;
+      if (!nest.in_pardo) {
+        result.seconds += sum.rank + sum.network;
+        continue;
+      }
+      in_pardo_[pardo].rank += sum.rank;
+      in_pardo_[pardo].network += sum.network;
     }
-    // At the end of a pardo ranks wait for the last one: half an iteration, on average.
-    for (const auto& [n, seconds] : in_pardo_)
-      if (iterations_of(n) > 1 && setting_.ranks > 1) result.seconds += 0.5 * seconds * shared_by(n) / iterations_of(n);
+    for (const auto& [n, seconds] : in_pardo_) result.seconds += of_pardo(n, seconds);
     return result;
   }
 
  private:
+  /// Of a rank: its own work, and what comes and goes meanwhile.
+  struct Seconds {
+    double rank = 0, network = 0;
+  };
+
+  /// Blocks are sent for ahead: what takes longer, work or their way, is what it takes. Only the first ones are waited
+  /// for. At the end ranks wait for the last one: half an iteration, on average.
+  double of_pardo(std::size_t n, const Seconds& seconds) const {
+    double all = std::max(seconds.rank, seconds.network);
+    if (seconds.network > 0) all += work_.nests[n].opened * 2 * setting_.speed.network_latency;
+    if (iterations_of(n) > 1 && setting_.ranks > 1) all += 0.5 * all * shared_by(n) / iterations_of(n);
+    return all;
+  }
+
+  /// Ranks of one node meet one after the other, nodes in a tree of messages.
+  double barrier() const {
+    if (setting_.ranks <= 1) return 0.01 * barrier_time;
+    if (setting_.nodes <= 1) return setting_.ranks * barrier_time;
+    return barrier_time + std::ceil(std::log2(setting_.ranks)) * setting_.speed.network_latency;
+  }
+
   std::size_t outermost_pardo(std::size_t n) const {
     while (work_.nests[n].parent >= 0 && work_.nests[static_cast<std::size_t>(work_.nests[n].parent)].in_pardo)
       n = static_cast<std::size_t>(work_.nests[n].parent);
@@ -92,22 +106,37 @@ class Timer {
     return std::max(1.0, std::min<double>(setting_.ranks, iterations_of(pardo)));
   }
 
-  double seconds_of(std::int32_t nest, const Instruction& in) const {
-    if (synchronizes(in.op)) return barrier_time * (setting_.ranks > 1 ? setting_.ranks : 0.01);
-    if (in.op == Opcode::body_begin && m_.loops[in.a].kind == LoopKind::pardo) return register_time + draw_time;
+  Seconds seconds_of(std::int32_t nest, const Instruction& in) const {
+    if (synchronizes(in.op)) return {barrier(), 0};
+    if (in.op == Opcode::body_begin && m_.loops[in.a].kind == LoopKind::pardo)
+      return {OperationCosts::light() + OperationCosts::draw(), 0};
+    const OperationCost cost = operations_.of(nest, in);
+    double seconds = cost.fixed, sent = 0;
+    std::size_t k = 0;
+    const auto add = [&](double elements) { seconds += elements * cost.element[k++]; };
     switch (op_cost(in.op)) {
-      case OpCost::quick: return register_time;
-      case OpCost::fixed: return block_time;
-      case OpCost::elements: return elementwise(nest, in);
-      case OpCost::product: return contraction(nest, in.a, in.b, in.c, operand_intent(in, 0) == Intent::update);
+      case OpCost::quick:
+      case OpCost::fixed: break;
+      case OpCost::message: sent = network(in.a); break;
+      case OpCost::product:
+        for (const std::int32_t ref : {in.a, in.b, in.c}) add(mean_elements(bound_, ref));
+        seconds += kernel(in.a, in.b, in.c, operand_intent(in, 0) == Intent::update);
+        break;
       case OpCost::dot:
-        return block_time + 2 * mean_elements(bound_, in.b) / 16 / setting_.speed.cycles * 4 + transfer(nest, in.b, 1) +
-               transfer(nest, in.c, 1);
-      case OpCost::message: return get_time + network(in.a);
-      case OpCost::send: return elementwise(nest, in) + (get_time + network(in.a));
-      case OpCost::body: return super_instruction(nest, in);
+        for (const std::int32_t ref : {in.b, in.c}) add(mean_elements(bound_, ref));
+        break;
+      case OpCost::send: sent = network(in.a); [[fallthrough]];
+      case OpCost::elements:
+        for_each_block(in, [&](std::int32_t ref, Intent) { add(mean_elements(bound_, ref)); });
+        break;
+      case OpCost::body:
+        for (std::int32_t i = 0; i < in.c; ++i) {
+          const ArgRow& arg = m_.args[in.b + i];
+          add(arg.kind == ArgKind::block ? mean_elements(bound_, arg.id) : 0.0);
+        }
+        break;
     }
-    return 0.0;
+    return {seconds, sent};
   }
 
   /// A view with the mean extents of the reference's segments, rounded.
@@ -128,7 +157,8 @@ class Timer {
     return v;
   }
 
-  double contraction(std::int32_t nest, std::int32_t d, std::int32_t a, std::int32_t b, bool adds) const {
+  /// Of a product's kernel, operands in its caches.
+  double kernel(std::int32_t d, std::int32_t a, std::int32_t b, bool adds) const {
     BlockOp op;
     op.d = view(d);
     op.a = as_const(view(a));
@@ -145,60 +175,14 @@ class Timer {
                                                 mean_extent(bound_, entry.index)};
       }
     for (const auto& [label, e] : extents) positions *= e.first, whole *= e.second;
-    const double compute = kernels_.cycles(op) / setting_.speed.cycles * (positions > 0 ? whole / positions : 0.0);
-    // Operands stream in while tiles compute, a result is read and written between them.
-    constexpr double not_hidden = 0.6;
-    return block_time + compute +
-           not_hidden * (transfer(nest, a, 1) + transfer(nest, b, 1) + transfer(nest, d, adds ? 2 : 1));
+    return operations_.kernel(kernels_, op) * (positions > 0 ? whole / positions : 0.0);
   }
 
-  double elementwise(std::int32_t nest, const Instruction& in) const {
-    double seconds = block_time;
-    for_each_block(in, [&](std::int32_t ref, Intent) {
-      seconds += sizeof(double) * mean_elements(bound_, ref) / touched_in_cache + transfer(nest, ref, 1);
-    });
-    return seconds;
-  }
-
-  /// Seconds that a block takes on its way from where it lies, `times` over.
-  double transfer(std::int32_t nest, std::int32_t ref, double times) const {
-    const double bytes = times * sizeof(double) * mean_elements(bound_, ref);
-    const MachineSpeed& speed = setting_.speed;
-    double seconds = 0;
-    for (const auto& [distance, part] : sources_.distances(nest, ref)) {
-      const double rate = distance < 32768                            ? 0.0
-                          : distance < part_of_cache * speed.l2_bytes ? speed.l2_rate
-                          : distance < part_of_cache * speed.l3_bytes ? speed.l3_rate
-                                                                      : speed.memory_rate;
-      if (rate > 0) seconds += part * bytes / rate;
-    }
-    return seconds;
-  }
-
+  /// On its way to another node or from there.
   double network(std::int32_t ref) const {
     if (setting_.nodes <= 1) return 0.0;
     const double remote = 1.0 - 1.0 / setting_.nodes;
-    return remote *
-           (setting_.speed.network_latency + sizeof(double) * mean_elements(bound_, ref) / setting_.speed.network_rate);
-  }
-
-  double super_instruction(std::int32_t nest, const Instruction& in) const {
-    double seconds = call_time;
-    const bool integrals = computes_integrals(m_.specials[in.a].name);
-    for (std::int32_t i = 0; i < in.c; ++i) {
-      const ArgRow& arg = m_.args[in.b + i];
-      if (arg.kind == ArgKind::block) {
-        seconds += transfer(nest, arg.id, 1);
-        if (integrals && i == 0)
-          seconds += mean_elements(bound_, arg.id) * (setting_.keeps_integrals ? kept_integral_time : integral_time);
-        else seconds += sizeof(double) * mean_elements(bound_, arg.id) / touched_in_cache;
-      } else if (arg.kind == ArgKind::array && m_.arrays[arg.id].kind == ArrayKind::static_ &&
-                 m_.arrays[arg.id].dims.size() == 2 && m_.specials[in.a].name.starts_with("eigen")) {
-        const double n = static_cast<double>(bound_.arrays[arg.id].dim[0].total());
-        seconds += 5 * n * n * n / 2e9;  // half of it each, for the matrix and its vectors
-      }
-    }
-    return seconds;
+    return remote * (serve_time + sizeof(double) * mean_elements(bound_, ref) / setting_.speed.network_rate);
   }
 
   const Module& m_;
@@ -207,10 +191,17 @@ class Timer {
   const Kernels& kernels_;
   const WorkCount work_;
   const OperandSources sources_;
-  std::map<std::size_t, double> in_pardo_;  // by outermost nest: seconds of one rank
+  const OperationCosts operations_;
+  std::map<std::size_t, Seconds> in_pardo_;  // by outermost nest, of one rank
 };
 
 }  // namespace
+
+KernelOptions kernels_of_predictions() {
+  KernelOptions options;
+  options.jit = false;
+  return options;
+}
 
 TimeModel::TimeModel(const TimeSetting& setting) : parts_(std::make_unique<Parts>(setting)) {}
 TimeModel::~TimeModel() = default;

@@ -13,6 +13,7 @@
 #include "runtime/job/job_data.h"
 #include "runtime/kernels/block_op.h"
 #include "runtime/prediction/machine_speed.h"
+#include "runtime/prediction/work_count.h"
 
 namespace sial {
 
@@ -20,7 +21,13 @@ struct TimeSetting {
   int ranks = 1, nodes = 1;
   bool keeps_integrals = true;
   MachineSpeed speed;
+  std::int32_t iterations = usual_iterations;  // of a loop that data end
 };
+
+/// Instructions of a program that are looked at.
+inline constexpr std::int64_t time_steps = 4'000'000;
+/// What predictions ask for cycles.
+KernelOptions kernels_of_predictions();
 
 /// Seconds of wall time on all ranks.
 struct ProgramTime {

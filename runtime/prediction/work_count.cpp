@@ -13,19 +13,20 @@
 namespace sial {
 namespace {
 
-constexpr double usual_iterations = 12;   // of a loop that data end
 constexpr std::int64_t short_loop = 16;   // iterations that are all followed
 constexpr std::int64_t first_sample = 4;  // iterations of a longer loop that tell how many the steps suffice for
 constexpr double max_tuples = 1e12;       // that can be followed by number
 
 class Counter {
  public:
-  Counter(const Module& m, const BoundProgram& bound, const JobData& job, std::int64_t max_steps)
+  Counter(const Module& m, const BoundProgram& bound, const JobData& job, std::int64_t max_steps,
+          std::int32_t iterations)
       : m_(m),
         bound_(bound),
         registers_(m, job),
         values_(m.indices.size()),
         decides_(m.indices.size()),
+        iterations_(iterations),
         steps_left_(max_steps) {
     for (const Instruction& in : m.code)
       if (in.op == Opcode::int_index) decides_[in.b] = 1;
@@ -150,7 +151,7 @@ class Counter {
         followed.push_back(i);
         tuples *= values;
       } else {
-        multiplied *= ends_by_data_[loop] ? std::min(count, usual_iterations) : count;
+        multiplied *= ends_by_data_[loop] ? std::min(count, iterations_) : count;
         values_[i.at()].reset();
       }
     }
@@ -217,6 +218,7 @@ class Counter {
   std::set<std::int32_t> followed_;  // procedures, since there are no steps left
   std::size_t nest_ = 0;
   int depth_ = 0;
+  const double iterations_;  // of a loop that data end
   std::int64_t steps_left_;
   const std::int64_t max_overrun = steps_left_;  // of what was begun before the steps were spent
   WorkCount result_;
@@ -224,8 +226,9 @@ class Counter {
 
 }  // namespace
 
-WorkCount count_work(const Module& module, const BoundProgram& bound, const JobData& job, std::int64_t max_steps) {
-  return Counter(module, bound, job, max_steps).run();
+WorkCount count_work(const Module& module, const BoundProgram& bound, const JobData& job, std::int64_t max_steps,
+                     std::int32_t iterations) {
+  return Counter(module, bound, job, max_steps, iterations).run();
 }
 
 }  // namespace sial

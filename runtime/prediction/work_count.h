@@ -58,7 +58,11 @@ struct WorkCount {
   std::int64_t steps = 0;       // instructions looked at
 };
 
+inline constexpr std::int32_t usual_iterations = 12;  // of a loop that data end
+
 /// `max_steps`: about so many instructions are looked at; of long loops a sample is followed that keeps to it.
-WorkCount count_work(const Module& module, const BoundProgram& bound, const JobData& job, std::int64_t max_steps);
+/// `iterations`: of a loop that data end.
+WorkCount count_work(const Module& module, const BoundProgram& bound, const JobData& job, std::int64_t max_steps,
+                     std::int32_t iterations = usual_iterations);
 
 }  // namespace sial

@@ -31,6 +31,7 @@ struct StoreOptions {
   std::uint64_t copies_kept = 64;  // those it got or read last are kept in any case
   bool copy = false;               // --store=copy: gets and puts always copy (the oracle)
   bool check = false;              // --check: phase rule enforced at run time, NaN/Inf put into arrays reported
+  bool values = true;              // false: blocks have sizes only, and their memory is not touched
   bool deterministic = false;      // accumulates applied in (rank, sequence) order at the barrier
   /// Other tiers than those of `spill`, for tests: collective over the ranks of a node, which get tiers over the same
   /// space.

@@ -26,6 +26,7 @@ NodeBlocks::Config configuration(const Transport& transport, const StoreOptions&
     config.nodes += transport.ranks_of_node(NodeId(n)).front() < transport.size() ? 1 : 0;
   config.is_home = std::binary_search(homes.begin(), homes.end(), transport.node());
   config.deterministic = options.deterministic;
+  config.values = options.values;
   config.placement = placement.several_nodes() ? &placement : nullptr;
   return config;
 }

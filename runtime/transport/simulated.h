@@ -26,6 +26,8 @@ struct SimulationOptions {
   double service_seconds = 1e-6;  // cost of serving one request
   double call_seconds = 2e-7;     // mean cost of a seam call
   bool disorder = true;           // a seam call sometimes takes up to 1000 times as long, so that seeds differ in kind
+  bool moves_data = true;         // false: blocks have no values, and what is sent of them takes its time only
+  int iterations = 0;             // of a loop that data end, where they have no values; 0: the usual number
   std::size_t commit_limit = std::numeric_limits<std::size_t>::max();  // bytes of node memory per node
 };
 

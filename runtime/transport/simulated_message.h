@@ -23,6 +23,7 @@ struct SimulatedMessage {
   double arrival = 0;  // of the request at the owner, later of the reply at the requester
   double raised = std::numeric_limits<double>::infinity();  // when the owner hears that it is a demand after all
   bool answered = false, delivered = false, cancelled = false;
+  bool moves_data = true;  // else the payload of the reply takes its time only
   std::vector<std::byte> header;
   std::span<const std::byte> payload;
   ReplyBuffer reply_buffer;
@@ -56,7 +57,7 @@ struct SimulatedMessage {
  private:
   void copy_up_to(std::size_t bytes) {
     if (bytes <= copied_) return;
-    std::memcpy(reply_buffer.bytes.data() + copied_, reply.payload.data() + copied_, bytes - copied_);
+    if (moves_data) std::memcpy(reply_buffer.bytes.data() + copied_, reply.payload.data() + copied_, bytes - copied_);
     copied_ = bytes;
   }
   std::size_t copied_ = 0;

@@ -80,6 +80,7 @@ std::unique_ptr<PendingRequest> SimulatedRequests::request(int from, int to, std
   if (payload.growing) payload.growing->complete();
   m->payload = payload.bytes;
   m->reply_buffer = reply_buffer;
+  m->moves_data = options_.moves_data;
   if (scheduler_.ending()) throw JobEnding{};
   m->number = number_++;
   const std::size_t bytes = m->header.size() + m->payload.size();
@@ -194,7 +195,7 @@ void SimulatedRequests::serve(int rank, Owner& o, const MessagePtr& m) {
       SIAL_CHECK(buffer.size() >= m->payload.size(), "payload buffer of {} bytes for {}", buffer.size(),
                  m->payload.size());
       buffer = buffer.first(m->payload.size());
-      std::memcpy(buffer.data(), m->payload.data(), m->payload.size());
+      if (options_.moves_data) std::memcpy(buffer.data(), m->payload.data(), m->payload.size());
     }
     m->reply = service.serve(m->from, m->header, buffer);
   }

@@ -68,7 +68,7 @@ double* Operands::own_to_write(const ResolvedReference& ref, const Located& at, 
   if (!creates) fail_absent(ref, at.block, here);
   double* data = own_.make(ref.array, at.key, at.size);
   // A part of a block that does not exist yet: the rest must be defined, so it starts as zeros.
-  if (ref.has_box) std::fill_n(data, at.size, 0.0);
+  if (ref.has_box && !context_.model) std::fill_n(data, at.size, 0.0);
   return data;
 }
 
@@ -80,7 +80,7 @@ double* Operands::remote_to_write(const ResolvedReference& ref, const Located& a
   if (const double* own = device_.cache() ? fetch.own_copy(ref.array, at.block) : nullptr) device_.settle(own);
   const bool keep = intent == Intent::update || (ref.has_box && held);
   double* data = fetch.private_copy(ref.array, at.block, at.size, keep, context_.place(here));
-  if (ref.has_box && !keep) std::fill_n(data, at.size, 0.0);
+  if (ref.has_box && !keep && !context_.model) std::fill_n(data, at.size, 0.0);
   return data;
 }
 

@@ -51,7 +51,7 @@ double* OwnBlocks::leave_shared(ArrayId array, BlockMap::Entry& entry, bool keep
   if (retired_at_ != here.pc) drop_retired();
   double* fresh = memory_.allocate_for(array, entry.size);
   if (keep) {
-    std::copy_n(entry.data, entry.size, fresh);
+    if (!context_.model) std::copy_n(entry.data, entry.size, fresh);
     profile_.count_copied(here, array, entry.size);
   }
   retired_at_ = here.pc;

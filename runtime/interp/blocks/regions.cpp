@@ -104,7 +104,7 @@ void Regions::allocate(const RegionRow& row, Statement here) {
   }
   region.shape = region_shape(array, region.bounds);
   region.data = memory_.allocate_for(row.array, region.shape.size());
-  std::fill_n(region.data, region.shape.size(), 0.0);
+  if (!context_.model) std::fill_n(region.data, region.shape.size(), 0.0);
   regions_[row.array.at()].push_back(region);
 }
 

@@ -25,7 +25,7 @@ double* Statics::make(ArrayId id, Statement here) {
   const JobData& job = context_.env.job;
   const std::int64_t n = array.whole.size();
   double* data = memory_.allocate_for(id, n);
-  std::fill_n(data, n, 0.0);
+  if (!context_.model) std::fill_n(data, n, 0.0);
   data_[id.at()] = data;
   if (!array.predefined) return data;
   const auto found = job.arrays.find(array.name);
@@ -36,7 +36,7 @@ double* Statics::make(ArrayId id, Statement here) {
     return data;
   }
   require_same_extents(array, found->second, here);
-  std::copy(found->second.data.begin(), found->second.data.end(), data);
+  if (!context_.model) std::copy(found->second.data.begin(), found->second.data.end(), data);
   return data;
 }
 
@@ -77,7 +77,7 @@ DataArray Statics::contents(ArrayId id) const {
   DataArray result;
   const BoundArray& array = context_.bound.arrays[id.at()];
   result.extents.assign(array.whole.extent.begin(), array.whole.extent.begin() + array.rank);
-  if (data_[id.at()]) result.data.assign(data_[id.at()], data_[id.at()] + array.whole.size());
+  if (data_[id.at()] && !context_.model) result.data.assign(data_[id.at()], data_[id.at()] + array.whole.size());
   return result;
 }
 

@@ -61,7 +61,6 @@ void ControlHandlers::follow(const Instruction& in, Statement here) {
 #define FOLLOW(name) \
   void ControlHandlers::op_##name(const Instruction& in, Statement here) { follow<Opcode::name>(in, here); }
 FOLLOW(jump)
-FOLLOW(jump_unless)
 FOLLOW(call)
 FOLLOW(ret)
 FOLLOW(do_begin)
@@ -73,6 +72,28 @@ FOLLOW(pardo_next)
 FOLLOW(where)
 FOLLOW(exit_loop)
 #undef FOLLOW
+
+void ControlHandlers::op_jump_unless(const Instruction& in, Statement here) {
+  if (context_.model && registers_.integer(in.a) == unknown_condition) [[unlikely]]
+    follow_unknown(here);
+  else follow<Opcode::jump_unless>(in, here);
+}
+
+/// The condition was compared with a scalar that is not known.
+void ControlHandlers::follow_unknown(Statement here) {
+  auto found = unknown_branches_.find(here.pc);
+  if (found == unknown_branches_.end())
+    found = unknown_branches_.emplace(here.pc, unknown_branch(context_.module, here.pc)).first;
+  const UnknownBranch& branch = found->second;
+  for (const std::int32_t scalar : branch.lost) registers_.scalar(scalar) = unknown_scalar;
+  std::int32_t next = branch.next;
+  if (branch.exits >= 0 && row(branch.exits).kind == LoopKind::do_) {
+    const IndexId id = row(branch.exits).indices[0];
+    const std::int64_t done = std::int64_t{registers_.index_value(id, here)} - context_.bound.indices[id.at()].lo + 1;
+    if (done >= context_.model->iterations()) next = branch.exit_at;
+  }
+  position_.jump(next);
+}
 
 void ControlHandlers::op_stop(const Instruction&, Statement here) {
   context_.fail(here, fmt::format("program `{}` reached a `stop` statement", context_.module.program),

@@ -3,6 +3,9 @@
 // evaluators of a program do (bytecode/evaluate/control_flow.h); what loops, temps and those who follow the program do
 // about it is here.
 
+#include <unordered_map>
+
+#include "runtime/interp/control/unknown_values.h"
 #include "runtime/interp/operations/barrier.h"
 
 namespace sial {
@@ -36,6 +39,7 @@ class ControlHandlers {
   struct Flow;
   template <Opcode op>
   void follow(const Instruction& in, Statement here);
+  void follow_unknown(Statement here);
   const LoopRow& row(std::int32_t loop) const { return context_.module.loops[loop]; }
   bool open_do(std::int32_t loop, Statement here);
   bool open_sub(std::int32_t loop, Statement here);
@@ -56,6 +60,7 @@ class ControlHandlers {
   OwnBlocks& own_;
   Profile& profile_;
   Barrier& barrier_;
+  std::unordered_map<std::int32_t, UnknownBranch> unknown_branches_;  // by instruction, those met so far
 };
 
 }  // namespace sial

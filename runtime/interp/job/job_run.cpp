@@ -259,9 +259,10 @@ JobStats JobRunner::collect_stats() {
   add_tier_optimum(stats, optimum);
   std::vector<Stats> ranks;
   for (const auto& bytes : env_.transport.all_gather(pack_stats(stats), {CollectiveKind::gather, {sequence_, -2}}))
-    ranks.push_back(unpack_stats(bytes));
+    if (env_.transport.rank() == 0) ranks.push_back(unpack_stats(bytes));
+  if (env_.transport.rank() != 0) return {};  // what all ranks counted is much, and one of them needs it
   JobStats job = reduce_stats(std::move(ranks));
-  if (env_.transport.rank() == 0) add_server_tiers(job.total, env_.store.monitor().take_server_tiers());
+  add_server_tiers(job.total, env_.store.monitor().take_server_tiers());
   job.facts.programs = program_facts();
   if (env_.transport.rank() == 0)  // which writes run.json
     for (ProgramFacts& facts : job.facts.programs) add_sources(facts);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/fault_injection.h"
+#include "runtime/interp/control/unknown_values.h"
 #include "runtime/interp/operations/view_ops.h"
 
 namespace sial {
@@ -63,7 +64,26 @@ void BlockArithmetic::pack_if_touching(const MutableView& target, ConstView& ope
   operand = as_const(copy);
 }
 
+/// What the operation takes by the model.
+void BlockArithmetic::charge(const BlockOp& op, Statement here) {
+  double flops = 0, begin = 0;
+  ModelClock& model = *context_.model;
+  {
+    const Computing computing(profile_, here);
+    begin = computing.begin();
+    if (op.has_b) {
+      flops = flops_of_product(op, static_cast<double>(view_size(op.d)));
+      profile_.add_flops(flops);
+      model.charge(model.costs().product(here.pc, op));
+    } else {
+      model.charge_statement(here.pc, view_size(op.d), view_size(op.a));
+    }
+  }
+  if (profile_.by_instruction()) note_operation(op, flops, profile_.clock() - begin, here);
+}
+
 void BlockArithmetic::run(BlockOp& op, Statement here) {
+  if (context_.model) return charge(op, here);
   double flops = 0, begin = 0;
   {
     const Computing computing(profile_, here);
@@ -92,14 +112,23 @@ void BlockArithmetic::note_operation(const BlockOp& op, double flops, double sec
   std::int64_t elements = view_size(op.d) * (op.beta != 0.0 ? 2 : 1) + view_size(op.a);
   if (op.has_b) elements += view_size(op.b);
   const Kernels& kernels = context_.env.kernels;
-  const char* method = device_.active() ? "device" : op.has_b ? kernels.last_choice().way : "copy";
+  const char* method = context_.model     ? "model"
+                       : device_.active() ? "device"
+                       : op.has_b         ? kernels.last_choice().way
+                                          : "copy";
   if (std::string* why = profile_.note_kernel(here, method, flops, 8.0 * static_cast<double>(elements), seconds))
-    *why = device_.active() ? "put into a stream of the device; the time is the rank's" : kernels.explain(op);
+    *why = context_.model     ? "not executed: the time is the model's"
+           : device_.active() ? "put into a stream of the device; the time is the rank's"
+                              : kernels.explain(op);
 }
 
 void BlockArithmetic::element_work(ElementOp op, double factor, Statement here, const MutableView& d,
                                    const ConstView& a, const ConstView& b) {
   const Computing computing(profile_, here);
+  if (context_.model) {
+    const auto elements = [](const ConstView& v) { return v.data ? static_cast<double>(view_size(v)) : 0.0; };
+    return context_.model->charge_statement(here.pc, view_size(d), elements(a), elements(b));
+  }
   if (device_.active()) {
     device_.compute(device_.written(),
                     [&](DeviceOperations& operations) { operations.run(ElementWork{op, factor, d, a, b}); });
@@ -186,7 +215,7 @@ void BlockArithmetic::sum(std::int32_t target, std::int32_t b, std::int32_t c, d
 
 void BlockArithmetic::add_blocks(const MutableView& target, const ConstView& a, const ConstView& b, double sign,
                                  Statement here) {
-  if (same_labels(target, a) && same_labels(target, b)) {
+  if (context_.model || (same_labels(target, a) && same_labels(target, b))) {
     // Equal names mean equal positions: blocks that touch are the same block, which an element-wise sum may overwrite.
     element_work(ElementOp::sum, sign, here, target, a, b);
     return;
@@ -218,6 +247,11 @@ double BlockArithmetic::product_of_all(std::int32_t b, std::int32_t c, double& b
   const Computing computing(profile_, here);
   begin = computing.begin();
   double result = 0;
+  if (context_.model) {
+    context_.model->charge_statement(here.pc, view_size(op_.a), view_size(op_.b));
+    profile_.add_flops(2.0 * static_cast<double>(view_size(op_.a)));
+    return unknown_scalar;
+  }
   if (device_.active())
     device_.compute({}, [&](DeviceOperations& operations) { result = operations.dot(op_.a, op_.b); });
   else result = context_.env.kernels.dot(op_.a, op_.b);

@@ -37,6 +37,7 @@ class BlockArithmetic {
   void add_blocks(const MutableView& target, const ConstView& a, const ConstView& b, double sign, Statement here);
 
  private:
+  void charge(const BlockOp& op, Statement here);
   void pack_if_touching(const MutableView& target, ConstView& operand, double*& scratch, std::int64_t& size,
                         Statement here);
   void element_work(ElementOp op, double factor, Statement here, const MutableView& d, const ConstView& a = {},

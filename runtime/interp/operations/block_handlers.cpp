@@ -69,7 +69,9 @@ void BlockHandlers::op_region_get(const Instruction& in, Statement here) {
 }
 void BlockHandlers::op_region_fill(const Instruction& in, Statement here) {
   profile_.count_block_operation();
-  fill_view(regions_.view(context_.module.regions[in.a], here), value(in.b));
+  const MutableView region = regions_.view(context_.module.regions[in.a], here);
+  if (context_.model) context_.model->charge_statement(here.pc, view_size(region));
+  else fill_view(region, value(in.b));
 }
 
 void BlockHandlers::op_block_alias(const Instruction& in, Statement here) {

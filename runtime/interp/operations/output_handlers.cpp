@@ -51,9 +51,16 @@ void OutputHandlers::op_print_index(const Instruction& in, Statement here) {
   if (context_.prints()) printer_.integer(context_.bound.indices[in.a].name, value, context_.line(here), in.b != 0);
 }
 
+/// Of blocks: without values a line says so.
+bool OutputHandlers::prints_values(const Instruction& in) {
+  if (!context_.prints()) return false;
+  if (context_.model) printer_.string("elements that are not computed", in.b != 0);
+  return !context_.model;
+}
+
 void OutputHandlers::op_print_block(const Instruction& in, Statement here) {
   const ConstView view = operands_.read(in.a, here);
-  if (!context_.prints()) return;
+  if (!prints_values(in)) return;
   const ResolvedReference& ref = operands_.reference(in.a);
   printer_.block(block_name(operands_.array_of(ref), operands_.locate(ref, here).block), view, context_.line(here),
                  in.b != 0);
@@ -62,7 +69,7 @@ void OutputHandlers::op_print_block(const Instruction& in, Statement here) {
 void OutputHandlers::op_print_region(const Instruction& in, Statement here) {
   const RegionRow& row = context_.module.regions[in.a];
   const MutableView view = regions_.view(row, here);
-  if (!context_.prints()) return;
+  if (!prints_values(in)) return;
   printer_.block(range_name(context_.bound.arrays[row.array.at()], regions_.bounds(row, here)), as_const(view),
                  context_.line(here), in.b != 0);
 }
@@ -92,14 +99,14 @@ void OutputHandlers::op_print_array(const Instruction& in, Statement here) {
   const BoundArray& array = context_.bound.arrays[in.a];
   if (array.kind == ArrayKind::contiguous_local) {
     const std::vector<Region>& regions = regions_to_print(ArrayId(in.a), here);
-    if (!context_.prints()) return;
+    if (!prints_values(in)) return;
     for (const Region& region : regions)
       printer_.array(name_of(ArrayId(in.a), region), as_const(regions_.whole(ArrayId(in.a), region)),
                      context_.line(here), in.b != 0);
     return;
   }
   const ConstView view = whole_static(ArrayId(in.a), here);
-  if (context_.prints()) printer_.array(array.name, view, context_.line(here), in.b != 0);
+  if (prints_values(in)) printer_.array(array.name, view, context_.line(here), in.b != 0);
 }
 
 void OutputHandlers::list_elements(const Instruction& in, const std::string& name, const ElementLabels& labels,
@@ -139,7 +146,7 @@ void OutputHandlers::inspect(const Instruction& in, bool list, const std::string
 
 void OutputHandlers::look_at_block(const Instruction& in, bool list, Statement here) {
   const ConstView view = operands_.read(in.a, here);
-  if (!context_.prints()) return;
+  if (!prints_values(in)) return;
   const std::vector<BoundIndex>& indices = context_.bound.indices;
   const ResolvedReference& ref = operands_.reference(in.a);
   const BoundArray& array = operands_.array_of(ref);
@@ -166,7 +173,7 @@ ElementLabels OutputHandlers::declared_labels(ArrayId id, const std::array<std::
 void OutputHandlers::look_at_region(const Instruction& in, bool list, Statement here) {
   const RegionRow& row = context_.module.regions[in.a];
   const MutableView view = regions_.view(row, here);
-  if (!context_.prints()) return;
+  if (!prints_values(in)) return;
   const RegionBounds bounds = regions_.bounds(row, here);
   inspect(in, list, range_name(context_.bound.arrays[row.array.at()], bounds), declared_labels(row.array, bounds.lo),
           as_const(view), here);
@@ -176,14 +183,14 @@ void OutputHandlers::look_at_array(const Instruction& in, bool list, Statement h
   const BoundArray& array = context_.bound.arrays[in.a];
   if (array.kind == ArrayKind::contiguous_local) {
     const std::vector<Region>& regions = regions_to_print(ArrayId(in.a), here);
-    if (!context_.prints()) return;
+    if (!prints_values(in)) return;
     for (const Region& region : regions)
       inspect(in, list, name_of(ArrayId(in.a), region), declared_labels(ArrayId(in.a), region.bounds.lo),
               as_const(regions_.whole(ArrayId(in.a), region)), here);
     return;
   }
   const ConstView view = whole_static(ArrayId(in.a), here);
-  if (!context_.prints()) return;
+  if (!prints_values(in)) return;
   std::array<std::int32_t, max_rank> lo{};
   for (int d = 0; d < array.rank; ++d) lo[d] = array.dim[d].lo;
   inspect(in, list, array.name, declared_labels(ArrayId(in.a), lo), view, here);

@@ -31,6 +31,7 @@ class OutputHandlers {
   void op_elements_array(const Instruction& in, Statement here) { look_at_array(in, true, here); }
 
  private:
+  bool prints_values(const Instruction& in);
   std::string_view name_or_none(std::int32_t string) const;
   /// The array's regions, brought up to date on the host; an error where it has none.
   const std::vector<Region>& regions_to_print(ArrayId array, Statement here) const;

@@ -62,6 +62,7 @@ void PutHandlers::put(const Instruction& in, PutAs how, Statement here) {
   hooks_.before_put(here, ref.array, at.block);
   const ConstView source = source_of(in, at, here);
   puts_.before_use(ref.array, at.block);
+  if (context_.model && op_cost(in.op) == OpCost::send) context_.model->charge_statement(here.pc, at.size, at.size);
   if (how != PutAs::shared || !put_held(in, at, here)) store(how, ref.array, at, source, here);
   hooks_.after_put(here, ref.array, at.block);
 }
@@ -83,7 +84,7 @@ void PutHandlers::store(PutAs how, ArrayId array, const Located& at, const Const
   }
   const std::int64_t size = view_size(source);
   double* scratch = memory_.allocate(size);
-  copy_view(dense_like(scratch, source), source);
+  if (!context_.model) copy_view(dense_like(scratch, source), source);
   puts_.store(how, array, at.block, at.size, scratch, here);
   memory_.release(scratch, size);
 }

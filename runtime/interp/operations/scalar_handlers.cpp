@@ -28,6 +28,9 @@ std::string RegisterArithmetic::formula(const Instruction& in) const {
 
 void RegisterArithmetic::fail(ArithmeticError error, const Instruction& in, Statement here) const {
   const std::string what = formula(in);
+  if (error == ArithmeticError::not_an_int && context_.model && std::isnan(registers_.scalar(in.b)))
+    context_.fail(here, "an int is made of a scalar that the model of kernels does not compute",
+                  "with `kernels=model` blocks have no values: run this program with its kernels, on fewer ranks");
   switch (error) {
     case ArithmeticError::none: break;
     case ArithmeticError::int_overflow: context_.fail(here, "int overflow: " + what + " does not fit into 32 bits");

@@ -3,6 +3,7 @@
 // evaluators of a program (bytecode/evaluate/arithmetic.h); the errors are worded here.
 
 #include "runtime/bytecode/evaluate/arithmetic.h"
+#include "runtime/interp/control/unknown_values.h"
 #include "runtime/interp/operations/block_arithmetic.h"
 
 namespace sial {
@@ -41,7 +42,8 @@ class RegisterArithmetic {
 
 class IntegerHandlers {
  public:
-  IntegerHandlers(const RunContext& context, Registers& registers) : arithmetic_(context, registers) {}
+  IntegerHandlers(const RunContext& context, Registers& registers)
+      : arithmetic_(context, registers), context_(context), registers_(registers) {}
 
 #define ARITHMETIC(name) \
   void op_##name(const Instruction& in, Statement here) { arithmetic_.run<Opcode::name>(in, here); }
@@ -55,16 +57,26 @@ class IntegerHandlers {
   ARITHMETIC(int_neg)
   ARITHMETIC(int_compare)
   ARITHMETIC(int_round)
-  ARITHMETIC(real_compare)
+  void op_real_compare(const Instruction& in, Statement here) {
+    if (context_.model && std::isnan(registers_.scalar(in.b) - registers_.scalar(in.c))) [[unlikely]]
+      registers_.integer(in.a) = unknown_condition;
+    else arithmetic_.run<Opcode::real_compare>(in, here);
+  }
 
  private:
   RegisterArithmetic arithmetic_;
+  const RunContext& context_;
+  Registers& registers_;
 };
 
 class ScalarHandlers {
  public:
   ScalarHandlers(const RunContext& context, Registers& registers, Operands& operands, BlockArithmetic& blocks)
-      : arithmetic_(context, registers), registers_(registers), operands_(operands), blocks_(blocks) {}
+      : arithmetic_(context, registers),
+        context_(context),
+        registers_(registers),
+        operands_(operands),
+        blocks_(blocks) {}
 
   ARITHMETIC(real_const)
   ARITHMETIC(real_copy)
@@ -78,7 +90,8 @@ class ScalarHandlers {
   ARITHMETIC(real_from_int)
 #undef ARITHMETIC
   void op_real_element(const Instruction& in, Statement here) {
-    registers_.scalar(in.a) = operands_.read(in.b, here).data[0];
+    const ConstView element = operands_.read(in.b, here);
+    registers_.scalar(in.a) = context_.model ? unknown_scalar : element.data[0];
   }
   void op_real_contract(const Instruction& in, Statement here) {
     registers_.scalar(in.a) = blocks_.dot(in.b, in.c, here);
@@ -86,6 +99,7 @@ class ScalarHandlers {
 
  private:
   RegisterArithmetic arithmetic_;
+  const RunContext& context_;
   Registers& registers_;
   Operands& operands_;
   BlockArithmetic& blocks_;

@@ -88,7 +88,7 @@ void SuperArguments::prepare_array(const ArgRow& row, SuperArg& arg, Statement h
     context_.fail(here, fmt::format("array `{}` cannot be passed whole: it is not static or contiguous", array.name),
                   "pass one of its blocks");
   }
-  if (letter == 'w') std::fill_n(arg.data, arg.shape.size(), 0.0);
+  if (letter == 'w' && !context_.model) std::fill_n(arg.data, arg.shape.size(), 0.0);
 }
 
 /// `u` of a static or remote block needs it as much as of a temp; resolve() knows each kind's rule.
@@ -138,6 +138,7 @@ void SuperArguments::prepare(const ArgRow& row, char letter, List& list, std::in
     case ArgKind::block: view = block(row, arg, here); break;
     case ArgKind::region: view = region(row, arg, here); break;
   }
+  if (context_.model) return;  // the body is not called
   if (letter == 'w') fill_view(view, 0.0);
   if (is_dense(view)) {
     arg.data = view.data;

@@ -1,8 +1,11 @@
 #include "runtime/interp/operations/super_calls.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "runtime/base/check.h"
+#include "runtime/interp/control/unknown_values.h"
 
 namespace sial {
 
@@ -50,6 +53,26 @@ void SuperCalls::leave_shared_memory(const Instruction& in, const std::string& s
   }
 }
 
+/// Where the model stands for the body: takes the time, and knows none of its scalars. False: nothing but scalars that
+/// are known goes in, and the body is called.
+bool SuperCalls::charge(std::span<SuperArg> args, Statement here) {
+  std::array<double, max_rank> elements{};
+  bool executes = true;
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    const SuperArg& arg = args[k];
+    elements[k] = arg.is_scalar ? 0.0 : static_cast<double>(arg.shape.size());
+    executes &= arg.is_scalar && !(arg.letter != 'w' && std::isnan(*arg.data));
+  }
+  {
+    const Profile::Computing computing(profile_, here);
+    context_.model->charge(context_.model->costs().statement(here.pc, std::span(elements).first(args.size())));
+  }
+  if (executes) return false;
+  for (const SuperArg& arg : args)
+    if (arg.is_scalar && arg.letter != 'r') *arg.data = unknown_scalar;
+  return true;
+}
+
 void SuperCalls::run(const Instruction& in, Statement here) {
   const SpecialRow& special = context_.module.specials[in.a];
   const std::string& signature = special.signature;
@@ -64,6 +87,7 @@ void SuperCalls::run(const Instruction& in, Statement here) {
     arguments_.prepare(arguments_.row(in, i), letter, list, i, here);
   }
   check_orbitals(in.a, list.first(in.c));
+  if (context_.model && charge(list.first(in.c), here)) return;
   {
     const Profile::Computing computing(profile_, here);
     body(seen_, list.first(in.c));

@@ -35,6 +35,7 @@ class SuperCalls {
     std::span<const ArgumentRule> orbitals;  // what of its arguments is checked; often empty
   };
   [[noreturn]] void fail_unknown(const SpecialRow& special, Statement here) const;
+  bool charge(std::span<SuperArg> args, Statement here);
   void leave_shared_memory(const Instruction& in, const std::string& signature, Statement here);
 
   const RunContext& context_;

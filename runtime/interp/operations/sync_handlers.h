@@ -23,6 +23,7 @@ class SyncHandlers {
   void op_broadcast(const Instruction& in, Statement here);
 
  private:
+  void charge_broadcast(double bytes) const;
   void require_same_root(std::int32_t root, const std::string& array, Statement here) const;
 
   const RunContext& context_;

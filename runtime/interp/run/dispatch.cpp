@@ -88,12 +88,36 @@ struct NoTimer {
   explicit NoTimer(MachineParts&) {}
 };
 
-template <bool profile, bool check>
+/// Time of statements that the model of kernels does not charge where they are carried out.
+struct NoModel {
+  explicit NoModel(MachineParts&) {}
+  void light() {}
+  void heavy(const Instruction&, std::int32_t) {}
+};
+class Modelled {
+ public:
+  explicit Modelled(MachineParts& parts) : clock_(*parts.context.model) {}
+  void light() { ++light_; }
+  void heavy(const Instruction& in, std::int32_t pc) {
+    clock_.owe_light(light_);
+    light_ = 0;
+    const OpCost cost = op_cost(in.op);
+    if (cost == OpCost::quick || cost == OpCost::fixed || cost == OpCost::message)
+      clock_.charge(clock_.costs().statement(pc, {}));
+  }
+
+ private:
+  ModelClock& clock_;
+  std::int64_t light_ = 0;
+};
+
+template <bool profile, bool check, class Model = NoModel>
 void loop(MachineParts& parts) {
   const Instruction* code = parts.context.module.code.data();
   const bool several_nodes = parts.context.env.transport.node_count() > 1;
   const bool has_tiers = parts.context.env.store.monitor().spill_capacity() > 0;
   std::conditional_t<profile, InstructionTimer, NoTimer> timer(parts);
+  Model model(parts);
   Position& position = parts.position;
   Handlers& handlers = parts.handlers;
   RankActivity& activity = parts.context.env.transport.activity();
@@ -114,6 +138,8 @@ void loop(MachineParts& parts) {
     }                                                                                                                  \
     if constexpr (is_progress(Opcode::name, has(Opcode::name, op::light))) activity.begin_statement(here.pc);          \
     if constexpr (profile && !has(Opcode::name, op::light)) timer.before_heavy();                                      \
+    if constexpr (has(Opcode::name, op::light)) model.light();                                                         \
+    else model.heavy(in, here.pc);                                                                                     \
     handlers.op_class.op_##name(in, here);                                                                             \
     if constexpr (!has(Opcode::name, op::light)) progress_communication(parts, several_nodes, has_tiers);              \
     if constexpr (profile) {                                                                                           \
@@ -132,8 +158,11 @@ void loop(MachineParts& parts) {
 }  // namespace
 
 void run_instructions(MachineParts& parts) {
-  if (parts.check.on()) loop<true, true>(parts);
-  else if (parts.profile.by_instruction()) loop<true, false>(parts);
+  const bool by_instruction = parts.profile.by_instruction();
+  if (parts.context.model && by_instruction) loop<true, false, Modelled>(parts);
+  else if (parts.context.model) loop<false, false, Modelled>(parts);
+  else if (parts.check.on()) loop<true, true>(parts);
+  else if (by_instruction) loop<true, false>(parts);
   else loop<false, false>(parts);
 }
 

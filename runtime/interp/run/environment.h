@@ -23,6 +23,7 @@
 namespace sial {
 
 class Checkpoints;
+class CostModel;
 class Device;
 
 enum class Schedule { dynamic, static_ };
@@ -46,6 +47,8 @@ struct MachineOptions {
   int self_check = 0;          // of so many operations of a device one is compared with the host; 0: none is
   ProgressMode progress = ProgressMode::off;
   JobOutlook outlook;                // for the progress line, but for the loops
+  CostModel* cost_model = nullptr;   // says what block statements and super instructions cost, which are then not
+                                     // executed; outlives the machine. Null: they are
   const Plugins* plugins = nullptr;  // super instructions beside the table's; outlive the machine
 };
 

@@ -21,6 +21,13 @@ std::unique_ptr<Progress> progress_of(const Environment& environment, const Mach
   return std::make_unique<Progress>(environment.warnings, options.progress);
 }
 
+std::unique_ptr<ModelClock> clock_of(const Module& module, std::int32_t sequence, const Environment& environment,
+                                     const MachineOptions& options) {
+  if (!options.cost_model) return nullptr;
+  return std::make_unique<ModelClock>(options.cost_model->costs(module, sequence, environment.job),
+                                      options.cost_model->iterations(), environment.transport);
+}
+
 }  // namespace
 
 RunContext::RunContext(const Module& the_module, std::int32_t the_sequence, const Environment& environment,
@@ -30,7 +37,8 @@ RunContext::RunContext(const Module& the_module, std::int32_t the_sequence, cons
       env(environment),
       options(in_force(the_options, environment)),
       bound(bind_program(the_module, environment.job)),
-      progress(progress_of(environment, the_options)) {}
+      progress(progress_of(environment, the_options)),
+      model(clock_of(the_module, the_sequence, environment, the_options)) {}
 
 std::string RunContext::place_name(Statement here) const {
   if (here.pc < 0 || static_cast<std::size_t>(here.pc) >= module.places.size()) return module.program;

@@ -9,6 +9,7 @@
 
 #include "runtime/device/cache/statement.h"
 #include "runtime/interp/blocks/bind.h"
+#include "runtime/interp/run/cost_model.h"
 #include "runtime/interp/run/environment.h"
 
 namespace sial {
@@ -51,6 +52,7 @@ struct RunContext {
   const MachineOptions options;  // as they are in force: what one implies is set
   const BoundProgram bound;
   const std::unique_ptr<Progress> progress;  // on the first rank, when wanted
+  const std::unique_ptr<ModelClock> model;   // null: statements are executed, and blocks have values
 
  private:
   [[noreturn]] void fail_unusable(const BoundArray& array, Statement here) const;

@@ -74,7 +74,7 @@ void BlockWriter::modify_remote(HeldBlock& h, NodeId node, const RequestHeader& 
     context_.heap.add_reference(payload);
   } else if (data && request.size > 0) {
     payload = context_.new_chunk(h.array, h.block, request.size);
-    std::memcpy(payload->data(), data, static_cast<std::size_t>(request.size) * 8);
+    if (context_.options.values) std::memcpy(payload->data(), data, static_cast<std::size_t>(request.size) * 8);
     context_.stats.bytes_copied += request.size * 8;
   }
   if (payload && request.kind == RequestKind::put && retain_put(h, payload))
@@ -160,7 +160,7 @@ void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int
   if (h && h->sum && h->sum->doubles != size) sums_.send(*h);  // the owner says what is wrong with it
   if (h && h->sum) {
     double* sum = h->sum->data();
-    for (std::int64_t i = 0; i < size; ++i) sum[i] += data[i];
+    for (std::int64_t i = 0; context_.options.values && i < size; ++i) sum[i] += data[i];
     ++stats.combined_accumulates;
     if (elsewhere) stats.bytes_elided += size * 8;
     return;
@@ -191,7 +191,7 @@ void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int
   }
   sums_.make_room(bytes);
   Chunk* sum = context_.new_chunk(id, block, size);
-  std::copy_n(data, size, sum->data());
+  if (context_.options.values) std::copy_n(data, size, sum->data());
   stats.bytes_copied += size * 8;
   context_.log.at(place, id).moved += size * 8;
   sums_.add(copies_.find_or_create(id, block), sum, place);

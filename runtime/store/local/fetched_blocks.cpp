@@ -84,7 +84,7 @@ void FetchedBlocks::start(HeldBlock& h, std::int64_t size, Place place) {
     }
     Chunk* lease = h.value;
     take_copy(h, size);
-    std::memcpy(h.value->data(), lease->data(), static_cast<std::size_t>(size) * 8);
+    if (context_.options.values) std::memcpy(h.value->data(), lease->data(), static_cast<std::size_t>(size) * 8);
     context_.drop(lease);
     context_.stats.bytes_copied += size * 8;
     context_.log.at(place, h.array).moved += size * 8;
@@ -294,7 +294,7 @@ double* FetchedBlocks::private_copy(ArrayId id, const BlockIndex& block, std::in
     if (context_.heap.sole_reference(h.own)) return h.own->data();
     // A temp or a put shares it: they keep what it was.
     Chunk* fresh = context_.new_chunk(id, block, size);
-    std::memcpy(fresh->data(), h.own->data(), static_cast<std::size_t>(size) * 8);
+    if (context_.options.values) std::memcpy(fresh->data(), h.own->data(), static_cast<std::size_t>(size) * 8);
     context_.stats.bytes_copied += size * 8;
     context_.drop(h.own);
     h.own = fresh;
@@ -307,7 +307,7 @@ double* FetchedBlocks::private_copy(ArrayId id, const BlockIndex& block, std::in
   h.own = context_.new_chunk(id, block, size);
   if (keep) {
     if (h.elsewhere && from == h.value->data()) requests_.to_host(from, place.pc);
-    std::memcpy(h.own->data(), from, static_cast<std::size_t>(size) * 8);
+    if (context_.options.values) std::memcpy(h.own->data(), from, static_cast<std::size_t>(size) * 8);
     context_.stats.bytes_copied += size * 8;
     context_.log.at(place, id).moved += size * 8;
   }

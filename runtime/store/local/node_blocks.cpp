@@ -302,10 +302,10 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
   Chunk* fresh = allocate(key, size);
   transport_.yield_point();
   if (old) {
-    copy_doubles(fresh->data(), old->data(), size);
+    if (config_.values) copy_doubles(fresh->data(), old->data(), size);
     count_copy(size);
   } else {
-    std::fill_n(fresh->data(), size, 0.0);
+    fill_value(fresh, 0.0);
   }
   replace(e, fresh);
   return fresh;
@@ -338,7 +338,7 @@ Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_
     if (config_.deterministic) {
       if (!arrived) {
         arrived = allocate(key, size);
-        copy_doubles(arrived->data(), data, size);
+        if (config_.values) copy_doubles(arrived->data(), data, size);
         count_copy(size);
       }
       add_contribution(e, arrived, access);
@@ -347,12 +347,12 @@ Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_
     if (!whole_value(e, key)) {
       Chunk* fresh = allocate(key, size);
       transport_.yield_point();
-      const bool same = add_to_zeros(fresh->data(), data, size);
+      const bool same = !config_.values || add_to_zeros(fresh->data(), data, size);
       replace(e, fresh);
       note(e, BlockEvent::write, size);
       if (same) note_stored(fresh);
     } else if (Chunk* target = writable(e, key, size, true, outcome)) {
-      add_doubles(target->data(), data, size);
+      if (config_.values) add_doubles(target->data(), data, size);
     }
   }
   if (arrived) heap_.drop_reference(arrived, config_.arena);
@@ -375,7 +375,7 @@ Outcome NodeBlocks::fill(const BlockKey& key, std::int64_t size, double number, 
   ++e.version;
   heap_.changed(target);
   note(e, BlockEvent::write, size);
-  std::fill_n(target->data(), size, number);
+  fill_value(target, number);
   return outcome;
 }
 
@@ -387,11 +387,11 @@ Outcome NodeBlocks::increment(const BlockKey& key, std::int64_t size, double num
   if (!enter(e, BlockUse::accumulate, access, outcome)) return outcome;
   if (config_.deterministic) {
     Chunk* c = allocate(key, size);
-    std::fill_n(c->data(), size, number);
+    fill_value(c, number);
     add_contribution(e, c, access);
     return outcome;
   }
-  if (Chunk* target = writable(e, key, size, true, outcome))
+  if (Chunk* target = writable(e, key, size, true, outcome); target && config_.values)
     for (std::int64_t i = 0; i < size; ++i) target->data()[i] += number;
   return outcome;
 }
@@ -404,7 +404,7 @@ Outcome NodeBlocks::scale(const BlockKey& key, std::int64_t size, double number,
   const BlockLock lock(*this, *e);
   if (!enter(*e, BlockUse::put, access, outcome)) return outcome;
   settle_contributions(*e, key);
-  if (Chunk* target = writable(*e, key, size, false, outcome))
+  if (Chunk* target = writable(*e, key, size, false, outcome); target && config_.values)
     for (std::int64_t i = 0; i < size; ++i) target->data()[i] *= number;
   return outcome;
 }

@@ -4,6 +4,7 @@
 // one. A value that anybody still reads (lease, snapshot, reply under way) is never written: it is replaced by a copy
 // first. One object per thread; all work on the same node memory.
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -57,6 +58,7 @@ class NodeBlocks {
     std::uint32_t nodes = 1;  // nodes with workers
     bool is_home = true;      // this node is a home of blocks
     bool deterministic = false;
+    bool values = true;                         // else blocks have sizes only
     bool on_rank_thread = true;                 // else a helper: may not ask the transport for the time
     const BlockPlacement* placement = nullptr;  // of values on memory nodes; null: all in `arena`
   };
@@ -142,6 +144,9 @@ class NodeBlocks {
   }
   Outcome put_value(const BlockKey& key, Chunk* value, const Access& access, std::uint64_t below, const BlockKey* from);
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
+  void fill_value(Chunk* c, double number) const {
+    if (config_.values) std::fill_n(c->data(), c->doubles, number);
+  }
   void replace(Entry& e, Chunk* with);
   void release_all(Entry& e);
   Outcome accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived,
