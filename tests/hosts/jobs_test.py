@@ -68,7 +68,7 @@ def runs(binary: pathlib.Path, long: bool) -> Iterator[Run]:
     yield Run("servers", "2x2", mpirun("2x2", store, "--servers", "2"))
     yield Run("examples", "3x1", examples(binary, "3x1", *small), slow)
     yield Run("examples", "2x2", examples(binary, "2x2", *energies), slow)
-    yield Run("restart", "2x1", script("restart/restart.py", binary, "Restart.test_differing_statics", "Restart.test_missing_file_of_one_rank"))
+    yield Run("restart", "2x1", script("restart/restart.py", binary, "Restart.test_missing_file_of_one_rank"))
     yield Run("errors", "4x1", script("faults/faults.py", binary, "Faults.test_one_rank_fails", "Faults.test_one_rank_is_full"))
     launcher = ["--launcher", " ".join(["mpirun", "-n", "{n}", *FLAGS])]
     yield Run("random programs", "3x1", script("property/run_property.py", binary, *launcher, "--count", "20", "--seed", "1", "--config", "mpirun"))
@@ -80,7 +80,8 @@ def runs(binary: pathlib.Path, long: bool) -> Iterator[Run]:
             for seed in range(1, 6):
                 yield Run("long: store", layout, mpirun(layout, store, "--history", str(seed)), network)
             yield Run("long: examples", layout, examples(binary, layout, *small, "11_ccsd_t/job_sto3g.toml", "07_ump2/job_hydrogen.toml", "08_cis/job_fluoride.toml"), network)
-    yield Run("long: restart", "3x1", script("restart/restart.py", binary))
+    for name in ("restart", "other_ranks", "ends"):
+        yield Run("long: restart", "3x1", script(f"restart/{name}.py", binary))
     faults = ["another_rank_is_full", "reason_before_stop_is_printed", "only_worker_fails_beside_a_server", "mismatched_collectives"]
     yield Run("long: faults", "4x1", script("faults/faults.py", binary, *(f"Faults.test_{name}" for name in faults)))
     yield Run("long: random programs", "3x1", script("property/run_property.py", binary, *launcher, "--count", "200", "--config", "mpirun"))

@@ -20,7 +20,7 @@ inline constexpr std::uint32_t record_static = 19;
 // Blocks:
 inline constexpr std::uint32_t record_label = 32;        // its blocks follow
 inline constexpr std::uint32_t record_label_block = 33;  // of the last label
-inline constexpr std::uint32_t record_array = 34;        // remote; those of its blocks follow that differ from the label
+inline constexpr std::uint32_t record_array = 34;  // remote; those of its blocks follow that differ from the label
 inline constexpr std::uint32_t record_array_block = 35;  // it was restored from
 
 }  // namespace sial

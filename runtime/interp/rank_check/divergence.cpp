@@ -20,6 +20,9 @@ auto& at(T& container, std::int32_t i) {
 }
 
 bool is_divergent(std::uint8_t origin) { return (origin & divergent) != 0; }
+bool is_surely_divergent(std::uint8_t origin) {
+  return is_divergent(origin) && (origin & ValueAcrossRanks::uniform) == 0;
+}
 
 }  // namespace
 
@@ -354,10 +357,13 @@ bool Divergence::pass_forward(std::int32_t pc, State& state) {
   const std::uint8_t inside = sial::at(inside_, pc), written = origin_written(pc, state);
   for (const Write& w : access.writes) {
     std::uint8_t& value = state[w.variable];
-    const bool stays = w.keeps || inside != 0;
-    const bool sure = (written & ValueAcrossRanks::uniform) == 0 || (stays && (value & ValueAcrossRanks::uniform) == 0);
-    value = static_cast<std::uint8_t>((stays ? value & divergent : 0) | (written & divergent) |
-                                      (sure ? 0 : ValueAcrossRanks::uniform));
+    if (!w.keeps && inside == 0) {
+      value = written;
+      continue;
+    }
+    const bool sure = is_surely_divergent(value) || is_surely_divergent(written);
+    const auto both = static_cast<std::uint8_t>(value | written);
+    value = sure ? both & divergent : both;
   }
   return changed;
 }
@@ -367,9 +373,20 @@ bool Divergence::is_rank_number(std::int32_t pc) const {
   return in.op == Opcode::execute && sial::at(m_.specials, in.a).name == "get_my_rank";
 }
 
+/// Zero, or made of nothing but zeros.
+bool Divergence::writes_zero(std::int32_t pc, const State& state) const {
+  const Instruction& in = sial::at(m_.code, pc);
+  if (in.op == Opcode::real_const) return sial::at(m_.reals, in.b) == 0.0;
+  const Access& access = sial::at(accesses_, pc);
+  const bool linear = access.linear == Linear::sum || access.linear == Linear::product || in.op == Opcode::block_fill;
+  return linear && !access.reads.empty() &&
+         std::ranges::all_of(access.reads, [&](std::size_t v) { return state[v] == 0; });
+}
+
 std::uint8_t Divergence::origin_written(std::int32_t pc, const State& state) const {
   const Access& access = sial::at(accesses_, pc);
   const std::uint8_t inside = sial::at(inside_, pc);
+  if (inside == 0 && writes_zero(pc, state)) return 0;
   std::uint8_t origin = inside & divergent;
   bool surely = inside != 0 && (inside & ValueAcrossRanks::uniform) == 0;
   if (access.numbered) {
@@ -387,14 +404,17 @@ std::uint8_t Divergence::origin_written(std::int32_t pc, const State& state) con
     for (const std::size_t v : access.reads) {
       origin = static_cast<std::uint8_t>(origin | (state[v] & (ValueAcrossRanks::share | ValueAcrossRanks::numbered)));
       if ((state[v] & ValueAcrossRanks::number) != 0) origin |= ValueAcrossRanks::numbered;
-      surely = surely || (state[v] & ValueAcrossRanks::uniform) == 0;
+      surely = surely || is_surely_divergent(state[v]);
     }
   }
   return static_cast<std::uint8_t>(origin | (surely ? 0 : ValueAcrossRanks::uniform));
 }
 
 void Divergence::find_origins() {
-  sial::at(origins_, m_.main_entry).assign(variables(), ValueAcrossRanks::uniform);
+  State& first = sial::at(origins_, m_.main_entry);
+  first.assign(variables(), ValueAcrossRanks::uniform);
+  for (std::size_t s = 0; s < m_.scalars.size(); ++s)
+    if (!m_.scalars[s].predefined && m_.scalars[s].initial == 0.0) first[of_scalar(s)] = 0;
   for (bool changed = true; changed;) {
     changed = false;
     for (std::int32_t pc = 0; pc < std::ssize(m_.code); ++pc) {

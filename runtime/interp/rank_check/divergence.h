@@ -17,7 +17,7 @@ namespace sial {
 
 /// Of one value at one instruction. Several origins or uses are possible at a time.
 struct ValueAcrossRanks {
-  // Origin:
+  // Origin; none: it is zero, which is both the same on all ranks and a share of a sum.
   static constexpr std::uint8_t uniform = 1;   // the same on all ranks
   static constexpr std::uint8_t share = 2;     // written in a rank's iterations of pardos
   static constexpr std::uint8_t numbered = 4;  // depends on the number of the rank, or of ranks
@@ -77,6 +77,7 @@ class Divergence {
   bool always_runs(std::int32_t pc, const LoopRow& loop) const;
   void leave_loop(std::int32_t pc, std::int32_t next, State& state) const;
   bool is_rank_number(std::int32_t pc) const;
+  bool writes_zero(std::int32_t pc, const State& state) const;
   std::uint8_t origin_written(std::int32_t pc, const State& state) const;
   void find_origins();
   void find_uses();
