@@ -34,7 +34,8 @@ def in_pieces(runner, job, layouts, refused):
     """What all pieces print, how many there were, and what went wrong. `refused`: layouts that a checkpoint was not continued with are added."""
     folder = runner.work / "pieces"
     shutil.rmtree(folder, ignore_errors=True)
-    output, flags = "", []
+    output = ""
+    flags: list[str] = []
     for piece in range(MOST):
         def run(flags, piece=piece):
             command = [str(runner.bin / "sialrun"), *(f"{p.name}.siox" for p in job.programs), *job.arguments, *flags, "--print-format", "plain", "--results", "none",
