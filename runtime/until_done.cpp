@@ -21,8 +21,6 @@
 #include "runtime/checkpoint/index.h"
 #include "runtime/interp/job/checkpoints.h"
 
-extern char** environ;
-
 namespace sial {
 namespace {
 

@@ -54,11 +54,9 @@ UnknownBranch unknown_branch(const Module& m, std::int32_t pc) {
     branch.exits = other;
     branch.exit_at = second.begin;
     branch.next = first.begin;
-  } else if (stops(m, first)) {
-    branch.next = second.begin;
-  } else if (stops(m, second) || works(m, first)) {
+  } else if (!stops(m, first) && (stops(m, second) || works(m, first))) {
     branch.next = first.begin;
-  } else if (works(m, second)) {
+  } else if (stops(m, first) || works(m, second)) {
     branch.next = second.begin;
   } else {
     branch.next = second.end;
