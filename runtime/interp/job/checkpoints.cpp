@@ -203,8 +203,10 @@ void Checkpoints::conclude_pending() {
 }
 
 Checkpoints::Attempt Checkpoints::attempt(std::int32_t program, const std::string& place, const MachinePart* machine) {
+  const double start = transport_.now();
   Pending pending = begin(program, place, machine);
   if (pending.writer) pending.problem = settle(*pending.writer, pending.serial);
+  pending.seconds = transport_.now() - start;
   return conclude(std::move(pending));
 }
 
