@@ -104,6 +104,7 @@ class OtherRanks(Pieces):
             self.refused(*THREE, *STEPS, *more, ranks=ranks, says=["by 2 ranks", f"this run has {1 if not ranks and not more else ranks or 5}", "second.sialx:",
                                                                     "depends on the number of the rank, or of ranks, there", "hint: start 2 ranks"])
         program = """sial kept
+            special get_my_rank w
             aoindex i = 1:2
             aoindex j = 1:2
             distributed d[i,j]
@@ -123,7 +124,8 @@ class OtherRanks(Pieces):
             {later}
             endsial kept
             """
-        cases = (("x += 1.0", "", "print x", "the scalar `x` holds what each rank has added"),
+        cases = (("", "execute get_my_rank x\ny = x", "if y == 0.0\nprintln x\nendif", "the scalar `y` depends on the number of the rank"),
+                 ("x += 1.0", "", "print x", "the scalar `x` holds what each rank has added"),
                  ("x += 1.0", "y = x", "print y", "the scalar `y` holds"),
                  ("x += 1.0", "", "y = x * x\ncollective y += y", "the scalar `x` holds"),
                  ("x += 1.0", "", "if x > 1.0\nprintln y\nendif", "the scalar `x` holds"),

@@ -155,7 +155,10 @@ class Sharing {
     const std::uint8_t found = found_[variable];
     if (value.use == 0) return Choice::own;
     if (value.origin == ValueAcrossRanks::number && is_scalar(variable)) return Choice::number;
-    if ((found & (differs | is_nonzero)) == 0) return Choice::first;
+    const bool numbered = (value.origin & ValueAcrossRanks::numbered) != 0;
+    // Zero is everybody's, unless it is the number of rank 0, or was made of it.
+    if ((found & (differs | is_nonzero)) == 0 && (!numbered || value.use == ValueAcrossRanks::summed))
+      return Choice::first;
     if (value.origin == ValueAcrossRanks::uniform) {
       if ((found & differs_much) != 0) refuse(variable, "differs between the ranks");
       rounded_ = rounded_ || (found & differs) != 0;
@@ -163,7 +166,6 @@ class Sharing {
     }
     // Summed only, it counts once, whoever has it: of a program whose result does not depend on the number of ranks it
     // is a share wherever it may be one.
-    const bool numbered = (value.origin & ValueAcrossRanks::numbered) != 0;
     if (value.use == ValueAcrossRanks::summed && !numbered && adds_up(variable)) return Choice::sum;
     if (value.use == ValueAcrossRanks::broadcast) return Choice::own;
     const bool surely = (value.origin & ValueAcrossRanks::uniform) == 0 || (found & differs) != 0;
