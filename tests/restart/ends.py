@@ -121,7 +121,7 @@ class Ends(Pieces):
                 os.kill(int(pid), number)
             except ProcessLookupError:
                 pass
-        out, err = p.communicate(timeout=60)
+        out, err = self.ending_of(p)
         if p.returncode != 0:
             if not (self.dir / "checkpoint/index.json").exists():
                 return  # killed before there was anything to save

@@ -202,7 +202,7 @@ class OtherRanks(Pieces):
                         kills += 1
                     except ProcessLookupError:
                         pass
-            _, err = p.communicate(timeout=120)
+            _, err = self.ending_of(p)
             code = p.returncode
             self.assertNotIn(code, (1, 2), err)
             if code == 0:
