@@ -60,8 +60,6 @@ std::string hash_of(const Module& module) {
   return hash.text();
 }
 
-std::string file_name(std::int64_t serial, std::size_t rank) { return fmt::format("{}.rank{}", serial, rank); }
-
 /// As it is written; not one that is cut or rounded to fit.
 template <class T>
 void take(const Json& value, T& out) {
@@ -262,7 +260,7 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
       CheckpointIndex::File file{f.at("name").get<std::string>(), {0, *file_hash}};
       take(f.at("bytes"), file.seal.bytes);
       // A name of another form could lead out of the folder.
-      if (file.name != file_name(index.serial, index.files.size()))
+      if (file.name != checkpoint_file_name(index.serial, index.files.size()))
         throw refuse(fmt::format("names `{}`, which is no file of checkpoint {}", file.name, index.serial));
       index.files.push_back(std::move(file));
     }
@@ -274,6 +272,10 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
     throw refuse("is damaged or no index of a checkpoint");
   }
   return index;
+}
+
+std::string checkpoint_file_name(std::int64_t serial, std::size_t rank) {
+  return fmt::format("{}.rank{}", serial, rank);
 }
 
 std::unique_ptr<RecordReader> CheckpointFiles::open(std::size_t file) const {

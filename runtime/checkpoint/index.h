@@ -57,6 +57,8 @@ struct CheckpointIndex {
 
 inline constexpr const char* checkpoint_index_name = "index.json";
 inline constexpr const char* previous_index_name = "previous.json";
+/// Of what a rank saved.
+std::string checkpoint_file_name(std::int64_t serial, std::size_t rank);
 
 /// The files of one checkpoint, for reading.
 class CheckpointFiles {

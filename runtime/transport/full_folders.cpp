@@ -3,7 +3,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/host_name.h"
 #include "runtime/base/printable.h"
 #include "runtime/transport/launcher.h"
 
@@ -33,12 +33,6 @@ bool first_of_host() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
   return true;
-}
-
-std::string host_name() {
-  std::array<char, 64> host{};
-  gethostname(host.data(), host.size() - 1);
-  return printable_name(host.data());
 }
 
 }  // namespace
@@ -64,7 +58,7 @@ void look_for_full_folders() {
   }
   for (const std::string& folder : of_job.empty() ? full_folders({"/dev/shm"}, least_shared) : of_job)
     fmt::print(stderr, "{}: {} is full on {}: MPI {} start\n", of_job.empty() ? "warning" : "error",
-               printable_name(folder), host_name(), of_job.empty() ? "may fail to" : "cannot");
+               printable_name(folder), printable_host_name(), of_job.empty() ? "may fail to" : "cannot");
   std::fflush(stderr);
   if (of_job.empty()) return;
   end_launcher_after(usual);

@@ -1,9 +1,6 @@
 #include "runtime/transport/time_limit.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
-#include "runtime/base/printable.h"
+#include "runtime/base/host_name.h"
 #include "runtime/transport/launcher.h"
 
 namespace sial {
@@ -40,12 +37,10 @@ TimeLimit::TimeLimit(double seconds, std::string what) {
   if (seconds <= 0) return;
   thread_ = std::thread([this, seconds, what = std::move(what)] {
     if (!passed(done_, seconds)) return;
-    std::array<char, 64> host{};
-    gethostname(host.data(), host.size() - 1);
     fmt::print(
         stderr,
         "error: {}: {} in {:.0f} s\n  hint: another host is down or cut off from the network, or a rank is stopped; `--lost-after` sets the limit\n",
-        printable_name(host.data()), what, seconds);
+        printable_host_name(), what, seconds);
     std::fflush(stderr);
     constexpr int usual = 4;  // seconds in which a launcher ends that reaches all hosts
     end_launcher_after(usual);

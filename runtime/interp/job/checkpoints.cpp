@@ -70,9 +70,13 @@ void Checkpoints::continue_from(const CheckpointIndex& index) {
   advise_to_continue(index.written);
 }
 
+std::string Checkpoints::file_name(std::int64_t serial) const {
+  return checkpoint_file_name(serial, static_cast<std::size_t>(transport_.rank()));
+}
+
 std::string Checkpoints::path(const std::string& name) const { return (fs::path(options_.folder) / name).string(); }
 
-Checkpoints::Wish Checkpoints::wish() const {
+Checkpoints::Request Checkpoints::request() const {
   if (options_.stop_signal)
     if (const int number = options_.stop_signal()) return {Reason::signal, number};
   if (transport_.rank() != 0) return {};
@@ -90,19 +94,19 @@ bool Checkpoints::pending_is_settled() const {
 bool Checkpoints::wanted() const {
   if (pending_ && transport_.rank() == 0 && transport_.now() >= asked_ + between_questions && pending_is_settled())
     return true;
-  const Reason reason = wish().reason;
+  const Reason reason = request().reason;
   return reason != Reason::none && (reason != Reason::interval || !pending_);
 }
 
 /// Also whether what is pending is settled on all ranks; if so it is concluded.
-Checkpoints::Wish Checkpoints::agree() {
-  Wish mine = wish();
+Checkpoints::Request Checkpoints::agree() {
+  Request mine = request();
   mine.settled = !pending_ || pending_is_settled() ? 1 : 0;
   asked_ = transport_.now();
-  Wish strongest;
+  Request strongest;
   for (const auto& bytes : transport_.all_gather(std::as_bytes(std::span(&mine, 1)), tag(CollectiveKind::gather))) {
-    Wish theirs;
-    SIAL_CHECK(bytes.size() == sizeof theirs, "a wish of {} bytes", bytes.size());
+    Request theirs;
+    SIAL_CHECK(bytes.size() == sizeof theirs, "a request of {} bytes", bytes.size());
     std::memcpy(&theirs, bytes.data(), sizeof theirs);
     const std::int32_t settled = strongest.settled & theirs.settled;
     if (theirs.reason > strongest.reason) strongest = theirs;
@@ -115,24 +119,25 @@ Checkpoints::Wish Checkpoints::agree() {
 }
 
 void Checkpoints::at_barrier(std::int32_t program, const std::string& place, const MachinePart& machine) {
-  if (const Wish agreed = agree(); agreed.reason != Reason::none) save_or_stop(agreed, program, place, &machine);
+  if (const Request agreed = agree(); agreed.reason != Reason::none) save_or_stop(agreed, program, place, &machine);
 }
 
 void Checkpoints::between_programs(std::int32_t program, const std::string& place) {
-  Wish agreed = agree();
+  Request agreed = agree();
   if (agreed.reason == Reason::none && options_.every != CheckpointOptions::never && !pending_)
     agreed.reason = Reason::interval;
   if (agreed.reason != Reason::none) save_or_stop(agreed, program, place, nullptr);
 }
 
-void Checkpoints::save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine) {
-  if (wish.reason == Reason::interval && behind()) return write_behind(program, place, machine);
+void Checkpoints::save_or_stop(Request request, std::int32_t program, const std::string& place,
+                               const MachinePart* machine) {
+  if (request.reason == Reason::interval && behind()) return write_behind(program, place, machine);
   const bool saved = write(program, place, machine);
-  if (wish.reason == Reason::interval && (options_.stop_after == 0 || written_ < options_.stop_after)) return;
+  if (request.reason == Reason::interval && (options_.stop_after == 0 || written_ < options_.stop_after)) return;
   if (transport_.rank() == 0) {
-    const std::string why = wish.reason == Reason::signal       ? signal_name(wish.signal)
-                            : wish.reason == Reason::time_limit ? "the time limit"
-                                                                : "`--stop-after`";
+    const std::string why = request.reason == Reason::signal       ? signal_name(request.signal)
+                            : request.reason == Reason::time_limit ? "the time limit"
+                                                                   : "`--stop-after`";
     if (saved)
       err_ << printable(fmt::format(
           "stopped by {} {}: checkpoint `{}` written ({}, {:.2f} s)\n  hint: continue with the same command and `--restart`",
@@ -238,13 +243,13 @@ Checkpoints::Pending Checkpoints::begin(std::int32_t program, const std::string&
 
 /// On this host's disk, where there is one; hosts may share it after all.
 std::string Checkpoints::first_path(std::int64_t serial) const {
-  if (options_.local.empty()) return path(file_name(serial, transport_.rank()));
-  return (fs::path(options_.local) / fmt::format("sialx{}.{}", job_id_, file_name(serial, transport_.rank()))).string();
+  if (options_.local.empty()) return path(file_name(serial));
+  return (fs::path(options_.local) / fmt::format("sialx{}.{}", job_id_, file_name(serial))).string();
 }
 
 std::string Checkpoints::settle(RecordWriter& writer, std::int64_t serial) const {
   try {
-    writer.settle(options_.local.empty() ? std::string() : path(file_name(serial, transport_.rank())));
+    writer.settle(options_.local.empty() ? std::string() : path(file_name(serial)));
   } catch (const EnvironmentError& error) { return error.what(); }
   return {};
 }
@@ -264,7 +269,7 @@ Checkpoints::Attempt Checkpoints::conclude(Pending pending) {
     Unpacker theirs(all[r]);
     const std::string text = theirs.text();
     if (somebodys_problem.empty()) somebodys_problem = text;
-    index.files.push_back({file_name(pending.serial, static_cast<int>(r)), theirs.value<FileSeal>()});
+    index.files.push_back({checkpoint_file_name(pending.serial, r), theirs.value<FileSeal>()});
     index.uniform = index.uniform && theirs.value<std::uint64_t>() == pending.common;
     total += index.files.back().seal.bytes;
   }
@@ -294,7 +299,7 @@ Checkpoints::Attempt Checkpoints::conclude(Pending pending) {
     advise_to_continue(pending.written);
   } else if (written) {
     std::error_code ignored;
-    fs::remove(path(file_name(pending.serial, transport_.rank())), ignored);
+    fs::remove(path(file_name(pending.serial)), ignored);
   }
   return outcome;
 }
@@ -330,7 +335,7 @@ void Checkpoints::job_done() {
   if (pending_) {
     if (pending_->settled.valid() && pending_->settled.get().empty()) {
       std::error_code gone;
-      fs::remove(path(file_name(pending_->serial, transport_.rank())), gone);
+      fs::remove(path(file_name(pending_->serial)), gone);
     }
     pending_.reset();
     transport_.barrier(tag(CollectiveKind::other));

@@ -9,8 +9,8 @@
 // later barrier, when all helpers are done. Checkpoints that end the run, at each barrier, or with `--stop-after` are
 // complete before the run goes on.
 //
-// Who may ask: rank 0 watches the clock, every rank its signals. The wish travels with the barrier's own collective, so
-// that a barrier at which nobody wants anything costs nothing more.
+// Who may ask: rank 0 watches the clock, every rank its signals. The request travels with the barrier's own collective,
+// so that a barrier at which nobody wants anything costs nothing more.
 
 #include <cstdint>
 #include <functional>
@@ -21,8 +21,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "runtime/base/output_lock.h"
 #include "runtime/checkpoint/index.h"
@@ -88,14 +86,14 @@ class Checkpoints {
 
  private:
   enum class Reason : std::int32_t { none, interval, time_limit, signal };
-  struct Wish {
+  struct Request {
     Reason reason = Reason::none;
     std::int32_t signal = 0;
     std::int32_t settled = 1;  // nothing is on its way to the disk
   };
-  Wish wish() const;
-  Wish agree();
-  void save_or_stop(Wish wish, std::int32_t program, const std::string& place, const MachinePart* machine);
+  Request request() const;
+  Request agree();
+  void save_or_stop(Request request, std::int32_t program, const std::string& place, const MachinePart* machine);
   enum class Attempt : std::int64_t { failed, written, again };
   /// What this rank has written, and perhaps not brought to the disk yet.
   struct Pending {
@@ -120,7 +118,8 @@ class Checkpoints {
   std::string settle(RecordWriter& writer, std::int64_t serial) const;
   Attempt conclude(Pending pending);
   void conclude_pending();
-  std::string file_name(std::int64_t serial, int rank) const { return fmt::format("{}.rank{}", serial, rank); }
+  /// This rank's.
+  std::string file_name(std::int64_t serial) const;
   void publish(CheckpointIndex index);
   Attempt failed(const std::string& problem);
   std::string path(const std::string& name) const;
