@@ -288,7 +288,10 @@ int Session::run_programs(const Job& stated) {
   if (transport_.rank() == 0)
     for (const auto& lines : {job.segment_choices, choice_lines_})
       for (const std::string& line : lines) err_ << line << std::endl;
-  if (options_.catch_stop_signals) options_.catch_stop_signals();
+  if (options_.catch_stop_signals) {
+    options_.catch_stop_signals();
+    transport_.barrier(tag(CollectiveKind::other));  // a signal to all ranks finds none of them without its handler
+  }
   state_ = std::make_unique<RankState>();
   state_->phase = phase_;
   const bool results = job.results_path != "none";

@@ -78,9 +78,10 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
     return error_text(error, transport.rank(), transport.size(), transport.host_name());
   };
   try {
+    // Workers do so when their programs are about to run.
+    if (transport.is_server() && options.catch_stop_signals) options.catch_stop_signals();
     session.start();
     if (transport.is_server()) {
-      if (options.catch_stop_signals) options.catch_stop_signals();  // workers do so when their programs run
       transport.serve_forever();
       return exit_ok;
     }

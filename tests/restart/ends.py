@@ -13,6 +13,21 @@ import time
 
 from pieces import BIN, ENV, PROGRAMS, ROOT, STEPS, STOPPED, THREE, Pieces, command, items, main
 
+# A rank 1 that takes a while to install the handler of a signal that ends runs.
+SLOW_RANK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int sigaction(int number, const struct sigaction* action, struct sigaction* old) {
+  int (*next)(int, const struct sigaction*, struct sigaction*) = (int (*)(int, const struct sigaction*, struct sigaction*))dlsym(RTLD_NEXT, "sigaction");
+  const char* rank = getenv("OMPI_COMM_WORLD_RANK");
+  if (number == SIGUSR1 && action && rank && *rank == '1') sleep(2);
+  return next(number, action, old);
+}
+"""
+
 
 class Ends(Pieces):
     def test_time_limit(self):
@@ -189,6 +204,18 @@ class Ends(Pieces):
                 self.assertEqual(code, 0, err)
                 self.assertIn("continuing from the checkpoint of ", err)
                 self.assertIn("sum = 60000.0", out)
+
+    def test_signal_at_the_first_statement(self):
+        """By then every rank has its handler, also one that is slow to install it."""
+        library = self.dir / "slow.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, "-xc", "-", "-ldl"], input=SLOW_RANK, text=True, check=True)
+        for more in ((), ("--servers", "1")):
+            with self.subTest(more=more):
+                p, pids = self.start(PROGRAMS / "long.sialx", "--set", "steps=60000", "--set", "norb=2", "--segments", "ao=4,4", "--results", "none", *more, ranks=2, env={"LD_PRELOAD": str(library)})
+                for pid in pids:
+                    os.kill(pid, signal.SIGUSR1)
+                _, err = self.ending_of(p)
+                self.assertEqual(p.returncode, STOPPED, err)
 
     def test_until_done_gives_up(self):
         program = [PROGRAMS / "long.sialx", "--set", "steps=1", "--set", "norb=2", "--segments", "ao=4,4"]

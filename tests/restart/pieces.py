@@ -114,8 +114,8 @@ class Pieces(unittest.TestCase):
                 p.kill()
         return p.communicate(timeout=timeout)
 
-    def start(self, *args, ranks=0):
-        p = subprocess.Popen(command(ranks, *args), cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def start(self, *args, ranks=0, env=None):
+        p = subprocess.Popen(command(ranks, *args), cwd=self.dir, env={**ENV, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(p.kill)
         self.assertIn("begins", p.stdout.readline())
         pids = [p.pid] if ranks == 0 else [int(x) for x in subprocess.run(["pgrep", "-P", str(p.pid), "sialrun"], capture_output=True, text=True).stdout.split()]
