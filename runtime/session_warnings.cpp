@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/printable.h"
+#include "runtime/interp/job/saved_values.h"
 #include "runtime/job/names.h"
 #include "runtime/session.h"
 
@@ -124,11 +125,7 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
 
 void Session::warn_different_statics() {
   std::vector<std::uint64_t> mine;
-  for (const auto& [label, array] : state_->saved_statics) {
-    std::uint64_t hash = array.data.size();
-    for (const double x : array.data) hash = mix_hash(hash, std::bit_cast<std::uint64_t>(x));
-    mine.push_back(hash);
-  }
+  for (const auto& [label, array] : state_->saved_statics) mine.push_back(hash_of(array));
   const auto all = transport_.all_gather(std::as_bytes(std::span(mine)), tag(CollectiveKind::gather));
   if (transport_.rank() != 0) return;
   std::size_t i = 0;

@@ -139,7 +139,7 @@ class Emission {
                 0,
                 static_cast<std::int32_t>(l.wheres.size()),
                 l.pragma.empty() ? -1 : text(l.pragma),
-                l.rank_dependent};
+                l.rank_dependence};
     m_.loops.push_back({});
     loop_of_node_[n.id] = id;
     const std::int32_t outer = loop_;

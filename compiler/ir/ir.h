@@ -98,7 +98,7 @@ struct Loop {
   std::vector<Where> wheres;
   Body body;
   std::string pragma;  // empty: none
-  bool rank_dependent = false;
+  RankDependence rank_dependence = RankDependence::none;
   SourcePlace end;  // of the closing line
 };
 

@@ -76,18 +76,18 @@ void Lowering::statement(const ast::Stmt& stmt, Body& out) {
                  [&](const ast::DoLoop& s) {
                    std::vector<const ast::Relation*> wheres;
                    for (const ast::Relation& w : s.wheres) wheres.push_back(&w);
-                   loop({LoopKind::do_, {IndexId(row(s.index))}, {}, {}, {}, false, {}}, wheres, s.body,
+                   loop({LoopKind::do_, {IndexId(row(s.index))}, {}, {}, {}, RankDependence::none, {}}, wheres, s.body,
                         s.end_index.span, out);
                  },
                  [&](const ast::SubLoop& s) {
                    std::vector<const ast::Relation*> wheres;
                    for (const ast::Relation& w : s.wheres) wheres.push_back(&w);
-                   loop({LoopKind::sub, {IndexId(row(s.index))}, {}, {}, {}, false, {}}, wheres, s.body,
+                   loop({LoopKind::sub, {IndexId(row(s.index))}, {}, {}, {}, RankDependence::none, {}}, wheres, s.body,
                         s.end_index.span, out);
                  },
                  [&](const ast::PardoLoop& s) {
                    const PardoInfo& info = checked_.pardos.at(&stmt);
-                   Loop l{LoopKind::pardo, {}, {}, {}, s.pragma.value_or(""), info.rank_dependent, {}};
+                   Loop l{LoopKind::pardo, {}, {}, {}, s.pragma.value_or(""), info.rank_dependence, {}};
                    for (const ast::Name& index : s.indices) l.indices.push_back(IndexId(row(index)));
                    loop(std::move(l), info.wheres, s.body, s.end_indices.front().span, out);
                  },

@@ -93,7 +93,7 @@ class Printer {
   void node(const Node& n, const Loop& l, int depth) {
     std::string text = head(l);
     if (!l.pragma.empty()) text += " \"" + l.pragma + "\"";
-    if (l.rank_dependent) text += " rank dependent";
+    if (l.rank_dependence != RankDependence::none) text += fmt::format(" {}", rank_dependence_text(l.rank_dependence));
     line(depth, text, n.place);
     for (const Where& w : l.wheres) {
       body(w.code, depth + 2);

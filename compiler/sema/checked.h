@@ -19,6 +19,7 @@
 #include "compiler/diag/diagnostic.h"
 #include "compiler/sema/super_table.h"
 #include "compiler/source/buffer.h"
+#include "runtime/base/rank_dependence.h"
 
 namespace sial {
 
@@ -97,7 +98,7 @@ struct PutInfo {
 };
 
 struct PardoInfo {
-  bool rank_dependent = false;               // see LoopRow::rank_dependent
+  RankDependence rank_dependence = RankDependence::none;
   std::vector<const ast::Relation*> wheres;  // the clauses in force, those of a fragment pragma included
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "compiler/sema/accesses.h"
 #include "compiler/sema/flow.h"
@@ -14,10 +13,11 @@ namespace sial::sema {
 
 namespace {
 
-// How sure it is that a value differs between workers. `perhaps` is enough to give up dynamic scheduling, which needs
-// all workers to meet the same pardos with the same candidates; a warning needs `surely`.
+// How sure it is that a value differs between workers. `restored`: it does not where all workers restore the same from
+// earlier programs, which the runtime knows. `perhaps` is enough to give up dynamic scheduling, which needs all workers
+// to meet the same pardos with the same candidates; a warning needs `surely`.
 using Level = std::uint8_t;
-constexpr Level same = 0, perhaps = 1, surely = 2;
+constexpr Level same = 0, restored = 1, perhaps = 2, surely = 3;
 
 class RankDomain {
  public:
@@ -78,8 +78,12 @@ class RankDomain {
     } else if (const auto* execute = std::get_if<ast::Execute>(&stmt.node)) {
       run_special(*execute, s);
     } else if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node)) {
-      Level& item = s.levels[id(persistent->item)];
-      if (persistent->restore) item = std::max(perhaps, s.control);  // every worker restores what it saved
+      if (!persistent->restore) return;
+      // Blocks of remote arrays are the same for all; of the rest every worker restores what it saved.
+      const std::size_t item = id(persistent->item);
+      s.levels[item] = std::max(
+          program_.symbols[item].kind == SymbolKind::array && program_.symbols[item].remote() ? same : restored,
+          s.control);
     } else if (std::holds_alternative<ast::Barrier>(stmt.node) || std::holds_alternative<ast::Section>(stmt.node) ||
                std::holds_alternative<ast::Delete>(stmt.node)) {
       meets(stmt, s);
@@ -97,7 +101,7 @@ class RankDomain {
 
   void iteration(const ast::Stmt& loop, State& s, const State* exits) {
     const bool parallel = std::holds_alternative<ast::PardoLoop>(loop.node);
-    if (parallel && (s.control > same || exits)) dependent_.insert(&loop);
+    if (parallel) depends(loop, exits ? perhaps : s.control);
     if (exits && s.control < exits->control) {
       s.control = exits->control;
       s.why = exits->why;
@@ -106,7 +110,7 @@ class RankDomain {
   }
 
   void where(const ast::Stmt& loop, const ast::Relation& relation, State& s) {
-    if (std::holds_alternative<ast::PardoLoop>(loop.node) && level(relation, s) > same) dependent_.insert(&loop);
+    if (std::holds_alternative<ast::PardoLoop>(loop.node)) depends(loop, level(relation, s));
     control_by(relation, s);
   }
 
@@ -121,13 +125,13 @@ class RankDomain {
   void departs(const ast::Stmt& stmt, State& s) {
     s.departed = true;
     if (!std::holds_alternative<ast::Return>(stmt.node)) return;
-    if (s.pardo) dependent_.insert(s.pardo);  // it ends this worker's share
+    if (s.pardo) depends(*s.pardo, perhaps);  // it ends this worker's share
     returned_ = std::max(returned_, s.control);
   }
 
   void returned(const ast::Stmt&, const State& before, State& s) { restore(before, s); }
 
-  const std::set<const ast::Stmt*>& dependent() const { return dependent_; }
+  const std::map<const ast::Stmt*, Level>& dependent() const { return dependent_; }
   const std::map<const ast::Stmt*, const ast::Relation*>& divided() const { return divided_; }
 
  private:
@@ -194,12 +198,18 @@ class RankDomain {
     }
   }
 
+  void depends(const ast::Stmt& pardo, Level level) {
+    if (level == same) return;
+    Level& known = dependent_[&pardo];
+    known = std::max(known, level);
+  }
+
   void meets(const ast::Stmt& stmt, const State& s) {
     if (s.control == surely && !s.pardo) divided_.emplace(&stmt, s.why);
   }
 
   CheckedProgram& program_;
-  std::set<const ast::Stmt*> dependent_;
+  std::map<const ast::Stmt*, Level> dependent_;
   std::map<const ast::Stmt*, const ast::Relation*> divided_;
   Level returned_ = same;
 };
@@ -211,10 +221,11 @@ void follow_ranks(CheckedProgram& program, Emitter& emitter) {
   RankDomain::State start;
   start.levels.assign(program.symbols.size(), same);
   if (!FlowWalker<RankDomain>(program, domain).run(std::move(start))) {
-    for (auto& [stmt, info] : program.pardos) info.rank_dependent = true;
+    for (auto& [stmt, info] : program.pardos) info.rank_dependence = RankDependence::possible;
     return;
   }
-  for (const ast::Stmt* pardo : domain.dependent()) program.pardos.at(pardo).rank_dependent = true;
+  for (const auto& [pardo, level] : domain.dependent())
+    program.pardos.at(pardo).rank_dependence = level == restored ? RankDependence::saved : RankDependence::possible;
   std::vector<std::pair<const ast::Stmt*, const ast::Relation*>> places(domain.divided().begin(),
                                                                         domain.divided().end());
   std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.first->id < b.first->id; });

@@ -75,7 +75,8 @@ class Listing {
                                      indices(r), r.begin, r.body, r.next, r.end);
       if (r.n_wheres > 0) text += fmt::format(", {} where", r.n_wheres);
       if (r.pragma >= 0) text += ", pragma " + quoted(m_.strings[r.pragma]);
-      if (r.rank_dependent) text += ", rank dependent";
+      if (r.rank_dependence != RankDependence::none)
+        text += fmt::format(", {}", rank_dependence_text(r.rank_dependence));
       return text;
     });
     rows("strings", m_.strings, quoted);

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "runtime/base/ids.h"
+#include "runtime/base/rank_dependence.h"
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/cost.h"
 #include "runtime/bytecode/opcodes.h"
 
 namespace sial {
 
-inline constexpr std::uint32_t module_format_version = 2;
+inline constexpr std::uint32_t module_format_version = 3;
 
 enum class Relop : std::int32_t { lt = 0, le = 1, gt = 2, ge = 3, eq = 4, ne = 5 };
 enum class SetOp : std::int32_t { assign = 0, add = 1, subtract = 2, scale = 3 };
@@ -88,8 +89,7 @@ struct LoopRow {
   std::int32_t begin = 0, body = 0, next = 0, end = 0;
   std::int32_t n_wheres = 0;
   std::int32_t pragma = -1;     // string pool entry or -1 (fragment pragmas are already where clauses)
-  bool rank_dependent = false;  // exit in a pardo, or where clauses/surrounding control that may differ between ranks:
-                                // the static schedule is forced (runtime/interp/README.md)
+  RankDependence rank_dependence = RankDependence::none;
   bool operator==(const LoopRow&) const = default;
 };
 

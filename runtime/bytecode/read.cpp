@@ -67,7 +67,9 @@ class Decoder {
       row.end = r->end();
       row.n_wheres = r->n_wheres();
       row.pragma = r->pragma();
-      row.rank_dependent = flag(r->rank_dependent(), "rank_dependent");
+      if (r->rank_dependence() < 0 || r->rank_dependence() > static_cast<std::int32_t>(RankDependence::possible))
+        fail(fmt::format("a loop has rank dependence {}", r->rank_dependence()));
+      row.rank_dependence = static_cast<RankDependence>(r->rank_dependence());
       return row;
     });
     rows(wire_.refs(), m.refs, [&](const siox::Ref* r) {

@@ -59,7 +59,7 @@ class Writer {
         m.procs, [&](const ProcRow& r) { return siox::CreateProc(b_, b_.CreateString(r.name), r.entry, r.end); });
     const auto loops = structs<siox::Loop>(m.loops, [](const LoopRow& r) {
       return siox::Loop(static_cast<int>(r.kind), static_cast<int>(r.indices.size()), span(padded(numbers(r.indices))),
-                        r.begin, r.body, r.next, r.end, r.n_wheres, r.pragma, r.rank_dependent);
+                        r.begin, r.body, r.next, r.end, r.n_wheres, r.pragma, static_cast<int>(r.rank_dependence));
     });
     const auto refs = structs<siox::Ref>(m.refs, [](const RefRow& r) {
       std::vector<std::int32_t> index;

@@ -16,6 +16,12 @@ int Transport::node_rank() const {
 
 int Transport::node_size() const { return static_cast<int>(ranks_of_node(node()).size()); }
 
+int Transport::worker_nodes() const {
+  int nodes = 0;
+  while (nodes < node_count() && ranks_of_node(NodeId(nodes)).front() < size()) ++nodes;
+  return nodes;
+}
+
 void Transport::linger(double seconds) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (std::chrono::steady_clock::now() < until) pause();

@@ -144,6 +144,7 @@ class Transport {
   virtual const std::vector<int>& ranks_of_node(NodeId node) const = 0;  // ascending
   int node_rank() const;                                                 // position of rank() within its node
   int node_size() const;
+  int worker_nodes() const;  // those of servers come last
 
   /// With `--servers K` size() counts the workers only; they are ranks 0..size()-1. Servers are ranks
   /// size()..size()+K-1, each a node of its own (the last K nodes, counted by node_count()), and take part in no

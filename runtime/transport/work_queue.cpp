@@ -18,6 +18,7 @@ struct Slot {
   std::int64_t phase_plus_one = 0, instance = 0;
   std::int32_t program = 0, loop = 0;
   std::int64_t next = 0, end = 0;
+  std::int32_t victims_done = 0;  // of the other nodes, in the order in which this one asks them, had nothing left
 };
 
 /// Head of the node memory, zero-filled at first; slots follow. Everything but `lock` belongs to who holds it.
@@ -75,6 +76,7 @@ class NodeQueue final : public WorkQueue {
   IterationRange cut(Slot& slot) const;
   IterationRange take_reserved(const PardoKey& key);
   IterationRange ask(NodeId node, const PardoKey& key, std::int64_t total);
+  int share_victims_done(const PardoKey& key, std::int64_t total);
   IterationRange share(std::int64_t total, std::int64_t ranks_before, std::int64_t ranks) const;
   Table& table() const { return *reinterpret_cast<Table*>(memory_->base()); }
   Reservation& reservation(std::int64_t node_rank) const {
@@ -101,12 +103,9 @@ NodeQueue::NodeQueue(Transport& transport, std::size_t slots) : transport_(trans
   const std::size_t bytes = slots_offset() + slots * sizeof(Slot);
   memory_ = transport.map_node_memory(bytes, "the work queue");
   memory_->commit(0, bytes);
-  for (int n = 0; n < transport.node_count(); ++n) {
-    const auto& ranks = transport.ranks_of_node(NodeId(n));
-    if (ranks.front() >= transport.size()) break;  // servers' nodes come last
-    worker_nodes_ = n + 1;
-    if (NodeId(n) < transport.node()) ranks_before_ += static_cast<std::int64_t>(ranks.size());
-  }
+  worker_nodes_ = transport.worker_nodes();
+  for (NodeId n(0); n < transport.node(); n = NodeId(n.number() + 1))
+    ranks_before_ += std::ssize(transport.ranks_of_node(n));
 }
 
 /// The part of [0, total) that is due to `ranks` workers when `ranks_before` others come first.
@@ -128,7 +127,7 @@ Slot* NodeQueue::find_or_insert(const PardoKey& key, std::int64_t total) {
     Slot& s = slot((h + probe) % slots_);
     if (s.phase_plus_one != phase) {
       const IterationRange mine = share(total, ranks_before_, node_ranks_);
-      s = {phase, key.instance, key.program, key.loop, mine.first, mine.last};
+      s = {phase, key.instance, key.program, key.loop, mine.first, mine.last, 0};
       return &s;
     }
     if (s.instance == key.instance && s.program == key.program && s.loop == key.loop) return &s;
@@ -169,12 +168,22 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, std::int64_t 
     if (chunk.first < chunk.last) return chunk;
   }
   // Another node's work, beginning with the next one. Who had nothing left will have nothing later.
-  for (; victims_done_ < std::min(worker_nodes_ - 1, max_victims); ++victims_done_) {
+  while ((victims_done_ = share_victims_done(key, total)) < std::min(worker_nodes_ - 1, max_victims)) {
     const IterationRange chunk =
         ask(NodeId((transport_.node().number() + 1 + victims_done_) % worker_nodes_), key, total);
     if (chunk.first < chunk.last) return chunk;
+    ++victims_done_;
   }
   return std::nullopt;
+}
+
+/// What one rank of a node has found out the others need not ask again.
+int NodeQueue::share_victims_done(const PardoKey& key, std::int64_t total) {
+  const TableLock lock(table(), transport_);
+  Slot* const s = find_or_insert(key, total);
+  if (!s) return victims_done_;
+  s->victims_done = std::max(s->victims_done, victims_done_);
+  return s->victims_done;
 }
 
 std::optional<IterationRange> NodeQueue::reserve(const PardoKey& key, std::int64_t total) {

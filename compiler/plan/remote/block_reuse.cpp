@@ -241,7 +241,7 @@ class Reuse {
     std::vector<IndexId> indices;
     for (const ir::Node* n : nest) {
       const auto& loop = std::get<ir::Loop>(n->value);
-      if (!loop.wheres.empty() || loop.rank_dependent) return false;
+      if (!loop.wheres.empty() || loop.rank_dependence != RankDependence::none) return false;
       indices.push_back(loop.indices.front());
     }
     bool good = true;

@@ -105,7 +105,7 @@ class Describer {
                     static_cast<int>(ends.size()),
                     row.n_wheres,
                     row.next - row.body - 1,
-                    row.rank_dependent};
+                    row.rank_dependence == RankDependence::possible};
       for (const ProcRow& proc : m_.procs)
         if (proc.entry <= row.begin && row.begin < proc.end) line.part = proc.name;
       r.loops.push_back(std::move(line));

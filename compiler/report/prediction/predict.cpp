@@ -104,7 +104,7 @@ class Model {
 
   PardoMode division_of(const LoopRow& row) const {
     if (row.kind != LoopKind::pardo) return PardoMode::everywhere;
-    return pardo_mode(m_, row, run_.option("schedule") == "static");
+    return pardo_mode(m_, row, {run_.option("schedule") == "static"});
   }
 
   void gather() {

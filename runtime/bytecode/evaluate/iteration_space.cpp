@@ -17,9 +17,11 @@ bool runs_everywhere(const Module& module, const LoopRow& loop) {
   return pragma_of(module, loop) == "SequentialPardoLoop";
 }
 
-PardoMode pardo_mode(const Module& module, const LoopRow& loop, bool static_schedule) {
+PardoMode pardo_mode(const Module& module, const LoopRow& loop, PardoRules rules) {
   if (runs_everywhere(module, loop)) return PardoMode::everywhere;
-  if (!static_schedule && !loop.rank_dependent) return PardoMode::dynamic;
+  const bool dependent = loop.rank_dependence == RankDependence::possible ||
+                         (loop.rank_dependence == RankDependence::saved && !rules.saved_agree);
+  if (!rules.static_schedule && !dependent) return PardoMode::dynamic;
   return pragma_of(module, loop) == "StaticTaskAllocParallelPardoLoop" ? PardoMode::cyclic_raw : PardoMode::cyclic;
 }
 

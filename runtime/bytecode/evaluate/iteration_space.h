@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "runtime/bytecode/evaluate/node_strips.h"
 #include "runtime/bytecode/evaluate/tuple_order.h"
 #include "runtime/bytecode/module.h"
 
@@ -21,13 +22,19 @@ enum class PardoMode { dynamic, cyclic, cyclic_raw, everywhere };
 /// Whether the pardo's pragma says that every rank executes all of it.
 bool runs_everywhere(const Module& module, const LoopRow& loop);
 
-/// `static_schedule`: the run's option. A loop whose where clauses may differ between ranks takes it anyway.
-PardoMode pardo_mode(const Module& module, const LoopRow& loop, bool static_schedule);
+/// How a run divides its pardos.
+struct PardoRules {
+  bool static_schedule = false;  // the run's option
+  bool saved_agree = true;       // what earlier programs saved is the same on all ranks
+};
+
+/// Pardos that ranks may meet differently (RankDependence) are dealt in turn.
+PardoMode pardo_mode(const Module& module, const LoopRow& loop, PardoRules rules);
 
 constexpr bool is_cyclic(PardoMode mode) { return mode == PardoMode::cyclic || mode == PardoMode::cyclic_raw; }
 
 /// The combinations of some indices' values, numbered from 0, with the first index fastest unless it follows another
-/// order.
+/// order or is dealt to nodes.
 class IterationSpace {
  public:
   /// One more index, from `lo` to `hi`, not less. False when the combinations are too many for 64 bits.
@@ -40,32 +47,47 @@ class IterationSpace {
   /// Numbers the combinations anew, once all indices are there.
   void follow(const TupleOrder& order) { order_ = order; }
 
+  /// Numbers the combinations so that equal shares of the numbers are strips from all over the space, where each node
+  /// has so many that it pays. Not where the space follows another order, whose neighbours belong together.
+  void deal(std::int64_t nodes) {
+    constexpr std::int64_t strips_per_node = 8;  // at least; less than twice as many
+    if (nodes < 2 || !as_written()) return;
+    const std::int64_t most = size_ / nodes / strips_per_node;
+    if (most < 1) return;
+    std::int64_t inner = 1;  // combinations of the leading indices, which strips do not cut where they can be whole
+    for (std::size_t d = 0; d < n_ && inner * count(d) <= most; ++d) inner *= count(d);
+    strips_ = NodeStrips(size_, nodes, most / inner * inner);
+  }
+
   std::int64_t size() const { return size_; }
   std::size_t rank() const { return n_; }
   bool as_written() const { return order_.as_written(); }
   TupleOrder::Counts counts() const {
     TupleOrder::Counts counts{};
-    for (std::size_t d = 0; d < n_; ++d) counts[d] = hi_[d] - lo_[d] + 1;
+    for (std::size_t d = 0; d < n_; ++d) counts[d] = static_cast<std::int32_t>(count(d));
     return counts;
   }
 
-  /// Calls set(d, value) for each index of a combination.
+  /// Calls set(d, value) for each index of a combination. advance() leads from number to number up to the one before
+  /// that which is returned.
   template <class Set>
-  void at(std::int64_t number, Set&& set) const {
+  std::int64_t at(std::int64_t number, Set&& set) const {
     if (!as_written()) [[unlikely]] {
       TupleOrder::Counts values{};
       order_.at(number, counts(), values);
       for (std::size_t d = 0; d < n_; ++d) set(d, lo_[d] + values[d]);
-      return;
+      return number + 1;
     }
+    std::int64_t last = size_;
+    if (strips_.dealt()) number = strips_.iteration(number, last);
     for (std::size_t d = 0; d < n_; ++d) {
-      const std::int64_t count = std::int64_t{hi_[d]} - lo_[d] + 1;
-      set(d, static_cast<std::int32_t>(lo_[d] + number % count));
-      number /= count;
+      set(d, static_cast<std::int32_t>(lo_[d] + number % count(d)));
+      number /= count(d);
     }
+    return last;
   }
 
-  /// From one combination to the next, as written; value(d): a reference to the index's value.
+  /// From one combination to the next as written; value(d): a reference to the index's value.
   template <class Value>
   void advance(Value&& value) const {
     for (std::size_t d = 0; d < n_; ++d) {
@@ -76,10 +98,13 @@ class IterationSpace {
   }
 
  private:
+  std::int64_t count(std::size_t d) const { return std::int64_t{hi_[d]} - lo_[d] + 1; }
+
   std::array<std::int32_t, max_rank> lo_{}, hi_{};
   std::size_t n_ = 0;
   std::int64_t size_ = 1;
   TupleOrder order_;
+  NodeStrips strips_;
 };
 
 }  // namespace sial

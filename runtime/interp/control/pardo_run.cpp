@@ -13,7 +13,13 @@ PardoRun::PardoRun(const RunContext& context, Registers& registers, ProgressMete
       orders_(context),
       workers_(context.workers()),
       worker_(context.worker()),
+      worker_nodes_(context.env.transport.worker_nodes()),
       instances_(context.module.loops.size(), 0) {}
+
+PardoMode PardoRun::mode_of(const LoopRow& row) const {
+  return pardo_mode(context_.module, row,
+                    {context_.options.schedule == Schedule::static_, context_.env.state.saved_agree});
+}
 
 void PardoRun::open_indices(const LoopRow& row, Statement here) {
   space_ = {};
@@ -32,14 +38,20 @@ void PardoRun::open_indices(const LoopRow& row, Statement here) {
   for (IndexId i : row.indices) registers_.open_index(i, context_.bound.indices[i.at()].lo);
 }
 
+/// In the order that suits the memory, or in shares of the nodes that have about equal work.
+void PardoRun::arrange(IterationSpace& space, PardoMode mode, std::int32_t loop) {
+  if (orders_.chooses()) space.follow(orders_.of(loop));
+  if (mode == PardoMode::dynamic) space.deal(worker_nodes_);
+}
+
 void PardoRun::begin(std::int32_t loop, Statement here) {
   const LoopRow& row = context_.module.loops[loop];
   if (active_) context_.fail(here, "a pardo runs inside another pardo", "make the inner loop a `do`");
   active_ = true;
-  decoded_ = false;
-  mode_ = pardo_mode(context_.module, row, context_.options.schedule == Schedule::static_);
+  follow_to_ = 0;
+  mode_ = mode_of(row);
   open_indices(row, here);
-  if (orders_.chooses()) space_.follow(orders_.of(loop));
+  arrange(space_, mode_, loop);
   loop_ = loop;
   begin_ = here;
   if (context_.env.trace) begun_ = context_.now();
@@ -56,7 +68,7 @@ bool PardoRun::next() {
       if (!chunk) return false;
       at_ = chunk_first_ = chunk->first;
       end_ = chunk->last;
-      decoded_ = false;
+      follow_to_ = 0;
       continue;
     }
     decode(at_++);
@@ -79,12 +91,11 @@ void PardoRun::show_progress() {
 
 void PardoRun::decode(std::int64_t tuple) {
   const std::vector<IndexId>& indices = context_.module.loops[loop_].indices;
-  if (decoded_ && space_.as_written()) {
+  if (tuple < follow_to_) {
     space_.advance([&](std::size_t d) -> std::int32_t& { return registers_.index_slot(indices[d]); });
     return;
   }
-  space_.at(tuple, [&](std::size_t d, std::int32_t value) { registers_.set_index(indices[d], value); });
-  decoded_ = true;
+  follow_to_ = space_.at(tuple, [&](std::size_t d, std::int32_t value) { registers_.set_index(indices[d], value); });
 }
 
 void PardoRun::end() {
@@ -101,17 +112,12 @@ void PardoRun::begin_phase() {
 std::optional<ComingPardo> PardoRun::coming(std::int32_t loop) {
   const LoopRow& row = context_.module.loops[loop];
   const Transport& transport = context_.env.transport;
-  ComingPardo pardo{pardo_mode(context_.module, row, context_.options.schedule == Schedule::static_),
-                    {},
-                    workers_,
-                    worker_,
-                    transport.node_size(),
-                    transport.node_rank()};
+  ComingPardo pardo{mode_of(row), {}, workers_, worker_, transport.node_size(), transport.node_rank()};
   for (const IndexId id : row.indices) {
     const BoundIndex& index = context_.bound.indices[id.at()];
     if (index.lo > index.hi || !index.problem.empty() || !pardo.space.add(index.lo, index.hi)) return {};
   }
-  if (orders_.chooses()) pardo.space.follow(orders_.of(loop));
+  arrange(pardo.space, pardo.mode, loop);
   return pardo;
 }
 

@@ -42,8 +42,10 @@ class PardoRun {
   std::optional<IterationRange> reserve() const { return context_.env.queue.reserve(key_, space_.size()); }
 
  private:
+  PardoMode mode_of(const LoopRow& row) const;
   bool mine() { return cyclic_owner(counter_, workers_) == worker_; }
   void open_indices(const LoopRow& row, Statement here);
+  void arrange(IterationSpace& space, PardoMode mode, std::int32_t loop);
   void decode(std::int64_t tuple);
   void show_progress();
 
@@ -51,7 +53,7 @@ class PardoRun {
   Registers& registers_;
   ProgressMeter& progress_;
   PardoOrders orders_;
-  const int workers_, worker_;
+  const int workers_, worker_, worker_nodes_;
   bool active_ = false;
   std::int32_t loop_ = 0;
   PardoMode mode_ = PardoMode::dynamic;
@@ -61,7 +63,7 @@ class PardoRun {
   double begun_ = 0;  // when there is a trace
   Statement begin_;
   IterationSpace space_;
-  bool decoded_ = false;                 // index values hold tuple at - 1
+  std::int64_t follow_to_ = 0;           // the indices' values lead on to the tuples before it
   std::vector<std::int64_t> instances_;  // per loop, since the last barrier
   std::int64_t counter_ = 0;             // static schedule: accepted iterations since the last barrier
 };

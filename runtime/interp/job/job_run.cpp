@@ -11,6 +11,7 @@
 #include "runtime/bytecode/layout.h"
 #include "runtime/interp/blocks/bind.h"
 #include "runtime/interp/job/checkpoints.h"
+#include "runtime/interp/job/saved_values.h"
 #include "runtime/stats/earlier_run.h"
 
 namespace sial {
@@ -24,6 +25,8 @@ std::vector<std::string> restored_labels(std::span<const std::shared_ptr<const M
       if (in.op == Opcode::restore_persistent) labels.push_back(module->strings[in.c]);
   return labels;
 }
+
+bool depends_on_saved(const LoopRow& loop) { return loop.rank_dependence == RankDependence::saved; }
 
 constexpr std::size_t gather_round_bytes = std::size_t{8} << 20;
 
@@ -85,6 +88,8 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     for (const auto& [label, layout] : env_.state.saved_remote)
       start.saved.push_back({label, layout.first_segment, layout.extents});
     options_.machine.outlook = outlook(programs, i);
+    if (std::ranges::any_of(programs[i]->loops, depends_on_saved))
+      env_.state.saved_agree = saved_values_agree(env_.state, env_.transport, {CollectiveKind::gather, {sequence, -7}});
     machine_ = std::make_unique<Machine>(*programs[i], sequence, env_, options_.machine);
     try {
       machine_->run(from_ ? &*from_ : nullptr);

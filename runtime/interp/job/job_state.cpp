@@ -12,6 +12,7 @@
 #include "runtime/interp/job/checkpoint_records.h"
 #include "runtime/interp/job/checkpoints.h"
 #include "runtime/interp/job/job_run.h"
+#include "runtime/interp/job/saved_values.h"
 
 namespace sial {
 namespace {
@@ -93,13 +94,10 @@ std::uint64_t JobRunner::write_own(RecordWriter& writer) const {
   job.values(pack_stats(own_stats()));
   writer.record(record_job, job);
 
-  std::uint64_t common = state.saved_scalars.size();
-  for (const auto& [label, value] : state.saved_scalars) common = mix_hash(common, std::bit_cast<std::uint64_t>(value));
   for (const auto& [label, array] : state.saved_statics) {
     Packer head;
     pack_array(head, label, array);
     writer.record(record_saved_static, head, array.data);
-    for (const double x : array.data) common = mix_hash(common, std::bit_cast<std::uint64_t>(x));
   }
   if (env_.transport.rank() == 0) {
     for (const ProgramOutcome& outcome : outcomes_) {
@@ -115,7 +113,7 @@ std::uint64_t JobRunner::write_own(RecordWriter& writer) const {
       }
     }
   }
-  return common;
+  return hash_of_saved(state);
 }
 
 void JobRunner::write_labels(RecordWriter& writer) const {

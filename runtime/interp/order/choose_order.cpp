@@ -60,7 +60,7 @@ TupleOrder on_segments(const BoundProgram& bound, std::int32_t loop, const Recor
 /// The iterations of the first node, by number, in the order in which its ranks come to them.
 std::vector<std::int32_t> sequence_of_node(const Module& module, const LoopRow& row, const RecordedPardo& pardo,
                                            const OrderSetting& setting) {
-  if (pardo_mode(module, row, setting.static_schedule) == PardoMode::dynamic)
+  if (pardo_mode(module, row, setting.rules) == PardoMode::dynamic)
     return joint_sequence(static_cast<std::int32_t>(std::max<std::int64_t>(
                               1, share_before(pardo.tuples(), setting.ranks, setting.ranks_of_node))),
                           setting.ranks_of_node);
@@ -103,7 +103,7 @@ PardoOrder choose_order(const BoundProgram& bound, const std::vector<std::int32_
   if (chosen.order.as_written()) return chosen;
   chosen.text = order_text(bound, loop, chosen.order);
   chosen.refusal = order_is_fixed(*bound.module, loop, setting.deterministic);
-  const bool in_turn = pardo_mode(*bound.module, row_of(bound, loop), setting.static_schedule) != PardoMode::dynamic;
+  const bool in_turn = pardo_mode(*bound.module, row_of(bound, loop), setting.rules) != PardoMode::dynamic;
   if (chosen.refusal.empty() && in_turn && setting.ranks > 1)
     chosen.refusal = "its iterations are dealt to the ranks in turn, and another order would deal them otherwise";
   if (!chosen.refusal.empty()) chosen.order = {};

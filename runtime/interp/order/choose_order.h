@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/bytecode/evaluate/tuple_order.h"
+#include "runtime/bytecode/evaluate/iteration_space.h"
 #include "runtime/interp/blocks/bind.h"
 
 namespace sial {
@@ -17,7 +17,8 @@ namespace sial {
 struct OrderSetting {
   std::int64_t capacity = 0;  // bytes of remote blocks that a node's memory holds
   int ranks = 1, ranks_of_node = 1;
-  bool static_schedule = false, deterministic = false;  // asked for
+  PardoRules rules;
+  bool deterministic = false;  // asked for
 };
 
 struct PardoOrder {

@@ -221,7 +221,8 @@ bool may_be_left(const Module& m, std::int32_t loop) {
 std::string seen_by_turns(const Module& m, std::int32_t loop) {
   const LoopRow& row = m.loops[static_cast<std::size_t>(loop)];
   if (may_be_left(m, loop)) return "its body may leave it early";
-  if (row.rank_dependent && !wheres_are_same(m, row)) return "its where clauses may differ between ranks";
+  if (row.rank_dependence != RankDependence::none && !wheres_are_same(m, row))
+    return "its where clauses may differ between ranks";
   return {};
 }
 

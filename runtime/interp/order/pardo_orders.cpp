@@ -31,9 +31,11 @@ PardoOrder PardoOrders::choose(std::int32_t loop) const {
   std::vector<std::int32_t> ints;
   std::vector<double> scalars;
   initial_values(context_.module, context_.env.job, ints, scalars);
-  const OrderSetting setting{options.spill_capacity, context_.workers(),
+  const OrderSetting setting{options.spill_capacity,
+                             context_.workers(),
                              static_cast<int>(context_.env.transport.ranks_of_node(NodeId(0)).size()),
-                             options.schedule == Schedule::static_, options.deterministic};
+                             {options.schedule == Schedule::static_, context_.env.state.saved_agree},
+                             options.deterministic};
   return choose_order(context_.bound, ints, loop, setting);
 }
 

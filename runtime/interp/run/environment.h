@@ -62,6 +62,7 @@ struct RankState {
   std::set<std::string>
       dropped_remote;  // labels that were saved, but that no later program restores; of a job without results
   std::map<std::string, std::shared_ptr<void>, std::less<>> super_slots;
+  bool saved_agree = true;  // scalars and static arrays that earlier programs saved are the same on all ranks
   bool all_ranks_print = false;
   std::int64_t phase = 0;  // barriers since the job began; numbers the pardo instances
   Stats stats;

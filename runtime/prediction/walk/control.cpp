@@ -173,6 +173,7 @@ void WalkControl::divide() {
   const std::int64_t ranks = context_.memory.setting.ranks, total = pardo_.space.size();
   const NodeId node = ledger.own_node();
   const std::int64_t on_node = ledger.ranks_of(node), before = ledger.ranks_before(node);
+  pardo_.space.deal(ledger.node_of(context_.memory.setting.ranks - 1).number() + 1);
   pardo_.of_node = {share_before(total, ranks, before), share_before(total, ranks, before + on_node)};
   std::int64_t turn = 0;
   for (std::int64_t next = pardo_.of_node.first; next < pardo_.of_node.last; ++turn) {
@@ -237,8 +238,11 @@ void WalkControl::order(const LoopRow& row) {
     std::vector<std::int32_t> ints;
     std::vector<double> scalars;
     initial_values(context_.module, context_.memory.job, ints, scalars);
-    const OrderSetting orders{setting.spill_capacity, setting.ranks, setting.node_size(),
-                              setting.static_schedule || setting.deterministic, setting.deterministic};
+    const OrderSetting orders{setting.spill_capacity,
+                              setting.ranks,
+                              setting.node_size(),
+                              {setting.static_schedule || setting.deterministic},
+                              setting.deterministic};
     found = orders_.emplace(pardo_.loop, choose_order(context_.bound, ints, pardo_.loop, orders)).first;
   }
   pardo_.space.follow(found->second.order);
@@ -251,7 +255,7 @@ bool WalkControl::begin_pardo(std::int32_t loop) {
   const PlanSetting& setting = context_.memory.setting;
   pardo_ = Pardo{};
   pardo_.loop = loop;
-  pardo_.mode = pardo_mode(context_.module, row, setting.static_schedule || setting.deterministic);
+  pardo_.mode = pardo_mode(context_.module, row, {setting.static_schedule || setting.deterministic});
   share_ = IterationShare{};
   share_.in_pardo = true;
   share_.divided = setting.ranks > 1 && pardo_.mode != PardoMode::everywhere;

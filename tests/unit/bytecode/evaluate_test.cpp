@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <set>
@@ -119,6 +121,55 @@ TEST_CASE("iterations are numbered with the first index fastest") {
     space.advance([&](std::size_t d) -> std::int32_t& { return walked[d]; });
   }
   CHECK(walked == (std::vector<std::int32_t>{2, -1, 5}));
+}
+
+TEST_CASE("iterations dealt to nodes are each numbered once, and follow each other within strips") {
+  for (const std::int32_t count : {1, 3, 8, 20})
+    for (const std::int64_t nodes : {1, 2, 5, 16, 64}) {
+      IterationSpace space;
+      CHECK((space.add(1, count) && space.add(2, 5) && space.add(0, count)));
+      space.deal(nodes);
+      std::set<std::vector<std::int32_t>> met;
+      std::vector<std::int32_t> followed(3), found(3);
+      std::int64_t last = 0;
+      for (std::int64_t n = 0; n < space.size(); ++n) {
+        const std::int64_t to = space.at(n, [&](std::size_t d, std::int32_t v) { found[d] = v; });
+        CHECK((to > n && to <= space.size()));
+        if (n < last) {
+          space.advance([&](std::size_t d) -> std::int32_t& { return followed[d]; });
+          CHECK(found == followed);
+        }
+        followed = found;
+        last = to;
+        met.insert(found);
+      }
+      CHECK(std::ssize(met) == space.size());
+    }
+}
+
+TEST_CASE("shares of nodes have about as many iterations that a where clause accepts") {
+  const auto fullest = [](std::int32_t segments, std::int64_t nodes, bool dealt) {
+    IterationSpace space;  // pardo a, i, b, j with where a <= b
+    CHECK((space.add(1, segments) && space.add(1, 4) && space.add(1, segments) && space.add(1, 4)));
+    if (dealt) space.deal(nodes);
+    std::int64_t most = 0, all = 0;
+    for (std::int64_t node = 0; node < nodes; ++node) {
+      std::int64_t accepted = 0;
+      for (std::int64_t n = share_before(space.size(), nodes, node); n < share_before(space.size(), nodes, node + 1);
+           ++n) {
+        std::array<std::int32_t, 4> v{};
+        space.at(n, [&](std::size_t d, std::int32_t value) { v[d] = value; });
+        accepted += v[0] <= v[2] ? 1 : 0;
+      }
+      most = std::max(most, accepted);
+      all += accepted;
+    }
+    return static_cast<double>(most) * static_cast<double>(nodes) / static_cast<double>(all);
+  };
+  for (const std::int32_t segments : {16, 20, 24, 32}) {
+    CHECK(fullest(segments, 16, false) > 1.5);
+    CHECK(fullest(segments, 16, true) < 1.12);
+  }
 }
 
 TEST_CASE("an iteration space says when it cannot be counted") {

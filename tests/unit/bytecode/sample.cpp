@@ -42,7 +42,7 @@ class Assembler {
     static constexpr Opcode next[] = {Opcode::do_next, Opcode::sub_next, Opcode::pardo_next};
     const auto id = static_cast<std::int32_t>(m.loops.size());
     m.loops.push_back({});
-    LoopRow row{kind, std::move(indices), add(begin[static_cast<int>(kind)], id), 0, 0, 0, n_wheres, -1, false};
+    LoopRow row{kind, std::move(indices), add(begin[static_cast<int>(kind)], id), 0, 0, 0, n_wheres, -1, {}};
     wheres(id);
     row.body = add(Opcode::body_begin, id);
     body(id);

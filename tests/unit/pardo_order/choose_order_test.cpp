@@ -94,13 +94,13 @@ TEST_CASE("iterations that several ranks are dealt in turn keep their order") {
   CHECK(kept.bytes <= 0.7 * kept.bytes_as_written);
   CHECK_THAT(kept.refusal, Catch::Matchers::Contains("dealt to the ranks in turn"));
   CHECK(kept.order.as_written());
-  const OrderSetting alone{(5 * 16 + 4) * 8, 1, 1, true};
+  const OrderSetting alone{(5 * 16 + 4) * 8, 1, 1, {true}, false};
   CHECK(choose_order(p.bound, p.ints, p.loop, alone).refusal.empty());
 }
 
 TEST_CASE("--deterministic keeps the order, and the reason and the cost are told") {
   const Pardo p("distributed x[i]\ntemp t[i]\n", "pardo i, j\nget x[i]\nt[i] = x[i]\nendpardo i, j");
-  const PardoOrder chosen = choose_order(p.bound, p.ints, p.loop, {8, 1, 1, true, true});
+  const PardoOrder chosen = choose_order(p.bound, p.ints, p.loop, {8, 1, 1, {true}, true});
   CHECK(chosen.order.as_written());
   CHECK_THAT(chosen.refusal, Contains("--deterministic"));
   CHECK(chosen.bytes < chosen.bytes_as_written);

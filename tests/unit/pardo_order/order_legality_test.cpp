@@ -68,7 +68,7 @@ TEST_CASE("what is dealt out in turn keeps its order where ranks may see other i
   CHECK_THAT(seen("t[i] = 1.0\nif i == 2\nexit\nendif"), Contains("leave it early"));
   const auto dealt = [](const std::string& where) {
     Pardo p(declarations, "n = 3\npardo i, j\n" + where + "\nt[i] = 1.0\nendpardo i, j");
-    p.module.loops[static_cast<std::size_t>(p.loop)].rank_dependent = true;
+    p.module.loops[static_cast<std::size_t>(p.loop)].rank_dependence = RankDependence::possible;
     return order_is_fixed(p.module, p.loop, false);
   };
   CHECK(dealt("").empty());

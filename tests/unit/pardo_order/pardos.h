@@ -17,7 +17,7 @@ struct Pardo {
     while (module.loops[static_cast<std::size_t>(loop)].kind != LoopKind::pardo) ++loop;
   }
   PardoOrder choose(std::int64_t capacity, int ranks = 1) const {
-    return choose_order(bound, ints, loop, {capacity, ranks, ranks});
+    return choose_order(bound, ints, loop, {capacity, ranks, ranks, {}});
   }
 
   Module module;

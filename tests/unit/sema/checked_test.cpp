@@ -197,7 +197,7 @@ TEST_CASE("fragment pragmas become where clauses") {
   REQUIRE(checked.program != nullptr);
   const PardoInfo& info = checked.program->pardos.begin()->second;
   CHECK(info.wheres.size() == expected);
-  CHECK_FALSE(info.rank_dependent);
+  CHECK(info.rank_dependence == RankDependence::none);
   const bool fragment = pragma.find("Frag") != std::string::npos;
   CHECK((checked.program->synthetic.empty()) == !fragment);
   for (const ast::Relation& test : checked.program->synthetic) {
@@ -215,42 +215,50 @@ TEST_CASE("fragment pragmas become where clauses") {
 }
 
 TEST_CASE("a pardo is rank dependent where workers may see it differently") {
+  using enum RankDependence;
   const std::string pardo = "\npardo i\ny = 1.0\nendpardo i\n";
   const std::string where_x = "\npardo k\nwhere (int)x == k\ny = 1.0\nendpardo k\n";
-  const auto [body, expected] = GENERATE_COPY(table<std::string, bool>({
-      {pardo, false},
-      {"pardo i\nexit\nendpardo i", true},
-      {"pardo i\ndo j\nexit\nenddo j\nendpardo i", false},
-      {"pardo i, j\nwhere i < j\nwhere norb > i\ny = 1.0\nendpardo i, j", false},
-      {"pardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", false},
-      {"execute get_my_rank rank\nif rank == 0.0" + pardo + "endif", true},
-      {"execute get_my_rank rank\nif rank == 0.0\nx = 1.0\nendif" + where_x, true},
-      {"execute get_my_rank rank\nrank = 0.0\nif rank == 0.0" + pardo + "endif", false},
-      {"x = 3.0" + where_x, false},
-      {"pardo i\nx += 1.0\nendpardo i" + where_x, true},
-      {"pardo i\nx += 1.0\nendpardo i\nx = 0.0" + where_x, false},
-      {"pardo i\nx += 1.0\nendpardo i\ny = 0.0\ncollective y += x\nif y > 1.0" + pardo + "endif", false},
-      {"pardo i\nx += 1.0\nendpardo i\nassert_same x" + where_x, false},
-      {"execute mystery x" + where_x, true},
-      {"execute set_ijk_aaa table\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", false},
-      {"execute eigen_calc s s\nx = y" + where_x, false},
-      {"restore_persistent x \"x\"" + where_x, true},
+  const auto [body, expected] = GENERATE_COPY(table<std::string, RankDependence>({
+      {pardo, none},
+      {"pardo i\nexit\nendpardo i", possible},
+      {"pardo i\ndo j\nexit\nenddo j\nendpardo i", none},
+      {"pardo i, j\nwhere i < j\nwhere norb > i\ny = 1.0\nendpardo i, j", none},
+      {"pardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", none},
+      {"execute get_my_rank rank\nif rank == 0.0" + pardo + "endif", possible},
+      {"execute get_my_rank rank\nif rank == 0.0\nx = 1.0\nendif" + where_x, possible},
+      {"execute get_my_rank rank\nrank = 0.0\nif rank == 0.0" + pardo + "endif", none},
+      {"x = 3.0" + where_x, none},
+      {"pardo i\nx += 1.0\nendpardo i" + where_x, possible},
+      {"pardo i\nx += 1.0\nendpardo i\nx = 0.0" + where_x, none},
+      {"pardo i\nx += 1.0\nendpardo i\ny = 0.0\ncollective y += x\nif y > 1.0" + pardo + "endif", none},
+      {"pardo i\nx += 1.0\nendpardo i\nassert_same x" + where_x, none},
+      {"execute mystery x" + where_x, possible},
+      {"execute set_ijk_aaa table\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", none},
+      {"execute eigen_calc s s\nx = y" + where_x, none},
+      {"restore_persistent x \"x\"" + where_x, saved},
+      {"restore_persistent table \"t\"\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k", saved},
+      {"restore_persistent x \"x\"\nif x > 1.0" + pardo + "endif", saved},
+      {"restore_persistent x \"x\"\ndo k\nif x == (scalar)k\nexit\nendif" + pardo + "enddo k", saved},
+      {"restore_persistent x \"x\"\nexecute get_my_rank rank\nx += rank" + where_x, possible},
+      {"restore_persistent x \"x\"\nx = 1.0" + where_x, none},
+      {"restore_persistent x \"x\"\npardo i\nif x > 1.0\nexit\nendif\nendpardo i", possible},
+      {"restore_persistent x \"x\"\ny = 0.0\ncollective y += x\nif y > 1.0" + pardo + "endif", none},
       {"execute get_my_rank rank\ndo k\ntable[k] = rank\nenddo k\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k",
-       true},
+       possible},
       {"execute get_my_rank rank\ndo k\ntable[k] = rank\nenddo k\nbroadcast_from 0 table\npardo k\nwhere (int)table[k] == k\ny = 1.0\nendpardo k",
-       false},
-      {"execute get_my_rank rank\ndo k\nif rank == (scalar)k\nexit\nendif" + pardo + "enddo k", true},
-      {"x = 1.0\ndo k\nif x == (scalar)k\nexit\nendif" + pardo + "enddo k", false},
-      {"execute get_my_rank rank\nif rank > 3.0\nstop\nendif" + pardo, false},
-      {"execute get_my_rank rank\ndo k\nwhere (int)rank == k" + pardo + "enddo k", true},
+       none},
+      {"execute get_my_rank rank\ndo k\nif rank == (scalar)k\nexit\nendif" + pardo + "enddo k", possible},
+      {"x = 1.0\ndo k\nif x == (scalar)k\nexit\nendif" + pardo + "enddo k", none},
+      {"execute get_my_rank rank\nif rank > 3.0\nstop\nendif" + pardo, none},
+      {"execute get_my_rank rank\ndo k\nwhere (int)rank == k" + pardo + "enddo k", possible},
   }));
   INFO(body);
   const Program p(body);
-  bool dependent = false;
+  RankDependence dependent = none;
   for (const auto& [stmt, info] : p.checked.program->pardos) {
     const bool last = std::all_of(p.checked.program->pardos.begin(), p.checked.program->pardos.end(),
                                   [&, id = stmt->id](const auto& other) { return other.first->id <= id; });
-    if (last) dependent = info.rank_dependent;
+    if (last) dependent = info.rank_dependence;
   }
   CHECK(dependent == expected);
 }
@@ -265,7 +273,7 @@ TEST_CASE("a procedure called under a rank dependent condition makes its pardos 
         "execute get_my_rank rank\n" +
             condition + "call work\nendif\nendsial p\n"));
     REQUIRE(checked.program != nullptr);
-    CHECK(checked.program->pardos.begin()->second.rank_dependent == divided);
+    CHECK((checked.program->pardos.begin()->second.rank_dependence == RankDependence::possible) == divided);
   }
 }
 
