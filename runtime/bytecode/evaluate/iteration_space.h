@@ -2,6 +2,7 @@
 // The iterations of a parallel loop, and how ranks divide them: what the interpreter, look-ahead and the predictions of
 // time and memory share.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -47,16 +48,10 @@ class IterationSpace {
   /// Numbers the combinations anew, once all indices are there.
   void follow(const TupleOrder& order) { order_ = order; }
 
-  /// Numbers the combinations so that equal shares of the numbers are strips from all over the space, where each node
-  /// has so many that it pays. Not where the space follows another order, whose neighbours belong together.
+  /// Numbers the combinations so that equal shares of the numbers are strips from all over the space. Not where the space
+  /// follows another order, whose neighbours belong together.
   void deal(std::int64_t nodes) {
-    constexpr std::int64_t strips_per_node = 8;  // at least; less than twice as many
-    if (nodes < 2 || !as_written()) return;
-    const std::int64_t most = size_ / nodes / strips_per_node;
-    if (most < 1) return;
-    std::int64_t inner = 1;  // combinations of the leading indices, which strips do not cut where they can be whole
-    for (std::size_t d = 0; d < n_ && inner * count(d) <= most; ++d) inner *= count(d);
-    strips_ = NodeStrips(size_, nodes, most / inner * inner);
+    if (nodes > 1 && as_written()) strips_ = NodeStrips(size_, nodes, strip_length(size_ / nodes));
   }
 
   std::int64_t size() const { return size_; }
@@ -99,6 +94,15 @@ class IterationSpace {
 
  private:
   std::int64_t count(std::size_t d) const { return std::int64_t{hi_[d]} - lo_[d] + 1; }
+
+  /// Many strips in a node's share even its work out; whole runs of the leading indices use blocks again.
+  std::int64_t strip_length(std::int64_t share) const {
+    constexpr std::int64_t enough = 8;
+    std::int64_t whole = 1;
+    for (std::size_t d = 0; d < n_ && whole * count(d) * enough <= share; ++d) whole *= count(d);
+    if (whole == 1) return n_ > 0 && count(0) * 2 <= share ? count(0) : std::max<std::int64_t>(1, share / 2);
+    return whole * std::max<std::int64_t>(1, share / (whole * enough));
+  }
 
   std::array<std::int32_t, max_rank> lo_{}, hi_{};
   std::size_t n_ = 0;
