@@ -13,10 +13,24 @@ constexpr std::int64_t share_before(std::int64_t total, std::int64_t ranks, std:
   return total / ranks * ranks_before + total % ranks * ranks_before / ranks;
 }
 
+/// Iterations that where clauses are still to filter.
+struct Candidates {
+  constexpr Candidates(std::int64_t all, int where_clauses = 0) : total(all), wheres(where_clauses) {}
+  std::int64_t total;
+  int wheres;
+};
+
 /// Dynamic schedule: how many of `left` iterations a node's queue hands out at once (guided self-scheduling): large
 /// chunks at first, single iterations at the end.
 constexpr std::int64_t guided_chunk(std::int64_t left, std::int64_t ranks_of_node) {
   return std::min(left, std::max<std::int64_t>(1, left / (2 * ranks_of_node)));
+}
+
+/// Dynamic schedule: how many iterations of its chunk a rank begins at once; of the others ranks without work may take
+/// some. A where clause such as `where a <= b` accepts half of all iterations, but all of some chunks and none of
+/// others: a chunk may be several times a rank's part of the work.
+constexpr std::int64_t piece_of_chunk(std::int64_t chunk, int wheres) {
+  return std::max<std::int64_t>(1, chunk >> std::clamp(wheres, 0, 8));
 }
 
 /// Static schedule: the rank whose turn the next iteration is; counts it.

@@ -29,7 +29,7 @@ struct Table {
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-/// What a rank of the node has set aside for itself; empty when first == last.
+/// What a rank of the node has set aside for itself, and not yet begun; empty when first == last.
 struct Reservation {
   PardoKey key;
   std::int64_t first = 0, last = 0;
@@ -39,6 +39,7 @@ struct StealMessage {
   std::byte kind = work_queue_message;
   PardoKey key;
   std::int64_t total = 0;
+  std::int32_t wheres = 0;
 };
 
 constexpr std::size_t table_bytes = 64;
@@ -63,20 +64,22 @@ class TableLock {
 class NodeQueue final : public WorkQueue {
  public:
   NodeQueue(Transport& transport, std::size_t slots);
-  std::optional<IterationRange> draw(const PardoKey& key, std::int64_t total) override;
-  std::optional<IterationRange> reserve(const PardoKey& key, std::int64_t total) override;
+  std::optional<IterationRange> draw(const PardoKey& key, Candidates candidates) override;
+  std::optional<IterationRange> reserve(const PardoKey& key, Candidates candidates) override;
   void new_phase(std::int64_t phase) override {
     std::erase_if(divided_, [&](const PardoKey& k) { return k.phase < phase; });
   }
   /// A chunk for a thief from another node, or an empty one; also called on a helper thread.
-  IterationRange give(const PardoKey& key, std::int64_t total);
+  IterationRange give(const PardoKey& key, Candidates candidates);
 
  private:
   Slot* find_or_insert(const PardoKey& key, std::int64_t total);
   IterationRange cut(Slot& slot) const;
+  void set_aside(const PardoKey& key, std::int64_t total);
+  IterationRange begin_piece(const PardoKey& key, int wheres);
   IterationRange take_reserved(const PardoKey& key);
-  IterationRange ask(NodeId node, const PardoKey& key, std::int64_t total);
-  int share_victims_done(const PardoKey& key, std::int64_t total);
+  IterationRange ask(NodeId node, const PardoKey& key, Candidates candidates);
+  int share_victims_done(const PardoKey& key, Candidates candidates);
   IterationRange share(std::int64_t total, std::int64_t ranks_before, std::int64_t ranks) const;
   Table& table() const { return *reinterpret_cast<Table*>(memory_->base()); }
   Reservation& reservation(std::int64_t node_rank) const {
@@ -92,6 +95,7 @@ class NodeQueue final : public WorkQueue {
   int worker_nodes_ = 0;
   // The rank's own thread only:
   PardoKey current_{-1, -1, -1, -1};
+  bool done_ = false;           // the current instance has nothing more for this rank
   int victims_done_ = 0;        // nodes that had nothing left of the current instance
   std::set<PardoKey> divided_;  // instances of which this rank has had its static part
 };
@@ -142,58 +146,78 @@ IterationRange NodeQueue::cut(Slot& s) const {
   return {first, s.next};
 }
 
-std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, std::int64_t total) {
-  SIAL_CHECK(memory_ != nullptr && total >= 0, "draw of {} iterations, or on a server", total);
+/// What this rank sets aside next: a chunk of the node's share, or half of what another one has set aside. Nothing
+/// where it has some already. The table is locked.
+void NodeQueue::set_aside(const PardoKey& key, std::int64_t total) {
+  Reservation& mine = reservation(transport_.node_rank());
+  if (mine.key == key && mine.first < mine.last) return;
+  IterationRange chunk;
+  if (Slot* const s = find_or_insert(key, total)) {
+    chunk = cut(*s);
+    if (chunk.first == chunk.last) chunk = take_reserved(key);
+  } else if (divided_.insert(key).second) {
+    chunk = share(total, ranks_before_ + transport_.node_rank(), 1);
+  }
+  mine = {key, chunk.first, chunk.last};
+}
+
+/// The first iterations of what this rank has set aside.
+IterationRange NodeQueue::begin_piece(const PardoKey& key, int wheres) {
+  Reservation& mine = reservation(transport_.node_rank());
+  if (mine.key != key || mine.first == mine.last) return {};
+  const std::int64_t first = mine.first;
+  transport_.yield_point();
+  mine.first += piece_of_chunk(mine.last - first, wheres);
+  return {first, mine.first};
+}
+
+std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates candidates) {
+  SIAL_CHECK(memory_ != nullptr && candidates.total >= 0, "draw of {} iterations, or on a server", candidates.total);
   transport_.yield_point();
   if (key != current_) {
     current_ = key;
     victims_done_ = 0;
+    done_ = false;
   }
-  if (victims_done_ == 0) {
-    IterationRange chunk;
-    {
-      const TableLock lock(table(), transport_);
-      Reservation& mine = reservation(transport_.node_rank());
-      Slot* s = find_or_insert(key, total);
-      if (s && mine.key == key && mine.first < mine.last) {
-        chunk = {mine.first, mine.last};
-        mine.first = mine.last;
-      } else if (s) {
-        chunk = cut(*s);
-        if (chunk.first == chunk.last) chunk = take_reserved(key);
-      } else if (divided_.insert(key).second) {
-        chunk = share(total, ranks_before_ + transport_.node_rank(), 1);
-      }
-    }
-    if (chunk.first < chunk.last) return chunk;
+  if (done_) return std::nullopt;
+  {
+    const TableLock lock(table(), transport_);
+    set_aside(key, candidates.total);
+    const IterationRange piece = begin_piece(key, candidates.wheres);
+    if (piece.first < piece.last) return piece;
   }
-  // Another node's work, beginning with the next one. Who had nothing left will have nothing later.
-  while ((victims_done_ = share_victims_done(key, total)) < std::min(worker_nodes_ - 1, max_victims)) {
+  // Another node's work, beginning with the next one. Who had nothing left will hardly have anything later.
+  while ((victims_done_ = share_victims_done(key, candidates)) < std::min(worker_nodes_ - 1, max_victims)) {
     const IterationRange chunk =
-        ask(NodeId((transport_.node().number() + 1 + victims_done_) % worker_nodes_), key, total);
-    if (chunk.first < chunk.last) return chunk;
+        ask(NodeId((transport_.node().number() + 1 + victims_done_) % worker_nodes_), key, candidates);
+    if (chunk.first < chunk.last) {
+      const TableLock lock(table(), transport_);
+      reservation(transport_.node_rank()) = {key, chunk.first, chunk.last};
+      return begin_piece(key, candidates.wheres);
+    }
     ++victims_done_;
   }
+  done_ = true;
   return std::nullopt;
 }
 
 /// What one rank of a node has found out the others need not ask again.
-int NodeQueue::share_victims_done(const PardoKey& key, std::int64_t total) {
+int NodeQueue::share_victims_done(const PardoKey& key, Candidates candidates) {
   const TableLock lock(table(), transport_);
-  Slot* const s = find_or_insert(key, total);
+  Slot* const s = find_or_insert(key, candidates.total);
   if (!s) return victims_done_;
   s->victims_done = std::max(s->victims_done, victims_done_);
   return s->victims_done;
 }
 
-std::optional<IterationRange> NodeQueue::reserve(const PardoKey& key, std::int64_t total) {
-  SIAL_CHECK(memory_ != nullptr && total >= 0, "{} iterations set aside, or on a server", total);
-  if (key == current_ && victims_done_ > 0) return std::nullopt;
+std::optional<IterationRange> NodeQueue::reserve(const PardoKey& key, Candidates candidates) {
+  SIAL_CHECK(memory_ != nullptr && candidates.total >= 0, "{} iterations set aside, or on a server", candidates.total);
   transport_.yield_point();
   const TableLock lock(table(), transport_);
   Reservation& mine = reservation(transport_.node_rank());
   if (mine.key != key || mine.first == mine.last) {
-    Slot* s = find_or_insert(key, total);
+    if (key == current_ && (done_ || victims_done_ > 0)) return std::nullopt;
+    Slot* s = find_or_insert(key, candidates.total);
     if (!s) return std::nullopt;
     const IterationRange chunk = cut(*s);
     mine = {key, chunk.first, chunk.last};
@@ -217,8 +241,8 @@ IterationRange NodeQueue::take_reserved(const PardoKey& key) {
   return {largest->last, last};
 }
 
-IterationRange NodeQueue::ask(NodeId node, const PardoKey& key, std::int64_t total) {
-  const StealMessage message{work_queue_message, key, total};
+IterationRange NodeQueue::ask(NodeId node, const PardoKey& key, Candidates candidates) {
+  const StealMessage message{work_queue_message, key, candidates.total, candidates.wheres};
   const auto& ranks = transport_.ranks_of_node(node);
   const int to = ranks[static_cast<std::size_t>(transport_.rank()) % ranks.size()];  // spread over their helpers
   const auto pending = transport_.request(to, std::as_bytes(std::span(&message, 1)), {}, {}, Priority::demand);
@@ -230,10 +254,10 @@ IterationRange NodeQueue::ask(NodeId node, const PardoKey& key, std::int64_t tot
   return chunk;
 }
 
-IterationRange NodeQueue::give(const PardoKey& key, std::int64_t total) {
+IterationRange NodeQueue::give(const PardoKey& key, Candidates candidates) {
   const TableLock lock(table(), transport_);
   // A node that has not come to this loop yet can be helped too: the thief opens its slot.
-  Slot* s = find_or_insert(key, total);
+  Slot* s = find_or_insert(key, candidates.total);
   if (!s) return {};
   const IterationRange chunk = cut(*s);
   return chunk.first < chunk.last ? chunk : take_reserved(key);
@@ -249,7 +273,7 @@ Reply serve_work_queue_message(WorkQueue& queue, std::span<const std::byte> head
   StealMessage message;
   SIAL_CHECK(header.size() == sizeof message, "work queue message of {} bytes", header.size());
   std::memcpy(&message, header.data(), sizeof message);
-  const IterationRange chunk = dynamic_cast<NodeQueue&>(queue).give(message.key, message.total);
+  const IterationRange chunk = dynamic_cast<NodeQueue&>(queue).give(message.key, {message.total, message.wheres});
   Reply reply;
   reply.header.resize(sizeof chunk);
   std::memcpy(reply.header.data(), &chunk, sizeof chunk);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/iteration_shares.h"
 #include "runtime/transport/transport.h"
 
 namespace sial {
@@ -26,13 +27,14 @@ struct IterationRange {
 class WorkQueue {
  public:
   virtual ~WorkQueue() = default;
-  /// Next chunk of [0, total) for this rank, or nullopt when nothing is left for it. Every rank must draw until
-  /// nullopt: each iteration is handed out exactly once among all ranks. `phase` never decreases from draw to draw.
-  virtual std::optional<IterationRange> draw(const PardoKey& key, std::int64_t total) = 0;
-  /// Sets aside what this rank's next draw will return, so that it can look ahead into it: the same range until it is
-  /// drawn. Ranks without work take from what others have set aside, so that the draw may return another range, or
-  /// nothing.
-  virtual std::optional<IterationRange> reserve(const PardoKey& key, std::int64_t total) = 0;
+  /// Next chunk of [0, candidates.total) for this rank, or nullopt when nothing is left for it. Every rank must draw
+  /// until nullopt: each iteration is handed out exactly once among all ranks. `phase` never decreases from draw to
+  /// draw.
+  virtual std::optional<IterationRange> draw(const PardoKey& key, Candidates candidates) = 0;
+  /// Sets aside what this rank's next draws will return, in one or several pieces, so that it can look ahead into it:
+  /// the same range until it is drawn. Ranks without work take from what others have set aside, so that a draw may
+  /// return another range, or nothing.
+  virtual std::optional<IterationRange> reserve(const PardoKey& key, Candidates candidates) = 0;
   /// Forget all instances of phases before `phase` (called after a barrier, with the phase the next draws will name).
   virtual void new_phase(std::int64_t phase) = 0;
 };

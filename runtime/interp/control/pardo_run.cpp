@@ -64,7 +64,7 @@ bool PardoRun::next() {
   for (;;) {
     if (at_ == end_) {
       if (mode_ != PardoMode::dynamic) return false;
-      const auto chunk = context_.env.queue.draw(key_, space_.size());
+      const auto chunk = context_.env.queue.draw(key_, candidates());
       if (!chunk) return false;
       at_ = chunk_first_ = chunk->first;
       end_ = chunk->last;

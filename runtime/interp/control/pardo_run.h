@@ -39,9 +39,10 @@ class PardoRun {
   std::optional<ComingPardo> coming(std::int32_t loop);
   const PardoOrders& orders() const { return orders_; }
   /// The range that the next draw will return.
-  std::optional<IterationRange> reserve() const { return context_.env.queue.reserve(key_, space_.size()); }
+  std::optional<IterationRange> reserve() const { return context_.env.queue.reserve(key_, candidates()); }
 
  private:
+  Candidates candidates() const { return {space_.size(), context_.module.loops[loop_].n_wheres}; }
   PardoMode mode_of(const LoopRow& row) const;
   bool mine() { return cyclic_owner(counter_, workers_) == worker_; }
   void open_indices(const LoopRow& row, Statement here);

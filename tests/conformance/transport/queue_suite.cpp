@@ -56,15 +56,18 @@ void queue(Transport& t, std::uint64_t seed, std::size_t slots) {
       const int loop = static_cast<int>(shared() % 2) * 40;
       totals.push_back(total);
       const PardoKey key{static_cast<std::int32_t>(shared() % 2), loop, phase, instances[loop]++};
+      const int wheres = static_cast<int>(shared() % 3) * 2;
       const double slowness = own() % 3 == 0 ? 1e-4 : 1e-6;
       const bool looks_ahead = own() % 2 == 0;
       const auto draw = [&] {
-        const IterationRange set_aside =
-            looks_ahead && own() % 4 > 0 ? work->reserve(key, total).value_or(IterationRange{}) : IterationRange{};
+        const IterationRange set_aside = looks_ahead && own() % 4 > 0
+                                             ? work->reserve(key, {total, wheres}).value_or(IterationRange{})
+                                             : IterationRange{};
         t.charge_compute(slowness);  // time for others to take it
-        const auto range = work->draw(key, total);
+        const auto range = work->draw(key, {total, wheres});
         if (set_aside.first < set_aside.last && t.size() == 1)
-          EXPECT(range && range->first == set_aside.first && range->last == set_aside.last);
+          EXPECT(range && range->first == set_aside.first && range->last <= set_aside.last &&
+                 (wheres > 0 || range->last == set_aside.last));
         return range;
       };
       while (const auto range = draw()) {
@@ -72,7 +75,7 @@ void queue(Transport& t, std::uint64_t seed, std::size_t slots) {
         mine.push_back({p, range->first, range->last});
         t.charge_compute(slowness);
       }
-      EXPECT(!work->draw(key, total));
+      EXPECT(!work->draw(key, {total, wheres}));
     }
     const auto all = t.all_gather(std::as_bytes(std::span(mine)), tag(CollectiveKind::gather, 61));
     std::vector<std::vector<IterationRange>> ranges(totals.size());
