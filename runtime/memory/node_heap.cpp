@@ -242,14 +242,14 @@ void NodeHeap::keep(Chunk* c) {
 }
 
 // The ranks that hold spare chunks look at `waiting` whenever they use the store, those that lend also while they wait
-// themselves. They may be in a long computation; who holds none any more has nothing to give, and that is the end of
-// waiting.
+// themselves; passing references go by themselves. Ranks may be in a long computation; who holds none any more has
+// nothing to give, and that is the end of waiting.
 Chunk* NodeHeap::wait_for_spare(const Request& request) {
   Arena& node = arena(0);
   const auto lent = [&] {
     for (int a = 0; a < arenas_; ++a)
       if (arena(a).lends.load(std::memory_order_acquire)) return true;
-    return false;
+    return has_passing();
   };
   const auto none = [&] { return node.spare_in_use.load(std::memory_order_acquire) == 0 && !lent(); };
   if (none()) return try_allocate(thorough(request), nullptr);  // given back since
