@@ -27,7 +27,7 @@ ssize_t write(int file, const void* bytes, size_t n) {
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     const ssize_t length = readlink(link, path, sizeof path - 1);
     const char* rank = getenv("OMPI_COMM_WORLD_RANK");
-    if (length > 0 && (path[length] = 0, strstr(path, ".rank"))) usleep(rank && *rank == '0' ? 3000 : 20000);
+    if (length > 0 && (path[length] = 0, strstr(path, ".rank"))) usleep(rank && *rank == '0' ? 1000 : 5000);
   }
   return next(file, bytes, n);
 }
@@ -61,11 +61,11 @@ class Behind(Pieces):
         rng = random.Random(3)
         for ranks, more in WORLDS:
             with self.subTest(ranks=ranks, more=more):
-                steps = ("--set", "steps=1500")
+                steps = ("--set", "steps=800")
                 out, results, _ = self.whole(*CHANGES, *steps, *more, ranks=ranks)
                 p, pids = self.start(*CHANGES, *steps, *more, "--checkpoint-every", "0.001s", ranks=ranks, env=self.slow_disk())
-                self.wait_for(p, 3)
-                time.sleep(rng.uniform(0, 0.1))
+                self.wait_for(p, 2)
+                time.sleep(rng.uniform(0, 0.3))
                 os.kill(pids[-1], signal.SIGKILL)
                 _, err = self.ending_of(p)
                 self.assertNotEqual(p.returncode, 0, err)
@@ -79,7 +79,7 @@ class Behind(Pieces):
     def test_stopped_while_it_writes(self):
         for ranks, more in ((0, ()), (2, ())):
             with self.subTest(ranks=ranks):
-                steps = ("--set", "steps=1500")
+                steps = ("--set", "steps=800")
                 _, results, _ = self.whole(*CHANGES, *steps, *more, ranks=ranks)
                 p, pids = self.start(*CHANGES, *steps, *more, "--checkpoint-every", "0.001s", ranks=ranks, env=self.slow_disk())
                 os.kill(pids[0], signal.SIGTERM)

@@ -15,7 +15,7 @@ namespace {
 
 const std::atomic<bool> no_stop{false};
 
-std::string bytes_of(const std::string& path) {
+std::string contents_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
@@ -54,7 +54,7 @@ TEST_CASE("deferred records make the same file, on another thread too") {
     record_sample(records);
     CHECK(std::async(std::launch::async, [&] { return records.write(no_stop); }).get());
     CHECK(writer.finish() == seal);
-    CHECK(bytes_of(path) == bytes_of(folder.path("1.rank0")));
+    CHECK(contents_of(path) == contents_of(folder.path("1.rank0")));
   }
 }
 
