@@ -266,7 +266,7 @@ Chunk* NodeHeap::wait_for_spare(const Request& request) {
     const bool last = none();
     if (Chunk* c = try_allocate(last || look % looks_per_thorough == 0 ? thorough(request) : request, nullptr))
       return c;
-    if (hooks_.spills && hooks_.reclaim(static_cast<std::uint64_t>(request.doubles) * 8)) continue;
+    if (hooks_.spills && reclaim(static_cast<std::uint64_t>(request.doubles) * 8)) continue;
     if (last) break;
     hooks_.pause();
   }
@@ -278,7 +278,7 @@ Chunk* NodeHeap::allocate_or_throw(const Request& request, const std::function<s
   std::string reason;
   do {
     if (Chunk* c = try_allocate(request, &reason)) return c;
-  } while (hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
+  } while (reclaim(static_cast<std::uint64_t>(doubles) * 8));
   if (Chunk* c = wait_for_spare(request)) return c;
   const std::int64_t used = bytes_in_use() + bytes_not_counted();
   const std::string problem = hooks_.problem ? hooks_.problem() : std::string();

@@ -114,6 +114,9 @@ class NodeHeap {
     return allocate_or_throw({doubles, arena, Use::node, first}, what);
   }
 
+  /// What allocate() does where no arena has room; false: there was nothing to give back.
+  bool reclaim(std::uint64_t bytes) { return hooks_.reclaim && hooks_.reclaim(bytes); }
+
   /// A chunk out of the surplus of one arena, which its user gives back when others need the memory: see wanted().
   /// Counted neither as anybody's own nor as the node's until it is kept. Null when the arena has no room.
   Chunk* try_allocate_spare(int arena, std::int64_t doubles);

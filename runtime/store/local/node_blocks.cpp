@@ -76,10 +76,10 @@ Chunk* NodeBlocks::allocate(const BlockKey& key, std::int64_t doubles) {
 /// a checkpoint does, and there is no memory for both, its writer is waited for.
 Chunk* NodeBlocks::allocate_unless_sole(const BlockKey& key, const Chunk* old) {
   if (heap_.sole_reference(old)) return nullptr;
+  const int first = arena_for(config_.placement, key, config_.arena);
   while (heap_.has_passing()) {
-    if (Chunk* c =
-            heap_.try_allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), old->doubles))
-      return c;
+    if (Chunk* c = heap_.try_allocate_shared(config_.arena, first, old->doubles)) return c;
+    if (heap_.reclaim(static_cast<std::uint64_t>(old->doubles) * sizeof(double))) continue;
     transport_.pause();
     if (heap_.sole_reference(old)) return nullptr;
   }
