@@ -106,7 +106,7 @@ class Behind(Pieces):
                 self.assertFalse((self.dir / "checkpoint").exists())
 
     def test_what_does_not_change_is_not_copied(self):
-        args = [PROGRAMS / "reads.sialx", "--set", "norb=3", "--segments", "ao=200,200,200", "--set", "steps=2000"]
+        args = [PROGRAMS / "reads.sialx", "--set", "norb=3", "--segments", "ao=200,200,200", "--set", "steps=500"]
         for ranks in (0, 2):
             with self.subTest(ranks=ranks):
                 wanted = self.whole(*args, ranks=ranks)[2]["total"]
