@@ -65,7 +65,7 @@ class Behind(Pieces):
         rng = random.Random(3)
         for ranks, more in WORLDS:
             with self.subTest(ranks=ranks, more=more):
-                steps = ("--set", "steps=800")
+                steps = ("--set", f"steps={400 if more else 800}")
                 out, results, _ = self.whole(*CHANGES, *steps, *more, ranks=ranks)
                 p, pids = self.start(*CHANGES, *steps, *more, "--checkpoint-every", "0.001s", ranks=ranks, env=self.slow_disk())
                 self.wait_for(p, 2)
