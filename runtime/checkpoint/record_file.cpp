@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint32_t magic = 0x78C5A11Bu;
 constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
+constexpr std::size_t direct_bytes = std::size_t{256} << 10;  // written from where they lie
 
 struct RecordHeader {
   std::uint32_t mark = magic, type = 0;
@@ -80,17 +81,25 @@ void RecordWriter::fail(int error) const {
   throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, std::strerror(error)));
 }
 
-void RecordWriter::flush() {
-  for (std::size_t at = 0; at < buffer_.size();) {
-    const ssize_t n = ::write(file_, &buffer_[at], buffer_.size() - at);
+void RecordWriter::write_now(std::span<const std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::write(file_, &bytes[at], bytes.size() - at);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) fail(n < 0 ? errno : ENOSPC);
     at += static_cast<std::size_t>(n);
   }
+}
+
+void RecordWriter::flush() {
+  write_now(buffer_);
   buffer_.clear();
 }
 
 void RecordWriter::write(std::span<const std::byte> bytes) {
+  if (bytes.size() >= direct_bytes) {
+    flush();
+    return write_now(bytes);
+  }
   while (!bytes.empty()) {
     const std::size_t n = std::min(bytes.size(), buffer_bytes - buffer_.size());
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n));

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/checkpoint/pack.h"
+#include "runtime/checkpoint/record_sink.h"
 
 namespace sial {
 
@@ -34,15 +34,18 @@ class CheckpointFile {
 /// Whether it is one by its beginning, or empty: a job was ended before it wrote anything. Links are none.
 bool is_record_file(const std::string& path);
 
-class RecordWriter {
+class RecordWriter final : public RecordSink {
  public:
   /// Makes a file that is not there yet. Throws EnvironmentError, here and later, when the disk does not take it.
   explicit RecordWriter(const std::string& path);
-  ~RecordWriter();  // removes the file unless it was settled
+  ~RecordWriter() override;  // removes the file unless it was settled
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
-  void record(std::uint32_t type, const Packer& head, std::span<const double> data = {});
+  void record(std::uint32_t type, const Packer& head, std::span<const double> data = {}) override;
+  void record_held(std::uint32_t type, const Packer& head, HeldValues data) override {
+    record(type, head, data.values);
+  }
   /// Nothing more comes: everything is with the system, though perhaps not on the disk.
   FileSeal end();
   /// After end(), on any thread: everything is on the disk, in a copy at `copy` unless that is empty; the file itself
@@ -53,6 +56,7 @@ class RecordWriter {
 
  private:
   void write(std::span<const std::byte> bytes);
+  void write_now(std::span<const std::byte> bytes);
   void flush();
   void close();
   void copy_to(const std::string& path);

@@ -242,14 +242,14 @@ void NodeHeap::keep(Chunk* c) {
 }
 
 // The ranks that hold spare chunks look at `waiting` whenever they use the store, those that lend also while they wait
-// themselves. They may be in a long computation; who holds none any more has nothing to give, and that is the end of
-// waiting.
+// themselves; passing references go by themselves. Ranks may be in a long computation; who holds none any more has
+// nothing to give, and that is the end of waiting.
 Chunk* NodeHeap::wait_for_spare(const Request& request) {
   Arena& node = arena(0);
   const auto lent = [&] {
     for (int a = 0; a < arenas_; ++a)
       if (arena(a).lends.load(std::memory_order_acquire)) return true;
-    return false;
+    return has_passing();
   };
   const auto none = [&] { return node.spare_in_use.load(std::memory_order_acquire) == 0 && !lent(); };
   if (none()) return try_allocate(thorough(request), nullptr);  // given back since
@@ -266,7 +266,7 @@ Chunk* NodeHeap::wait_for_spare(const Request& request) {
     const bool last = none();
     if (Chunk* c = try_allocate(last || look % looks_per_thorough == 0 ? thorough(request) : request, nullptr))
       return c;
-    if (hooks_.spills && hooks_.reclaim(static_cast<std::uint64_t>(request.doubles) * 8)) continue;
+    if (hooks_.spills && reclaim(static_cast<std::uint64_t>(request.doubles) * 8)) continue;
     if (last) break;
     hooks_.pause();
   }
@@ -278,7 +278,7 @@ Chunk* NodeHeap::allocate_or_throw(const Request& request, const std::function<s
   std::string reason;
   do {
     if (Chunk* c = try_allocate(request, &reason)) return c;
-  } while (hooks_.reclaim && hooks_.reclaim(static_cast<std::uint64_t>(doubles) * 8));
+  } while (reclaim(static_cast<std::uint64_t>(doubles) * 8));
   if (Chunk* c = wait_for_spare(request)) return c;
   const std::int64_t used = bytes_in_use() + bytes_not_counted();
   const std::string problem = hooks_.problem ? hooks_.problem() : std::string();

@@ -114,6 +114,9 @@ class NodeHeap {
     return allocate_or_throw({doubles, arena, Use::node, first}, what);
   }
 
+  /// What allocate() does where no arena has room; false: there was nothing to give back.
+  bool reclaim(std::uint64_t bytes) { return hooks_.reclaim && hooks_.reclaim(bytes); }
+
   /// A chunk out of the surplus of one arena, which its user gives back when others need the memory: see wanted().
   /// Counted neither as anybody's own nor as the node's until it is kept. Null when the arena has no room.
   Chunk* try_allocate_spare(int arena, std::int64_t doubles);
@@ -128,6 +131,19 @@ class NodeHeap {
   /// Whether a rank holds memory that it can do without and only itself can give back, which it does when it sees that
   /// somebody has wanted() some. Who finds none waits as long as any rank of the node says so.
   void lend(int a, bool lends) { arena(a).lends.store(lends, std::memory_order_release); }
+  /// References that a thread beside the ranks drops in time, whatever the ranks do: who finds no memory waits as long
+  /// as there is one. `a`: the arena of the thread's rank, which counts a reference that it has before the thread gets
+  /// it.
+  void begin_passing(int a) { arena(a).passing.fetch_add(1, std::memory_order_relaxed); }
+  bool has_passing() const {
+    for (int a = 0; a < arenas_; ++a)
+      if (arena(a).passing.load(std::memory_order_acquire) > 0) return true;
+    return false;
+  }
+  void drop_passing(Chunk* c, int a) noexcept {
+    drop_reference(c, -1);
+    arena(a).passing.fetch_sub(1, std::memory_order_release);
+  }
   /// Bytes of a rank's own chunks.
   std::int64_t own_in_use(int a) const { return arena(a).own_in_use(); }
   /// Bytes used in one arena, by whomever.
@@ -261,6 +277,7 @@ class NodeHeap {
     }
     std::atomic<std::uint32_t> phase;                        // of its rank, modulo 2
     std::atomic<bool> lends;                                 // its rank, see lend()
+    std::atomic<std::int64_t> passing;                       // references, see begin_passing()
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists
     // Of the whole node, in its first arena only. Ranks may be in two phases at once, hence two marks.

@@ -2,15 +2,18 @@
 // Labels, under which arrays outlive their program, and bulk access between phases for results, checkpoints and initial
 // data (not counted, not phase-checked).
 // Ownership: a snapshot shares its blocks with the array until one is written; its blocks are the store's until no
-// later program of the job names the label. Values are given and taken as copies. Threads: the rank's interpreter
-// thread, between phases; restore() and drop_labels_except() are collective. Errors: SialError for a label that was not
-// saved, or an array that is marked twice; asking for a label or block that does not exist is a fault of the caller.
+// later program of the job names the label. Values are given and taken as copies, or held: then a block of this node's
+// memory is not copied before somebody changes it, and its memory counts as in use until the holder goes. Threads: the
+// rank's interpreter thread, between phases; restore() and drop_labels_except() are collective. Errors: SialError for a
+// label that was not saved, or an array that is marked twice; asking for a label or block that does not exist is a
+// fault of the caller.
 
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/base/held_values.h"
 #include "runtime/base/ids.h"
 #include "runtime/base/shape.h"
 
@@ -34,6 +37,9 @@ class StoreSnapshots {
   /// Blocks of a saved label whose home is this rank's node, each listed by exactly one rank of the node.
   virtual std::vector<BlockIndex> saved_blocks(const std::string& label) const = 0;
   virtual std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const = 0;
+  /// The same as it is now, for a thread that gives it up in time. Blocks of other nodes, and where blocks may leave
+  /// memory (`--spill`) all blocks, are copied.
+  virtual HeldValues hold_saved_block(const std::string& label, const BlockIndex& block) const = 0;
   /// Collective in effect: every rank may add blocks; call barrier afterwards.
   virtual void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) = 0;
   /// The label will exist even when it gets no blocks; also collective in effect.
@@ -42,6 +48,8 @@ class StoreSnapshots {
   virtual std::vector<BlockIndex> array_blocks(ArrayId array) = 0;
   /// Nothing where its values were given up (discard_values) and are gone by now.
   virtual std::optional<std::vector<double>> array_block(ArrayId array, const BlockIndex& block) = 0;
+  /// As hold_saved_block().
+  virtual std::optional<HeldValues> hold_array_block(ArrayId array, const BlockIndex& block) = 0;
   virtual void load_array_block(ArrayId array, const BlockIndex& block, std::span<const double> data) = 0;
   /// The label an array was last restored from; empty when it was not, or is deleted since.
   virtual const std::string& restored_from(ArrayId array) = 0;

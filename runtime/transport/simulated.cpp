@@ -115,6 +115,7 @@ class SimulatedTransport final : public ExchangeTransport {
   void linger(double seconds) override { scheduler_.linger(seconds); }
   void yield_point() override { scheduler_.spend(0); }
   double now() const override { return scheduler_.clock(); }
+  bool has_real_time() const override { return false; }
   void charge_compute(double seconds) override { scheduler_.spend(seconds); }
 
   [[noreturn]] void abort_job(const std::string& message, int exit_code) override {

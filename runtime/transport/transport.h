@@ -215,8 +215,9 @@ class Transport {
   virtual void linger(double seconds);
   /// A point where the simulator may switch ranks; free elsewhere.
   virtual void yield_point() {}
-  virtual double now() const = 0;                     // seconds; virtual in the simulator
-  virtual void charge_compute(double /*seconds*/) {}  // advances the simulator's clock
+  virtual double now() const = 0;                      // seconds; virtual in the simulator
+  virtual bool has_real_time() const { return true; }  // now(): threads beside the ranks go on while it does
+  virtual void charge_compute(double /*seconds*/) {}   // advances the simulator's clock
 
   /// Ends the whole job: exactly one rank's message reaches stderr, every process ends with `exit_code`, promptly.
   [[noreturn]] virtual void abort_job(const std::string& message, int exit_code) = 0;

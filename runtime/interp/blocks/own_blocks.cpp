@@ -88,12 +88,12 @@ bool OwnBlocks::temps_fit() {
   return true;
 }
 
-void OwnBlocks::write_blocks(ArrayId array, RecordWriter& writer) const {
+void OwnBlocks::write_blocks(ArrayId array, RecordSink& sink) const {
   blocks_[array.at()].for_each([&](const BlockMap::Entry& e) {
     Packer head;
     head.value(array);
     head.value(e.key);
-    writer.record(record_own_block, head, {e.data, static_cast<std::size_t>(e.size)});
+    sink.record(record_own_block, head, {e.data, static_cast<std::size_t>(e.size)});
   });
 }
 

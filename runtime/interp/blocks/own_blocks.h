@@ -15,7 +15,7 @@ namespace sial {
 
 class CheckpointFile;
 class Packer;
-class RecordWriter;
+class RecordSink;
 class Unpacker;
 
 class OwnBlocks {
@@ -76,7 +76,7 @@ class OwnBlocks {
   bool read_temps(Unpacker& unpacker, std::vector<TempLifetimes::Marks> marks);
   /// Every temp that is to be freed at the end of a loop is there, once.
   bool temps_fit();
-  void write_blocks(ArrayId array, RecordWriter& writer) const;
+  void write_blocks(ArrayId array, RecordSink& sink) const;
   void read_block(ArrayId array, Unpacker& head, std::span<const double> data, const CheckpointFile& file);
 
   /// When the machine goes.

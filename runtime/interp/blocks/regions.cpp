@@ -125,14 +125,14 @@ void Regions::deallocate(const RegionRow& row, Statement here) {
   list.erase(found);
 }
 
-void Regions::write(ArrayId array, RecordWriter& writer) const {
+void Regions::write(ArrayId array, RecordSink& sink) const {
   for (const Region& r : regions_[array.at()]) {
     Packer head;
     head.value(array);
     head.value(r.bounds.lo);
     head.value(r.bounds.hi);
     head.value(r.shape);
-    writer.record(record_region, head, {r.data, static_cast<std::size_t>(r.shape.size())});
+    sink.record(record_region, head, {r.data, static_cast<std::size_t>(r.shape.size())});
   }
 }
 

@@ -15,7 +15,7 @@
 namespace sial {
 
 class CheckpointFile;
-class RecordWriter;
+class RecordSink;
 
 struct Region {
   RegionBounds bounds;
@@ -48,7 +48,7 @@ class Regions {
   void allocate(const RegionRow& row, Statement here);
   void deallocate(const RegionRow& row, Statement here);
 
-  void write(ArrayId array, RecordWriter& writer) const;
+  void write(ArrayId array, RecordSink& sink) const;
   void read(ArrayId array, Unpacker& head, std::span<const double> data, const CheckpointFile& file);
 
   /// When the machine goes.

@@ -81,11 +81,11 @@ DataArray Statics::contents(ArrayId id) const {
   return result;
 }
 
-void Statics::write(ArrayId array, RecordWriter& writer) const {
+void Statics::write(ArrayId array, RecordSink& sink) const {
   if (!data_[array.at()]) return;
   Packer head;
   head.value(array);
-  writer.record(record_static, head, {data_[array.at()], static_cast<std::size_t>(size(array))});
+  sink.record(record_static, head, {data_[array.at()], static_cast<std::size_t>(size(array))});
 }
 
 void Statics::read(ArrayId array, std::span<const double> saved, const CheckpointFile& file, Statement here) {

@@ -12,7 +12,7 @@
 namespace sial {
 
 class CheckpointFile;
-class RecordWriter;
+class RecordSink;
 
 class Statics {
  public:
@@ -33,7 +33,7 @@ class Statics {
   /// Current contents; empty data where the program has not used it.
   DataArray contents(ArrayId array) const;
 
-  void write(ArrayId array, RecordWriter& writer) const;
+  void write(ArrayId array, RecordSink& sink) const;
   void read(ArrayId array, std::span<const double> saved, const CheckpointFile& file, Statement here);
 
   /// When the machine goes.

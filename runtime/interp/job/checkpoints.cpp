@@ -187,10 +187,14 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
 
 void Checkpoints::write_behind(std::int32_t program, const std::string& place, const MachinePart* machine) {
   const double start = transport_.now();
-  pending_ = begin(program, place, machine);
+  pending_ = begin(program, place, machine, transport_.has_real_time());
+  // A rank that went on would change blocks that another one has still to save.
+  transport_.barrier(tag(CollectiveKind::other));
   if (pending_->writer)
-    pending_->settled = std::async(std::launch::async, [this, writer = pending_->writer.get(),
-                                                        serial = pending_->serial] { return settle(*writer, serial); });
+    pending_->settled =
+        std::async(std::launch::async,
+                   [this, writer = pending_->writer.get(), records = std::move(pending_->records),
+                    serial = pending_->serial]() mutable { return settle(*writer, std::move(records), serial); });
   last_time_ = transport_.now();
   seconds_ += last_time_ - start;
 }
@@ -199,7 +203,11 @@ void Checkpoints::conclude_pending() {
   const double start = transport_.now();
   Pending pending = std::move(*pending_);
   pending_.reset();
-  if (pending.settled.valid()) pending.problem = pending.settled.get();
+  if (pending.settled.valid()) {
+    Written written = pending.settled.get();
+    pending.problem = std::move(written.problem);
+    pending.seal = written.seal;
+  }
   const Attempt outcome = conclude(std::move(pending));
   seconds_ += transport_.now() - start;
   // The disk was full, and an older checkpoint has made room: the next barrier tries again.
@@ -209,14 +217,19 @@ void Checkpoints::conclude_pending() {
 
 Checkpoints::Attempt Checkpoints::attempt(std::int32_t program, const std::string& place, const MachinePart* machine) {
   const double start = transport_.now();
-  Pending pending = begin(program, place, machine);
-  if (pending.writer) pending.problem = settle(*pending.writer, pending.serial);
+  Pending pending = begin(program, place, machine, false);
+  if (pending.writer) {
+    Written written = settle(*pending.writer, nullptr, pending.serial);
+    pending.problem = std::move(written.problem);
+    pending.seal = written.seal;
+  }
   pending.seconds = transport_.now() - start;
   return conclude(std::move(pending));
 }
 
-/// This rank's state is with the system.
-Checkpoints::Pending Checkpoints::begin(std::int32_t program, const std::string& place, const MachinePart* machine) {
+/// This rank's state is with the system, or `deferred`: held or copied.
+Checkpoints::Pending Checkpoints::begin(std::int32_t program, const std::string& place, const MachinePart* machine,
+                                        bool deferred) {
   const double start = transport_.now();
   Pending pending;
   pending.program = program;
@@ -229,12 +242,14 @@ Checkpoints::Pending Checkpoints::begin(std::int32_t program, const std::string&
       std::error_code failure;
       fs::create_directories(options_.folder, failure);  // of another machine, perhaps
       auto writer = std::make_unique<RecordWriter>(first_path(pending.serial));
-      pending.common = job_part_.own(*writer);
-      if (machine) machine->own(*writer);
-      job_part_.blocks(*writer);
-      if (machine) machine->blocks(*writer);
-      pending.seal = writer->end();
+      auto records = deferred ? std::make_unique<DeferredRecords>(*writer) : nullptr;
+      RecordSink& sink = deferred ? static_cast<RecordSink&>(*records) : *writer;
+      pending.common = job_part_.own(sink);
+      if (machine) machine->own(sink);
+      job_part_.blocks(sink);
+      if (machine) machine->blocks(sink);
       pending.writer = std::move(writer);
+      pending.records = std::move(records);
     }
   } catch (const EnvironmentError& error) { pending.problem = error.what(); }
   pending.seconds = transport_.now() - start;
@@ -247,11 +262,15 @@ std::string Checkpoints::first_path(std::int64_t serial) const {
   return (fs::path(options_.local) / fmt::format("sialx{}.{}", job_id_, file_name(serial))).string();
 }
 
-std::string Checkpoints::settle(RecordWriter& writer, std::int64_t serial) const {
+/// On any thread. Records that are not written are dropped, with the blocks that they hold.
+Checkpoints::Written Checkpoints::settle(RecordWriter& writer, std::unique_ptr<DeferredRecords> records,
+                                         std::int64_t serial) const {
   try {
+    if (records && !records->write(stop_writing_)) return {"the run has ended", {}};
+    const FileSeal seal = writer.end();
     writer.settle(options_.local.empty() ? std::string() : path(file_name(serial)));
-  } catch (const EnvironmentError& error) { return error.what(); }
-  return {};
+    return {{}, seal};
+  } catch (const EnvironmentError& error) { return {error.what(), {}}; }
 }
 
 /// Collective: when all ranks have succeeded, the index.
@@ -333,7 +352,8 @@ Checkpoints::Attempt Checkpoints::failed(const std::string& problem) {
 void Checkpoints::job_done() {
   // What is on its way to the disk is of no use any more: its writer removes it.
   if (pending_) {
-    if (pending_->settled.valid() && pending_->settled.get().empty()) {
+    stop_writing_.store(true, std::memory_order_relaxed);
+    if (pending_->settled.valid() && pending_->settled.get().problem.empty()) {
       std::error_code gone;
       fs::remove(path(file_name(pending_->serial)), gone);
     }

@@ -4,14 +4,16 @@
 // checkpoint before it stays, and earlier files are removed. A failed attempt leaves the earlier checkpoint as it was;
 // where the disk is too small for three, the one before the last is given up for another attempt. One per rank and job.
 //
-// A checkpoint after an interval is written behind the computation: the ranks give their state to the system, or to a
-// disk of their own, and go on; a helper thread sees to it that it reaches the disk, and the index is written at a
-// later barrier, when all helpers are done. Checkpoints that end the run, at each barrier, or with `--stop-after` are
-// complete before the run goes on.
+// A checkpoint after an interval is written behind the computation: the ranks hold their blocks, copy the little that
+// is their own, and go on; a helper thread writes all of it, to a disk of their own first where there is one, and gives
+// each block up once it is written. The index is written at a later barrier, when all helpers are done. Under a virtual
+// clock (Transport::has_real_time) the ranks write before they go on, and helpers only bring it to the disk.
+// Checkpoints that end the run, at each barrier, or with `--stop-after` are complete before the run goes on.
 //
 // Who may ask: rank 0 watches the clock, every rank its signals. The request travels with the barrier's own collective,
 // so that a barrier at which nobody wants anything costs nothing more.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -23,6 +25,7 @@
 #include <utility>
 
 #include "runtime/base/output_lock.h"
+#include "runtime/checkpoint/deferred_records.h"
 #include "runtime/checkpoint/index.h"
 #include "runtime/transport/transport.h"
 
@@ -54,14 +57,18 @@ class Checkpoints {
  public:
   /// Writes what a rank needs to go on: what it keeps to itself, and its share of the blocks.
   struct MachinePart {
-    std::function<void(RecordWriter&)> own, blocks;
+    std::function<void(RecordSink&)> own, blocks;
   };
   struct JobPart {
-    std::function<std::uint64_t(RecordWriter&)> own;  // returns a hash of what should be equal on all ranks
-    std::function<void(RecordWriter&)> blocks;
+    std::function<std::uint64_t(RecordSink&)> own;  // returns a hash of what should be equal on all ranks
+    std::function<void(RecordSink&)> blocks;
   };
 
   Checkpoints(const CheckpointOptions& options, Transport& transport, std::ostream& err, JobIdentity job);
+  /// What is still being written is of no use any more.
+  ~Checkpoints() { stop_writing_.store(true, std::memory_order_relaxed); }
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
   /// The job goes on from this checkpoint, which stays valid until the next one.
   void continue_from(const CheckpointIndex& index);
   /// Of the folder's index, on rank 0; where none was taken beforehand, the first checkpoint takes one.
@@ -95,7 +102,12 @@ class Checkpoints {
   Request agree();
   void save_or_stop(Request request, std::int32_t program, const std::string& place, const MachinePart* machine);
   enum class Attempt : std::int64_t { failed, written, again };
-  /// What this rank has written, and perhaps not brought to the disk yet.
+  /// What has become of a file.
+  struct Written {
+    std::string problem;
+    FileSeal seal;
+  };
+  /// What this rank saves, and has perhaps not written or not brought to the disk yet.
   struct Pending {
     std::int64_t serial = 0;
     std::int32_t program = 0;
@@ -105,7 +117,8 @@ class Checkpoints {
     FileSeal seal;
     std::uint64_t common = 0;
     std::unique_ptr<RecordWriter> writer;
-    std::future<std::string> settled;  // the helper thread's; a problem
+    std::unique_ptr<DeferredRecords> records;  // until the helper thread has them; null: all are written
+    std::future<Written> settled;              // the helper thread's
   };
   bool behind() const {
     return options_.every > 0 && options_.every != CheckpointOptions::programs_only && options_.stop_after == 0;
@@ -114,8 +127,8 @@ class Checkpoints {
   bool write(std::int32_t program, const std::string& place, const MachinePart* machine);
   void write_behind(std::int32_t program, const std::string& place, const MachinePart* machine);
   Attempt attempt(std::int32_t program, const std::string& place, const MachinePart* machine);
-  Pending begin(std::int32_t program, const std::string& place, const MachinePart* machine);
-  std::string settle(RecordWriter& writer, std::int64_t serial) const;
+  Pending begin(std::int32_t program, const std::string& place, const MachinePart* machine, bool deferred);
+  Written settle(RecordWriter& writer, std::unique_ptr<DeferredRecords> records, std::int64_t serial) const;
   Attempt conclude(Pending pending);
   void conclude_pending();
   /// This rank's.
@@ -140,6 +153,7 @@ class Checkpoints {
   std::optional<CheckpointIndex> previous_;  // the one before it; on rank 0
   std::uint64_t last_total_ = 0;             // bytes of all its files
   std::int64_t serial_ = 0;                  // of the last attempt
+  std::atomic<bool> stop_writing_{false};    // what is pending
   std::optional<Pending> pending_;           // on all ranks or on none
   double last_time_ = 0, asked_ = 0;
   double seconds_ = 0;

@@ -38,8 +38,8 @@ JobRunner::JobRunner(const Environment& environment, const JobRunOptions& option
   code_begin_ = env_.kernels.code_stats();
   begin_ = env_.transport.now();
   if (env_.checkpoints)
-    env_.checkpoints->set_job_part({[this](RecordWriter& writer) { return write_own(writer); },
-                                    [this](RecordWriter& writer) { write_labels(writer); }});
+    env_.checkpoints->set_job_part(
+        {[this](RecordSink& sink) { return write_own(sink); }, [this](RecordSink& sink) { write_labels(sink); }});
   first_phase_ = env_.store.monitor().phase_peaks().size();
 }
 

@@ -64,8 +64,8 @@ class JobRunner {
   JobOutlook outlook(std::span<const std::shared_ptr<const Module>> programs, std::size_t program) const;
   ProgramOutcome outcome_of(const Machine& machine) const;
   // --- job_state.cpp
-  std::uint64_t write_own(RecordWriter& writer) const;
-  void write_labels(RecordWriter& writer) const;
+  std::uint64_t write_own(RecordSink& sink) const;
+  void write_labels(RecordSink& sink) const;
   /// All but the running program's part. `own`: what belongs to a rank; `shared`: what belongs to the job, taken once
   /// from each file.
   void read_state(RecordReader& reader, bool own, bool shared);

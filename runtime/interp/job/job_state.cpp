@@ -76,12 +76,12 @@ void add_earlier(Stats& now, const Stats& earlier) {
 
 }  // namespace
 
-std::uint64_t JobRunner::write_own(RecordWriter& writer) const {
+std::uint64_t JobRunner::write_own(RecordSink& sink) const {
   const RankState& state = env_.state;
   Packer who;
   who.value(env_.transport.rank());
   who.value(env_.transport.size());
-  writer.record(record_rank, who);
+  sink.record(record_rank, who);
 
   Packer job;
   job.value(state.all_ranks_print);
@@ -92,12 +92,12 @@ std::uint64_t JobRunner::write_own(RecordWriter& writer) const {
     pack_layout(job, layout);
   }
   job.values(pack_stats(own_stats()));
-  writer.record(record_job, job);
+  sink.record(record_job, job);
 
   for (const auto& [label, array] : state.saved_statics) {
     Packer head;
     pack_array(head, label, array);
-    writer.record(record_saved_static, head, array.data);
+    sink.record(record_saved_static, head, array.data);
   }
   if (env_.transport.rank() == 0) {
     for (const ProgramOutcome& outcome : outcomes_) {
@@ -105,26 +105,26 @@ std::uint64_t JobRunner::write_own(RecordWriter& writer) const {
       head.text(outcome.program);
       head.map(outcome.scalars);
       head.map(outcome.ints);
-      writer.record(record_outcome, head);
+      sink.record(record_outcome, head);
       for (const auto& [name, array] : outcome.statics) {
         Packer static_head;
         pack_array(static_head, name, array);
-        writer.record(record_outcome_static, static_head, array.data);
+        sink.record(record_outcome_static, static_head, array.data);
       }
     }
   }
   return hash_of_saved(state);
 }
 
-void JobRunner::write_labels(RecordWriter& writer) const {
+void JobRunner::write_labels(RecordSink& sink) const {
   for (const std::string& label : env_.store.snapshots().labels()) {
     Packer head;
     head.text(label);
-    writer.record(record_label, head);
+    sink.record(record_label, head);
     for (const BlockIndex& block : env_.store.snapshots().saved_blocks(label)) {
       Packer index;
       index.value(block);
-      writer.record(record_label_block, index, env_.store.snapshots().saved_block(label, block));
+      sink.record_held(record_label_block, index, env_.store.snapshots().hold_saved_block(label, block));
     }
   }
 }

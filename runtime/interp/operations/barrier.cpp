@@ -38,9 +38,9 @@ void Barrier::pass(Statement here) {
 
 void Barrier::save(Statement here) {
   if (device_.cache()) device_.cache()->all_on_host(here);
-  context_.env.checkpoints->at_barrier(context_.sequence, "at " + context_.place_name(here),
-                                       {[this](RecordWriter& writer) { state_.write_own(writer); },
-                                        [this](RecordWriter& writer) { state_.write_blocks(writer); }});
+  context_.env.checkpoints->at_barrier(
+      context_.sequence, "at " + context_.place_name(here),
+      {[this](RecordSink& sink) { state_.write_own(sink); }, [this](RecordSink& sink) { state_.write_blocks(sink); }});
 }
 
 }  // namespace sial

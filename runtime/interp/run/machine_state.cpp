@@ -24,7 +24,7 @@ MachineState::MachineState(const RunContext& context, Registers& registers, Posi
       regions_(regions),
       marks_(marks) {}
 
-void MachineState::write_own(RecordWriter& writer) const {
+void MachineState::write_own(RecordSink& sink) const {
   const std::vector<ArrayRow>& arrays = context_.module.arrays;
   Packer p;
   registers_.write(p);
@@ -34,31 +34,31 @@ void MachineState::write_own(RecordWriter& writer) const {
   marks_.write(p);
   for (std::size_t a = 0; a < arrays.size(); ++a)
     p.text(is_remote(arrays[a].kind) ? context_.env.store.snapshots().restored_from(ArrayId(a)) : std::string());
-  writer.record(record_machine, p);
+  sink.record(record_machine, p);
   for (std::size_t a = 0; a < arrays.size(); ++a) {
-    own_.write_blocks(ArrayId(a), writer);
-    regions_.write(ArrayId(a), writer);
-    statics_.write(ArrayId(a), writer);
+    own_.write_blocks(ArrayId(a), sink);
+    regions_.write(ArrayId(a), sink);
+    statics_.write(ArrayId(a), sink);
   }
 }
 
-void MachineState::write_blocks(RecordWriter& writer) const {
+void MachineState::write_blocks(RecordSink& sink) const {
   for (std::size_t a = 0; a < context_.module.arrays.size(); ++a)
-    if (is_remote(context_.module.arrays[a].kind)) write_remote(ArrayId(a), writer);
+    if (is_remote(context_.module.arrays[a].kind)) write_remote(ArrayId(a), sink);
 }
 
-void MachineState::write_remote(ArrayId array, RecordWriter& writer) const {
+void MachineState::write_remote(ArrayId array, RecordSink& sink) const {
   StoreSnapshots& snapshots = context_.env.store.snapshots();
   Packer head;
   head.value(array);
-  writer.record(record_array, head);
+  sink.record(record_array, head);
   for (const BlockIndex& block : snapshots.array_blocks(array)) {
     if (snapshots.is_as_restored(array, block)) continue;  // shares its memory with the label's: so it will again
-    const std::optional<std::vector<double>> data = snapshots.array_block(array, block);
-    if (!data) continue;
+    std::optional<HeldValues> held = snapshots.hold_array_block(array, block);
+    if (!held) continue;
     Packer index;
     index.value(block);
-    writer.record(record_array_block, index, *data);
+    sink.record_held(record_array_block, index, std::move(*held));
   }
 }
 

@@ -23,13 +23,13 @@ class MachineState {
                ProgressMeter& progress, OwnBlocks& own, Statics& statics, Regions& regions, PersistentMarks& marks);
 
   /// What the rank keeps to itself, then its share of the blocks.
-  void write_own(RecordWriter& writer) const;
-  void write_blocks(RecordWriter& writer) const;
+  void write_own(RecordSink& sink) const;
+  void write_blocks(RecordSink& sink) const;
   /// Collective: ends with a barrier.
   void read(const CheckpointFiles& files);
 
  private:
-  void write_remote(ArrayId array, RecordWriter& writer) const;
+  void write_remote(ArrayId array, RecordSink& sink) const;
   SavedMachine read_file(RecordReader& reader) const;
   SavedMachine share_of(const CheckpointFiles& files);
   void take_own(const SavedMachine& saved, const CheckpointFile& file);

@@ -72,6 +72,20 @@ Chunk* NodeBlocks::allocate(const BlockKey& key, std::int64_t doubles) {
                                [this, &key] { return "block " + namer_(key); });
 }
 
+/// Memory for the next value of a block; null: nobody else refers to the present one, which can be written. Where only
+/// a checkpoint does, and there is no memory for both, its writer is waited for.
+Chunk* NodeBlocks::allocate_unless_sole(const BlockKey& key, const Chunk* old) {
+  if (heap_.sole_reference(old)) return nullptr;
+  const int first = arena_for(config_.placement, key, config_.arena);
+  while (heap_.has_passing()) {
+    if (Chunk* c = heap_.try_allocate_shared(config_.arena, first, old->doubles)) return c;
+    if (heap_.reclaim(static_cast<std::uint64_t>(old->doubles) * sizeof(double))) continue;
+    transport_.pause();
+    if (heap_.sole_reference(old)) return nullptr;
+  }
+  return heap_.sole_reference(old) ? nullptr : allocate(key, old->doubles);
+}
+
 void NodeBlocks::replace(Entry& e, Chunk* with) {
   Chunk* old = value(e);
   value_changes(e);
@@ -216,14 +230,14 @@ Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* da
   if (!enter(e, BlockUse::put, access, outcome)) return outcome;
   settle_contributions(e, key);
   Chunk* old = value(e);
-  if (old && old->doubles == size && heap_.sole_reference(old)) {
+  Chunk* fresh = old && old->doubles == size ? allocate_unless_sole(key, old) : allocate(key, size);
+  if (!fresh) {
     copy_doubles(old->data(), data, size);
     heap_.changed(old);
     value_changes(e);
     ++e.version;
     note_stored(old);
   } else {
-    Chunk* fresh = allocate(key, size);
     transport_.yield_point();
     copy_doubles(fresh->data(), data, size);
     replace(e, fresh);
@@ -295,11 +309,12 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
   ++e.version;
   value_changes(e);
   note(e, old ? BlockEvent::update : BlockEvent::write, size);
-  if (old && (heap_.sole_reference(old) || fault_enabled(Fault::store_add_in_leased_block))) {
+  const bool in_place = old && fault_enabled(Fault::store_add_in_leased_block);
+  Chunk* fresh = in_place ? nullptr : old ? allocate_unless_sole(key, old) : allocate(key, size);
+  if (!fresh) {
     heap_.changed(old);
     return old;
   }
-  Chunk* fresh = allocate(key, size);
   transport_.yield_point();
   if (old) {
     if (config_.values) copy_doubles(fresh->data(), old->data(), size);
@@ -367,9 +382,9 @@ Outcome NodeBlocks::fill(const BlockKey& key, std::int64_t size, double number, 
   if (!enter(e, BlockUse::put, access, outcome)) return outcome;
   settle_contributions(e, key);
   Chunk* target = value(e);
-  if (!target || target->doubles != size || !heap_.sole_reference(target)) {
-    target = allocate(key, size);
-    replace(e, target);
+  if (Chunk* fresh = target && target->doubles == size ? allocate_unless_sole(key, target) : allocate(key, size)) {
+    replace(e, fresh);
+    target = fresh;
   }
   value_changes(e);
   ++e.version;

@@ -144,6 +144,7 @@ class NodeBlocks {
   }
   Outcome put_value(const BlockKey& key, Chunk* value, const Access& access, std::uint64_t below, const BlockKey* from);
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
+  Chunk* allocate_unless_sole(const BlockKey& key, const Chunk* old);
   void fill_value(Chunk* c, double number) const {
     if (config_.values) std::fill_n(c->data(), c->doubles, number);
   }

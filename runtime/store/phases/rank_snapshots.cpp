@@ -89,6 +89,14 @@ std::vector<double> RankSnapshots::saved_block(const std::string& label_name, co
   return std::move(*data);
 }
 
+HeldValues RankSnapshots::hold_saved_block(const std::string& label_name, const BlockIndex& block) const {
+  const Label* label = labels_.find(label_name);
+  SIAL_CHECK(label, "no label \"{}\"", label_name);
+  std::optional<HeldValues> held = requests_.hold_block({label->number, label->generation, block}, label->placement);
+  SIAL_CHECK(held, "label \"{}\" has no block {}", label_name, block_name("", block));
+  return std::move(*held);
+}
+
 void RankSnapshots::load_label(const std::string& label_name) {
   Label& label = labels_.at(label_name);
   if (std::find(new_labels_.begin(), new_labels_.end(), label_name) != new_labels_.end()) return;
@@ -113,6 +121,14 @@ std::optional<std::vector<double>> RankSnapshots::array_block(ArrayId id, const 
   SIAL_CHECK(data || context_.arrays.at(id).discarded_before > 0, "no block {}",
              block_name(context_.arrays.name(id), block));
   return data;
+}
+
+std::optional<HeldValues> RankSnapshots::hold_array_block(ArrayId id, const BlockIndex& block) {
+  std::optional<HeldValues> held =
+      requests_.hold_block(context_.arrays.key(id, block), context_.arrays.at(id).placement);
+  SIAL_CHECK(held || context_.arrays.at(id).discarded_before > 0, "no block {}",
+             block_name(context_.arrays.name(id), block));
+  return held;
 }
 
 void RankSnapshots::load_array_block(ArrayId id, const BlockIndex& block, std::span<const double> data) {

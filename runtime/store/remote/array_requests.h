@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/held_values.h"
 #include "runtime/base/ids.h"
 #include "runtime/store/local/directory.h"
 #include "runtime/store/remote/outgoing_puts.h"
@@ -36,6 +37,8 @@ class ArrayRequests {
   std::vector<BlockIndex> share_of_blocks(std::uint64_t array, std::uint32_t generation) const;
   /// None where there is no such block; one of a subindex may have no elements.
   std::optional<std::vector<double>> copy_of_block(const BlockKey& key, std::uint64_t placement) const;
+  /// The same by reference, where the block lies in this node's memory and cannot leave it.
+  std::optional<HeldValues> hold_block(const BlockKey& key, std::uint64_t placement) const;
   void set_block(const BlockKey& key, std::uint64_t placement, std::span<const double> data);
   /// Whether two names stand for one value, bit by bit.
   bool are_same(const BlockKey& a, std::uint64_t placement_a, const BlockKey& b, std::uint64_t placement_b) const;

@@ -8,6 +8,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
 #include "runtime/bytecode/write.h"
+#include "runtime/interp/job/checkpoints.h"
 #include "runtime/session.h"
 #include "runtime/transport/threads.h"
 #include "tests/unit/job/folder.h"
@@ -84,11 +85,13 @@ TEST_CASE("threads: whole jobs on four ranks") {
   job.output_dir = folder.path("out");
   job.run_json_path = "none";
   job.print_format = "plain";
-  job.checkpoint_every = 0;
   const CompileFile compile = compiled;
   for (const ThreadsOptions& layout : {ThreadsOptions{4, 0, 0}, ThreadsOptions{4, 2, 0}, ThreadsOptions{4, 1, 0}})
-    for (const bool saves : {false, true}) {
-      INFO(layout.ranks_per_node << " ranks per node, checkpoints " << saves);
+    // None, at each barrier, and behind the computation.
+    for (const double every : {CheckpointOptions::never, 0.0, 1e-9}) {
+      INFO(layout.ranks_per_node << " ranks per node, checkpoints every " << every << " s");
+      const bool saves = every != CheckpointOptions::never;
+      job.checkpoint_every = every;
       std::ostringstream out, err;
       job.look_ahead = saves ? -1 : 8;
       REQUIRE_NOTHROW(run_threads(layout, [&](Transport& t) {

@@ -321,6 +321,9 @@ class ReferenceSnapshots final : public StoreSnapshots {
   std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const override {
     return Contents::values(*all_.labels.at(label).blocks.at(block));
   }
+  HeldValues hold_saved_block(const std::string& label, const BlockIndex& block) const override {
+    return held(saved_block(label, block));
+  }
   void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) override {
     all_.labels[label].blocks[block] = all_.copy(data.data(), static_cast<std::int64_t>(data.size()));
   }
@@ -328,6 +331,9 @@ class ReferenceSnapshots final : public StoreSnapshots {
   std::vector<BlockIndex> array_blocks(ArrayId id) override { return names(all_.arrays[id].blocks); }
   std::optional<std::vector<double>> array_block(ArrayId id, const BlockIndex& block) override {
     return Contents::values(*all_.arrays[id].blocks.at(block));
+  }
+  std::optional<HeldValues> hold_array_block(ArrayId id, const BlockIndex& block) override {
+    return held(*array_block(id, block));
   }
   void load_array_block(ArrayId id, const BlockIndex& block, std::span<const double> data) override {
     all_.arrays[id].blocks[block] = all_.copy(data.data(), static_cast<std::int64_t>(data.size()));
@@ -340,6 +346,10 @@ class ReferenceSnapshots final : public StoreSnapshots {
   }
 
  private:
+  static HeldValues held(std::vector<double> values) {
+    const auto copy = std::make_shared<const std::vector<double>>(std::move(values));
+    return {*copy, copy, true};
+  }
   static std::vector<BlockIndex> names(const Blocks& blocks) {
     std::vector<BlockIndex> all;
     for (const auto& [block, value] : blocks) all.push_back(block);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "runtime/base/error.h"
 #include "suite.h"
@@ -417,6 +418,52 @@ void arrays_are_copied_out_and_in(Job& j) {
                          {CollectiveKind::sum, {j.program, 21}}) == 15);
 }
 
+/// A thread beside the rank reads what is held, and gives it up, while the ranks change the blocks.
+void held_blocks_stay_as_they_are(Job& j) {
+  constexpr int n = 24;
+  for (int i = j.rank; i < n; i += j.ranks)
+    for (int a = 0; a < 2; ++a) j.put(ArrayId(a), at(i), of(100 * a + i));
+  j.barrier();
+  std::vector<std::pair<double, HeldValues>> held;
+  for (int a = 0; a < 2; ++a)
+    for (const BlockIndex& block : j.store->snapshots().array_blocks(ArrayId(a)))
+      held.emplace_back(100 * a + block.segment[0], j.store->snapshots().hold_array_block(ArrayId(a), block).value());
+  EXPECT(j.transport.sum(static_cast<double>(held.size()), {CollectiveKind::sum, {j.program, 20}}) == 2 * n);
+  int wrong = 0;
+  const auto give_up = [&] {
+    for (auto& [x, h] : held) {
+      wrong += std::count_if(h.values.begin(), h.values.end(), [x = x](double y) { return y != x; }) > 0;
+      h = {};
+    }
+  };
+  std::jthread writer;
+  if (j.transport.has_real_time()) writer = std::jthread(give_up);
+  const double number = 3;
+  for (int i = j.rank; i < n; i += j.ranks) {
+    BlockUpdate& update = j.store->update();
+    switch (i % 5) {
+      case 0: j.put(ArrayId(0), at(i), of(-i)); break;
+      case 1: j.accumulate(ArrayId(0), at(i), of(1)); break;
+      case 2: update.fill(ArrayId(0), at(i), 20, number, j.next()); break;
+      case 3: update.increment(ArrayId(0), at(i), 20, number, j.next()); break;
+      default: update.scale(ArrayId(0), at(i), 20, number, j.next());
+    }
+  }
+  j.store->synchronization().erase(ArrayId(1), j.next());
+  j.barrier();
+  for (int i = j.rank; i < n; i += j.ranks) j.put(ArrayId(1), at(i), of(-1));
+  j.barrier();
+  for (int i = 0; i < n; ++i) {
+    j.get(ArrayId(0), at(i), 20);
+    const double now[] = {-1.0 * i, i + 1.0, number, i + number, i * number};
+    EXPECT(j.read(ArrayId(0), at(i), 20) == of(now[i % 5]));
+  }
+  if (writer.joinable()) writer.join();
+  else give_up();
+  EXPECT(wrong == 0);
+  j.barrier();
+}
+
 void restored_blocks_are_known(Job& j) {
   if (j.rank == 0)
     for (int i = 0; i < 10; ++i) j.store->snapshots().load_saved_block("label", at(i), of(i));
@@ -515,6 +562,7 @@ const std::vector<Rule>& rules() {
       {"restore replaces and moves", restore_replaces_and_moves},
       {"attention of one reaches all", attention_of_one_reaches_all},
       {"arrays are copied out and in", arrays_are_copied_out_and_in},
+      {"held blocks stay as they are", held_blocks_stay_as_they_are},
       {"restored blocks are known", restored_blocks_are_known},
       {"a label may be empty", a_label_may_be_empty},
       {"a second get sends nothing", a_second_get_sends_nothing},

@@ -422,6 +422,28 @@ TEST_CASE("after a phase of small blocks a large one can be had, unless somebody
   CHECK(h.heap.bytes_in_use() == 0);
 }
 
+TEST_CASE("who finds no memory waits for references that a thread drops in time") {
+  Heap h(2, 4 * mib);
+  const auto block = [] { return std::string("block g[1]"); };
+  std::vector<Chunk*> held;
+  for (const int arena : {0, 1}) held.push_back(h.heap.allocate(arena, 400000, block, true));
+  CHECK_FALSE(h.heap.has_passing());
+  CHECK_THROWS_AS(h.heap.allocate(0, 400000, block, true), EnvironmentError);
+  for (const int arena : {0, 1}) h.heap.begin_passing(arena);
+  CHECK(h.heap.has_passing());
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    h.heap.drop_passing(held[0], 0);
+    h.heap.drop_passing(held[1], 1);
+  });
+  Chunk* c = h.heap.allocate(0, 400000, block, true);
+  writer.join();
+  CHECK_FALSE(h.heap.has_passing());
+  CHECK(h.heap.bytes_in_use() == static_cast<std::int64_t>(NodeHeap::chunk_bytes(400000)));
+  h.heap.drop_reference(c, 0);
+  CHECK(h.heap.bytes_in_use() == 0);
+}
+
 TEST_CASE("several threads allocate and free each other's chunks") {
   Heap h(4, 4 * mib);
   std::vector<std::atomic<Chunk*>> mailbox(16);

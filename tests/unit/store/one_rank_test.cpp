@@ -2,7 +2,10 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "runtime/base/error.h"
@@ -75,6 +78,72 @@ TEST_CASE("a get leases the block where it lies; with --store=copy it copies") {
   CHECK(r.store->monitor().stats().bytes_copied - before.bytes_copied == (options.copy ? 32 : 0));
   CHECK(r.store->monitor().stats().bytes_leased - before.bytes_leased == (options.copy ? 0 : 32));
   CHECK(r.read(0, b) == v);
+}
+
+TEST_CASE("a held block is copied when it is changed, once, and only while it is held") {
+  OneRank r;
+  const BlockIndex c{2, {1, 1}};
+  for (const BlockIndex& block : {b, c}) r.store->update().put(ArrayId(0), block, 4, v.data(), {0, 1});
+  r.store->synchronization().barrier({});
+  const auto copied = [&, before = r.store->monitor().stats().bytes_copied] {
+    return r.store->monitor().stats().bytes_copied - before;
+  };
+  std::optional<HeldValues> held = r.store->snapshots().hold_array_block(ArrayId(0), b);
+  std::optional<HeldValues> other = r.store->snapshots().hold_array_block(ArrayId(0), c);
+  REQUIRE(held);
+  CHECK_FALSE(held->copied);
+  r.store->fetch().get(ArrayId(0), b, 4, {0, 2});
+  CHECK(r.store->fetch().read(ArrayId(0), b, 4, {0, 2}) == held->values.data());
+  r.store->synchronization().barrier({});
+  CHECK(copied() == 0);
+  for (int i = 0; i < 3; ++i) r.store->update().accumulate(ArrayId(0), b, 4, w.data(), {0, 3});
+  CHECK(copied() == 32);
+  CHECK(Values(held->values.begin(), held->values.end()) == v);
+  other.reset();
+  r.store->update().accumulate(ArrayId(0), c, 4, w.data(), {0, 4});
+  CHECK(copied() == 32);
+  held.reset();
+  r.store->synchronization().barrier({});
+  r.store->fetch().get(ArrayId(0), b, 4, {0, 5});
+  CHECK(r.read(0, b) == Values{31, 62, 93, 124});
+}
+
+TEST_CASE("where there is no memory for a new value, who holds the old one is waited for") {
+  OneRank r;  // of 8 MiB
+  const std::int64_t size = 600000;
+  const Values ones(size, 1.0), twos(size, 2.0);
+  r.store->update().put(ArrayId(0), b, size, ones.data(), {0, 1});
+  for (const int change : {0, 1, 2}) {
+    r.store->synchronization().barrier({});
+    std::optional<HeldValues> held = r.store->snapshots().hold_array_block(ArrayId(0), b);
+    double first = 0, last = 0;
+    const double before = held->values.front();
+    std::jthread writer([&] {
+      first = held->values.front();
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      last = held->values.back();
+      held.reset();
+    });
+    if (change == 0) r.store->update().put(ArrayId(0), b, size, twos.data(), {0, 2});
+    if (change == 1) r.store->update().accumulate(ArrayId(0), b, size, ones.data(), {0, 3});
+    if (change == 2) r.store->update().fill(ArrayId(0), b, size, 7, {0, 4});
+    writer.join();
+    CHECK(first == before);
+    CHECK(last == before);
+    r.store->synchronization().barrier({});
+    r.store->fetch().get(ArrayId(0), b, size, {0, 5});
+    CHECK(r.store->fetch().read(ArrayId(0), b, size, {0, 6})[size - 1] == (change == 2 ? 7 : change + 2));
+  }
+  // Another block's.
+  r.store->synchronization().barrier({});
+  std::optional<HeldValues> held = r.store->snapshots().hold_array_block(ArrayId(0), b);
+  r.store->synchronization().erase(ArrayId(0), {0, 7});
+  r.store->synchronization().barrier({});
+  std::jthread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    held.reset();
+  });
+  CHECK_NOTHROW(r.store->update().put(ArrayId(1), b, size, twos.data(), {0, 8}));
 }
 
 TEST_CASE("a fetched value stays what it was through own puts of every kind, until the next get") {
