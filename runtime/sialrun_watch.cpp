@@ -10,6 +10,9 @@ namespace sial {
 
 namespace {
 
+/// MPI may take minutes to start thousands of ranks.
+constexpr double start_factor = 10;
+
 /// Seconds; 0: off.
 double time_of(const std::string& text, double preset, const char* flag) {
   if (text.empty()) return preset;
@@ -28,6 +31,7 @@ WatchOptions watch_options(const Arguments& arguments) {
   options.stall_report = time_of(arguments.stall_report, WatchOptions::default_report, "--stall-report");
   options.stall_limit = time_of(arguments.stall_limit, 0, "--stall-limit");
   options.lost_after = time_of(arguments.lost_after, WatchOptions::default_lost, "--lost-after");
+  options.start_limit = time_of(arguments.start_limit, start_factor * options.lost_after, "--start-limit");
   options.take_question = take_status_request;
   options.set_wake_up = catch_status_signal;
   return options;

@@ -188,6 +188,8 @@ bool Checkpoints::write(std::int32_t program, const std::string& place, const Ma
 void Checkpoints::write_behind(std::int32_t program, const std::string& place, const MachinePart* machine) {
   const double start = transport_.now();
   pending_ = begin(program, place, machine);
+  // A rank that went on would change blocks that another one has still to save.
+  transport_.barrier(tag(CollectiveKind::other));
   if (pending_->writer)
     pending_->settled = std::async(std::launch::async, [this, writer = pending_->writer.get(),
                                                         serial = pending_->serial] { return settle(*writer, serial); });
