@@ -31,10 +31,14 @@ WatchOptions watch_options(const Arguments& arguments) {
   options.stall_report = time_of(arguments.stall_report, WatchOptions::default_report, "--stall-report");
   options.stall_limit = time_of(arguments.stall_limit, 0, "--stall-limit");
   options.lost_after = time_of(arguments.lost_after, WatchOptions::default_lost, "--lost-after");
-  options.start_limit = time_of(arguments.start_limit, start_factor * options.lost_after, "--start-limit");
   options.take_question = take_status_request;
   options.set_wake_up = catch_status_signal;
   return options;
+}
+
+double start_limit(const Arguments& arguments) {
+  const double lost_after = time_of(arguments.lost_after, WatchOptions::default_lost, "--lost-after");
+  return time_of(arguments.start_limit, start_factor * lost_after, "--start-limit");
 }
 
 }  // namespace sial

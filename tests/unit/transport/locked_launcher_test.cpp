@@ -8,13 +8,13 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "runtime/base/processes.h"
 #include "runtime/transport/locked_launcher.h"
+#include "tests/unit/transport/await.h"
 
 using namespace sial;
 
@@ -58,14 +58,6 @@ class Pretended {
  private:
   pid_t process_ = 0;
 };
-
-bool await(const std::function<bool()>& is_so) {
-  for (int i = 0; i < 2000; ++i) {
-    if (is_so()) return true;
-    usleep(5000);
-  }
-  return false;
-}
 
 /// Looks until it sleeps first: on a busy machine it may still wait for a core.
 bool locked(pid_t launcher, bool others_live) {

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "runtime/base/processes.h"
 #include "runtime/transport/start_guard.h"
+#include "tests/unit/transport/await.h"
 
 using namespace sial;
 
@@ -23,14 +23,6 @@ std::vector<ProcessLook> guards_of(pid_t rank) {
   for (ProcessLook& child : children_of(rank))
     if (child.name == "sial-guard" && child.state != 'Z') found.push_back(child);
   return found;
-}
-
-bool await(const std::function<bool()>& is_so) {
-  for (int i = 0; i < 6000; ++i) {
-    if (is_so()) return true;
-    usleep(5000);
-  }
-  return false;
 }
 
 struct Rank {
