@@ -223,7 +223,7 @@ class Ends(Pieces):
         """A rank that has saved itself does not change the blocks of one that has not."""
         library = self.dir / "slow.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, "-xc", "-", "-ldl"], input=SLOW_TO_SAVE, text=True, check=True)
-        phases = 6000
+        phases = 3000
         wanted = f"energy = {4 * 4 * 4 * sum(s * s for s in range(1, phases + 1))}.0"
         for more in ((), ("--ranks-per-node", "1")):
             with self.subTest(more=more):
