@@ -378,6 +378,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   mpi_options.ranks_per_node = arguments.ranks_per_node;
   mpi_options.servers = arguments.servers;
   mpi_options.lost_after = options.watch.lost_after;
+  mpi_options.start_limit = start_limit(arguments);
   mpi_options.homes_on_workers = arguments.homes == "workers";
   if (!arguments.network.empty()) mpi_options.network = network_model(arguments.network);
   const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);

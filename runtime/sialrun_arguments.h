@@ -41,7 +41,7 @@ struct Arguments {
   std::optional<std::string> restart;  // `restart_folder` where the run is a restart
   bool check = sialx_default_check, simulated = false, version = false, verbose = false, dry_run = false,
        calibrate = false;
-  std::string stall_report, stall_limit, lost_after;
+  std::string stall_report, stall_limit, start_limit, lost_after;
   int ranks_per_node = 0, servers = 0, planned_ranks = 0;
   std::vector<std::string> plugins;
   int aces_workers = -1, aces_servers = -1;

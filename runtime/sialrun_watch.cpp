@@ -10,6 +10,9 @@ namespace sial {
 
 namespace {
 
+/// MPI may take minutes to start thousands of ranks.
+constexpr double start_factor = 10;
+
 /// Seconds; 0: off.
 double time_of(const std::string& text, double preset, const char* flag) {
   if (text.empty()) return preset;
@@ -31,6 +34,11 @@ WatchOptions watch_options(const Arguments& arguments) {
   options.take_question = take_status_request;
   options.set_wake_up = catch_status_signal;
   return options;
+}
+
+double start_limit(const Arguments& arguments) {
+  const double lost_after = time_of(arguments.lost_after, WatchOptions::default_lost, "--lost-after");
+  return time_of(arguments.start_limit, start_factor * lost_after, "--start-limit");
 }
 
 }  // namespace sial

@@ -20,6 +20,7 @@
 #include "runtime/base/printable.h"
 #include "runtime/checkpoint/index.h"
 #include "runtime/interp/job/checkpoints.h"
+#include "runtime/transport/locked_launcher.h"
 
 namespace sial {
 namespace {
@@ -73,12 +74,26 @@ struct Ending {
   bool asked = false;  // by a signal
 };
 
-/// Waits for the child and passes signals on: the first one as SIGUSR1, which launchers hand to the ranks.
+/// Waits for the child and passes signals on: the first one as SIGUSR1, which launchers hand to the ranks. A launcher
+/// that has locked itself out is killed.
 Ending wait_for(pid_t child, const sigset_t& signals) {
+  constexpr timespec between_looks{1, 0};
   Ending ending;
+  LockedLauncher locked(false);
   for (;;) {
-    const int signal = sigwaitinfo(&signals, nullptr);
-    if (signal < 0) continue;
+    const int signal = sigtimedwait(&signals, nullptr, &between_looks);
+    if (signal < 0) {
+      if (errno != EAGAIN) continue;
+      if (const pid_t launcher = launcher_below(child); launcher != 0 && locked.look(launcher)) {
+        std::cerr
+            << fmt::format(
+                   "note: the launcher (process {}) has locked itself out: its ranks have ended, and it does not take note of it; it is killed",
+                   launcher)
+            << std::endl;
+        kill_launcher(launcher);
+      }
+      continue;
+    }
     if (signal != SIGCHLD) {
       kill(child, ending.asked ? signal : SIGUSR1);
       ending.asked = true;

@@ -4,21 +4,20 @@
 #include <spawn.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <fstream>
 #include <string>
 
 #include <fmt/format.h>
+
+#include "runtime/base/processes.h"
+#include "runtime/transport/locked_launcher.h"
 
 namespace sial {
 
 void end_launcher_after(int seconds) {
   const pid_t launcher = getppid();
-  std::string name;
-  std::ifstream(fmt::format("/proc/{}/comm", launcher)) >> name;
-  constexpr std::array known{"mpirun", "mpiexec", "orterun", "orted", "prterun", "prted"};
-  if (std::find(known.begin(), known.end(), name) == known.end()) return;
+  const std::string name = look_at_process(launcher).name;
+  if (!is_launcher(name)) return;
   // Open MPI 4.1's mpirun crashes at SIGTERM when it is ending a job already. What it leaves then, and a daemon that
   // has lost it, is the folder of this job.
   std::string script = fmt::format(

@@ -24,6 +24,7 @@ struct MpiOptions {
   bool homes_on_workers = false;  // servers hold no arrays: their memory is there to be lent
   std::optional<NetworkModel> network;
   double lost_after = 0;                             // seconds, as WatchOptions has it; 0: nobody is ever lost
+  double start_limit = 0;                            // seconds until all ranks have met; 0: none
   std::size_t message_bytes = std::size_t{1} << 30;  // larger data travels in pieces
 };
 

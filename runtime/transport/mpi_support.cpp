@@ -112,12 +112,12 @@ std::string describe_mpi() {
 
 MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(wanted) {
   const bool several = options.ranks_per_node > 0 || options.servers > 0 || perhaps_several_hosts();
-  // MPI may take minutes to start thousands of ranks. The first one ends the job, unless it is the one that is lost.
-  constexpr double start_factor = 10, head_start = 2;
-  const bool limited = launched_ranks() > 1 && options.lost_after > 0;
-  start_limit_ = std::make_unique<TimeLimit>(
-      limited ? start_factor * options.lost_after + (is_first_launched() ? 0 : head_start) : 0,
-      "the ranks have not met");
+  constexpr double head_start = 2;  // the first rank ends the job, unless it is the one that is lost
+  const bool several_ranks = launched_ranks() > 1, limited = several_ranks && options.start_limit > 0;
+  start_guard_ =
+      std::make_unique<StartGuard>(several_ranks ? options.lost_after : 0, argv && *argv ? (*argv)[0] : nullptr);
+  start_limit_ = std::make_unique<TimeLimit>(limited ? options.start_limit + (is_first_launched() ? 0 : head_start) : 0,
+                                             "the ranks have not met", "`--start-limit` sets the limit");
   const SlowStart slow_start(perhaps_several_hosts() && is_first_launched());
   if (launched_ranks() > 1) look_for_full_folders();
   const int level = several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
@@ -206,8 +206,9 @@ MpiWorld::~MpiWorld() {
 }
 
 void MpiWorld::limit_end() {
-  end_limit_ = std::make_unique<TimeLimit>(launched_ranks() > 1 ? options.lost_after : 0,
-                                           "the job is complete, but its ranks have not ended");
+  end_limit_ =
+      std::make_unique<TimeLimit>(launched_ranks() > 1 ? options.lost_after : 0,
+                                  "the job is complete, but its ranks have not ended", "`--lost-after` sets the limit");
 }
 
 std::shared_ptr<SharedMemory> MpiWorld::map(MPI_Comm comm, std::size_t bytes, const std::string& purpose) {

@@ -17,6 +17,7 @@
 #include "runtime/transport/in_process.h"
 #include "runtime/transport/mpi.h"
 #include "runtime/transport/shared_memory.h"
+#include "runtime/transport/start_guard.h"
 #include "runtime/transport/time_limit.h"
 #include "runtime/watch/rank_status.h"
 
@@ -77,7 +78,10 @@ class MpiWorld {
   /// For the helper of rank 0: another host's message.
   void abort_for_other_host(const std::string& message, int exit_code);
   /// From here on a watcher looks after the other ranks: limit_end() says until when.
-  void end_start_limit() { start_limit_.reset(); }
+  void end_start_limit() {
+    start_limit_.reset();
+    start_guard_.reset();
+  }
   /// No watcher does any more, and little is left to do.
   void limit_end();
   /// What the ranks of this host say of themselves.
@@ -115,6 +119,7 @@ class MpiWorld {
   std::atomic<bool> helper_failed_{false};
   bool looks_yielded_ = false;
   std::unique_ptr<TimeLimit> start_limit_, end_limit_;
+  std::unique_ptr<StartGuard> start_guard_;
 };
 
 }  // namespace sial

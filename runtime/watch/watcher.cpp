@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/processes.h"
 
 namespace sial {
 
@@ -32,11 +32,7 @@ std::uint64_t process_names() {
 
 char process_state(const RankStatus& status) {
   if (status.process_names == 0 || status.process_names != process_names()) return 0;
-  std::ifstream file(fmt::format("/proc/{}/stat", status.process));
-  std::string line;
-  std::getline(file, line);
-  const std::size_t bracket = line.rfind(')');  // the name before it may hold anything
-  return bracket != std::string::npos && bracket + 2 < line.size() ? line[bracket + 2] : '\0';
+  return look_at_process(status.process).state;
 }
 
 Watcher::Watcher(WatchPlace place, HostBoard board, WatchLink* link, RankActivity& activity, WatchOptions options,

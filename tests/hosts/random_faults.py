@@ -8,12 +8,14 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import dataclasses
+import math
 import multiprocessing
 import os
 import pathlib
 import random
 import re
 import shutil
+import statistics
 import tempfile
 import time
 from typing import IO, Any
@@ -23,9 +25,11 @@ from cluster import ROOT, SHARED, Cluster, ClusterError, Conditions, HostProcess
 PROGRAM = ROOT / "tests/hosts/programs/counted.sialx"
 LAYOUTS = {"3x1": 80, "2x2": 60, "3x2": 20}  # phases, for a run of about 3 s on two cores
 LOST_AFTER = 5  # seconds
+START_LIMIT = 8  # seconds
+WANTED = 15.0  # seconds from the fault to the end: those that took longer are counted
 ENDED = 90.0  # seconds, at most, from the fault to the end of all processes: far more than it takes, so that only a hang is one
 # What makes mpirun itself notice a daemon that is cut off before the ranks have met.
-KEEPALIVE = ("--mca", "oob_tcp_keepalive_time", "8", "--mca", "oob_tcp_keepalive_intvl", "2", "--mca", "oob_tcp_keepalive_probes", "3")
+KEEPALIVE = ("--mca", "oob_tcp_keepalive_time", "4", "--mca", "oob_tcp_keepalive_intvl", "2", "--mca", "oob_tcp_keepalive_probes", "2")
 # The last one is all that Open MPI says of a /tmp that becomes full while it starts.
 FULL = r"[Nn]o space left|is full|too small|not enough|out of space|OUT-OF-RESOURCE"
 
@@ -259,7 +263,7 @@ def trial(binary: pathlib.Path, plan: Plan, length: float, files: list[str]) -> 
     result = Result([])
     with cluster_of(plan) as cluster, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         job, fault = Job(cluster, binary, plan), Fault(cluster, plan, out)
-        more = () if kind.passes else ("--lost-after", f"{LOST_AFTER}s")
+        more = () if kind.passes else ("--lost-after", f"{LOST_AFTER}s", "--start-limit", f"{START_LIMIT}s")
         with cluster.start(job.command(*more), cwd=SHARED, stdout=out.fileno(), stderr=err.fileno()) as launcher:
             before = ended(launcher, plan.fraction * length) or not fault.strike(launcher)
             struck = time.monotonic()
@@ -340,7 +344,7 @@ def run(binary: pathlib.Path, count: int, seed: int, first: int, only: str, pass
     known = {layout: undisturbed(binary, layout) for layout in LAYOUTS}
     print("; ".join(f"{layout}: {time:.1f} s" for layout, (time, _) in known.items()), flush=True)
     table: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    longest: dict[str, float] = collections.defaultdict(float)
+    times: dict[str, list[float]] = collections.defaultdict(list)
     # Processes, as a cluster ends with the thread that made it.
     with concurrent.futures.ProcessPoolExecutor(at_once, multiprocessing.get_context("fork")) as pool:
         plans = [drawn(seed, number, only, passing) for number in range(first, first + count)]
@@ -350,11 +354,20 @@ def run(binary: pathlib.Path, count: int, seed: int, first: int, only: str, pass
             row = table[plan.kind]
             row.update(["trials", result.what, *["failed"] * bool(result.wrong)])
             if result.what == "ended":
-                longest[plan.kind] = max(longest[plan.kind], result.took)
+                times[plan.kind].append(result.took)
             print(f"trial {plan.number}: {plan.kind} of node{plan.host}.{plan.slot}, {plan.layout}, at {plan.fraction:.2f} of the job: {result.what}, {result.took:.1f} s"
                   + (f"\n  FAILED: {'; '.join(result.wrong)}\n  again: faults_test.py --bin {binary} --random{'-passing' * passing} 1 --seed {seed} --first {plan.number}" + f" --only '{only}'" * bool(only) if result.wrong else ", right"), flush=True)
     columns = ("trials", "before", "unharmed", "ended", "failed")
-    print(f"{'fault':20}" + "".join(f"{c:>10}" for c in columns) + "   longest until the end")
+    print(f"{'fault':20}" + "".join(f"{c:>10}" for c in columns) + f"{'median':>10}{'95 %':>10}{'longest':>10}{f'> {WANTED:.0f} s':>10}")
     for name, row in sorted(table.items()):
-        print(f"{name:20}" + "".join(f"{row[c]:10}" for c in columns) + f"{longest[name]:10.1f} s")
+        print(f"{name:20}" + "".join(f"{row[c]:10}" for c in columns) + summary(times[name]))
+    print(f"{'all':20}" + "".join(f"{sum(row[c] for row in table.values()):10}" for c in columns) + summary([t for of_kind in times.values() for t in of_kind]))
     return sum(row["failed"] for row in table.values()) == 0
+
+
+def summary(times: list[float]) -> str:
+    """Median, the time that 95 % keep, longest, and how many took longer than is wanted."""
+    if not times:
+        return ""
+    ordered = sorted(times)
+    return f"{statistics.median(ordered):8.1f} s{ordered[math.ceil(0.95 * len(ordered)) - 1]:8.1f} s{ordered[-1]:8.1f} s{sum(t > WANTED for t in ordered):10}"

@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from pieces import BIN, ENV, PROGRAMS, ROOT, STEPS, STOPPED, THREE, Pieces, command, items, main
@@ -26,6 +27,37 @@ int sigaction(int number, const struct sigaction* action, struct sigaction* old)
   if (number == SIGUSR1 && action && rank && *rank == '1') sleep(2);
   return next(number, action, old);
 }
+"""
+
+# Rank 1 is slow to save itself.
+SLOW_TO_SAVE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+int open(const char* path, int flags, ...) {
+  int (*next)(const char*, int, ...) = (int (*)(const char*, int, ...))dlsym(RTLD_NEXT, "open");
+  va_list more;
+  va_start(more, flags);
+  int mode = flags & O_CREAT ? va_arg(more, int) : 0;
+  va_end(more);
+  if (flags & O_CREAT && strstr(path, ".rank1")) usleep(300000);
+  return next(path, flags, mode);
+}
+"""
+
+LOCKED_LAUNCHER = """#!PYTHON
+import os, pathlib, signal, sys
+mark = pathlib.Path(sys.argv[0]).parent / "has_run"
+if not mark.exists():
+    mark.touch()
+    if os.fork() == 0:
+        os._exit(1)
+    while True:
+        signal.pause()
+os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
@@ -186,6 +218,37 @@ class Ends(Pieces):
         self.assertIn("sum = 60000.0", out)
         self.assertIn("the job is started again, from the checkpoint of ", err)
         self.assertNotIn("begins", out)
+
+    def test_ranks_save_the_same_moment(self):
+        """A rank that has saved itself does not change the blocks of one that has not."""
+        library = self.dir / "slow.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, "-xc", "-", "-ldl"], input=SLOW_TO_SAVE, text=True, check=True)
+        for phases, more in ((3000, ()), (800, ("--ranks-per-node", "1"))):
+            with self.subTest(more=more):
+                wanted = f"energy = {4 * 4 * 4 * sum(s * s for s in range(1, phases + 1))}.0"
+                args = [ROOT / "tests/hosts/programs/counted.sialx", "--set", "norb=2", "--set", f"phases={phases}", "--segments", "ao=4,4", "--results", "none", *more]
+                p, pids = self.start(*args, "--checkpoint-every", "0.05s", ranks=2, env={"LD_PRELOAD": str(library)})
+                for _ in range(6000):
+                    if (self.dir / "checkpoint/index.json").exists():
+                        break
+                    time.sleep(0.01)
+                os.kill(pids[0], signal.SIGKILL)
+                self.ending_of(p)
+                code, out, err = self.run_job(*args, "--restart", ranks=2, timeout=240)
+                self.assertEqual(code, 0, err)
+                self.assertIn("continuing from the checkpoint of", err)
+                self.assertIn(wanted, out)
+
+    def test_until_done_with_a_launcher_that_has_locked_itself_out(self):
+        """It sleeps, its only child has ended, and it takes no note of it."""
+        launcher = self.dir / "mpirun"
+        launcher.write_text(LOCKED_LAUNCHER.replace("PYTHON", sys.executable))
+        launcher.chmod(0o755)
+        code, out, err = self.until_done("sh", "-c", '"$@"; exit $?', "sh", launcher, BIN / "sialrun", PROGRAMS / "long.sialx", "--set", "steps=1", "--set", "norb=2", "--segments", "ao=4,4", "--results", "none")
+        self.assertEqual(code, 0, err)
+        self.assertIn("sum = 1.0", out)
+        self.assertRegex(err, r"note: the launcher \(process \d+\) has locked itself out")
+        self.assertIn("the run ended with exit code 137; the job is started again, from its beginning", err)
 
     def test_until_done_asked_to_end(self):
         """A signal ends the run with a checkpoint, and nothing is started again; the same command goes on."""
