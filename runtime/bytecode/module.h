@@ -88,7 +88,7 @@ struct LoopRow {
   std::vector<IndexId> indices;  // one for do/sub, 1..6 for pardo
   std::int32_t begin = 0, body = 0, next = 0, end = 0;
   std::int32_t n_wheres = 0;
-  std::int32_t pragma = -1;     // string pool entry or -1 (fragment pragmas are already where clauses)
+  std::int32_t pragma = -1;  // string pool entry or -1 (fragment pragmas are already where clauses)
   RankDependence rank_dependence = RankDependence::none;
   bool operator==(const LoopRow&) const = default;
 };

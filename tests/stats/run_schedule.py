@@ -37,7 +37,7 @@ def main():
             for more in ((), ("--schedule", "static")):
                 in_turn = ranks > 1 and (differs > 0 or more)
                 # In turn every rank walks all iterations.
-                wanted = (tuples * ranks, tuples) if in_turn else (tuples, tuples)
+                wanted = (tuples * ranks, float(tuples)) if in_turn else (tuples, float(tuples))
                 if differs == 3:  # rank 0 passes the pardo by, and its iterations with it
                     wanted = (tuples * (ranks - 1), tuples - tuples / ranks)
                 found = run(binary, ranks, differs, *more)

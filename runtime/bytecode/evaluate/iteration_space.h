@@ -48,8 +48,8 @@ class IterationSpace {
   /// Numbers the combinations anew, once all indices are there.
   void follow(const TupleOrder& order) { order_ = order; }
 
-  /// Numbers the combinations so that equal shares of the numbers are strips from all over the space. Not where the space
-  /// follows another order, whose neighbours belong together.
+  /// Numbers the combinations so that equal shares of the numbers are strips from all over the space. Not where the
+  /// space follows another order, whose neighbours belong together.
   void deal(std::int64_t nodes) {
     if (nodes > 1 && as_written()) strips_ = NodeStrips(size_, nodes, strip_length(size_ / nodes));
   }

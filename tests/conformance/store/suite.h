@@ -80,6 +80,7 @@ const std::vector<Rule>& rules();
 const std::vector<Rule>& rules_of_elision();
 const std::vector<Rule>& prefetch_rules();
 const std::vector<Rule>& incoming_rules();
+const std::vector<Rule>& snapshot_rules();
 /// One of them; the number of blocks of this rank's that went on before all of them had come.
 int blocks_go_on_as_they_come(Job& j);
 /// All rules on one job; for servers too.
