@@ -26,11 +26,12 @@ constexpr std::int64_t guided_chunk(std::int64_t left, std::int64_t ranks_of_nod
   return std::min(left, std::max<std::int64_t>(1, left / (2 * ranks_of_node)));
 }
 
-/// Dynamic schedule: how many iterations of its chunk a rank begins at once; of the others ranks without work may take
-/// some. A where clause such as `where a <= b` accepts half of all iterations, but all of some chunks and none of
-/// others: a chunk may be several times a rank's part of the work.
-constexpr std::int64_t piece_of_chunk(std::int64_t chunk, int wheres) {
-  return std::max<std::int64_t>(1, chunk >> std::clamp(wheres, 0, 8));
+/// Dynamic schedule: how many iterations of what it has set aside a rank begins at once; of the others ranks without
+/// work may take some. `left`: of the node's, those included. A where clause such as `where a <= b` accepts half of all
+/// iterations, but all of some chunks and none of others: a chunk may be several times a rank's part of the work.
+constexpr std::int64_t piece_to_begin(std::int64_t set_aside, std::int64_t left, std::int64_t ranks_of_node,
+                                      int wheres) {
+  return std::min(set_aside, std::max<std::int64_t>(1, guided_chunk(left, ranks_of_node) >> std::clamp(wheres, 0, 8)));
 }
 
 /// Static schedule: the rank whose turn the next iteration is; counts it.

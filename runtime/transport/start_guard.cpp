@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -27,14 +26,14 @@ namespace sial {
 namespace {
 
 constexpr int second = 1000;  // milliseconds between looks
-constexpr std::string_view own_name = "sial-guard";
+constexpr std::array own_name = std::to_array("sial-guard");
 
 void take_name(char* name) {
   prctl(PR_SET_NAME, own_name.data(), 0, 0, 0);
   if (!name) return;
   const std::size_t room = std::strlen(name);
   std::memset(name, 0, room);
-  std::memcpy(name, own_name.data(), std::min(room, own_name.size()));
+  std::memcpy(name, own_name.data(), std::min(room, own_name.size() - 1));
 }
 
 /// Until the rank has gone, or no longer needs a guard: then this process ends. Seconds are those in which it ran.

@@ -65,7 +65,7 @@ class NodeQueue final : public WorkQueue {
  public:
   NodeQueue(Transport& transport, std::size_t slots);
   std::optional<IterationRange> draw(const PardoKey& key, Candidates candidates) override;
-  std::optional<IterationRange> reserve(const PardoKey& key, Candidates candidates) override;
+  std::optional<IterationRange> reserve(const PardoKey& key, Candidates candidates, std::int64_t least) override;
   void new_phase(std::int64_t phase) override {
     std::erase_if(divided_, [&](const PardoKey& k) { return k.phase < phase; });
   }
@@ -74,9 +74,10 @@ class NodeQueue final : public WorkQueue {
 
  private:
   Slot* find_or_insert(const PardoKey& key, std::int64_t total);
-  IterationRange cut(Slot& slot) const;
+  IterationRange cut(Slot& slot, std::int64_t least = 0) const;
   void set_aside(const PardoKey& key, std::int64_t total);
-  IterationRange begin_piece(const PardoKey& key, int wheres);
+  IterationRange begin_piece(const PardoKey& key, Candidates candidates);
+  bool may_ask() const;
   IterationRange take_reserved(const PardoKey& key);
   IterationRange ask(NodeId node, const PardoKey& key, Candidates candidates);
   int share_victims_done(const PardoKey& key, Candidates candidates);
@@ -97,6 +98,8 @@ class NodeQueue final : public WorkQueue {
   PardoKey current_{-1, -1, -1, -1};
   bool done_ = false;           // the current instance has nothing more for this rank
   int victims_done_ = 0;        // nodes that had nothing left of the current instance
+  double begun_ = 0;            // the current instance
+  double round_trip_ = 0;       // seconds that a question took at least; 0: not yet known
   std::set<PardoKey> divided_;  // instances of which this rank has had its static part
 };
 
@@ -139,10 +142,10 @@ Slot* NodeQueue::find_or_insert(const PardoKey& key, std::int64_t total) {
   return nullptr;
 }
 
-IterationRange NodeQueue::cut(Slot& s) const {
+IterationRange NodeQueue::cut(Slot& s, std::int64_t least) const {
   const std::int64_t first = s.next, left = s.end - first;
   transport_.yield_point();  // the simulator looks for ranks that do not respect the lock
-  s.next = first + guided_chunk(left, node_ranks_);
+  s.next = first + std::max(guided_chunk(left, node_ranks_), std::min(least, left / node_ranks_));
   return {first, s.next};
 }
 
@@ -162,12 +165,13 @@ void NodeQueue::set_aside(const PardoKey& key, std::int64_t total) {
 }
 
 /// The first iterations of what this rank has set aside.
-IterationRange NodeQueue::begin_piece(const PardoKey& key, int wheres) {
+IterationRange NodeQueue::begin_piece(const PardoKey& key, Candidates candidates) {
   Reservation& mine = reservation(transport_.node_rank());
   if (mine.key != key || mine.first == mine.last) return {};
-  const std::int64_t first = mine.first;
+  const Slot* const s = find_or_insert(key, candidates.total);
+  const std::int64_t first = mine.first, aside = mine.last - first;
   transport_.yield_point();
-  mine.first += piece_of_chunk(mine.last - first, wheres);
+  mine.first += s ? piece_to_begin(aside, aside + s->end - s->next, node_ranks_, candidates.wheres) : aside;
   return {first, mine.first};
 }
 
@@ -178,27 +182,36 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates ca
     current_ = key;
     victims_done_ = 0;
     done_ = false;
+    begun_ = transport_.now();
   }
   if (done_) return std::nullopt;
   {
     const TableLock lock(table(), transport_);
     set_aside(key, candidates.total);
-    const IterationRange piece = begin_piece(key, candidates.wheres);
+    const IterationRange piece = begin_piece(key, candidates);
     if (piece.first < piece.last) return piece;
   }
   // Another node's work, beginning with the next one. Who had nothing left will hardly have anything later.
-  while ((victims_done_ = share_victims_done(key, candidates)) < std::min(worker_nodes_ - 1, max_victims)) {
+  while ((victims_done_ = share_victims_done(key, candidates)) < std::min(worker_nodes_ - 1, max_victims) &&
+         may_ask()) {
     const IterationRange chunk =
         ask(NodeId((transport_.node().number() + 1 + victims_done_) % worker_nodes_), key, candidates);
     if (chunk.first < chunk.last) {
       const TableLock lock(table(), transport_);
       reservation(transport_.node_rank()) = {key, chunk.first, chunk.last};
-      return begin_piece(key, candidates.wheres);
+      return begin_piece(key, candidates);
     }
     ++victims_done_;
   }
   done_ = true;
   return std::nullopt;
+}
+
+/// The nodes have about equal work, and others will end soon, too: questions without an answer may take an eighth of
+/// the time that this rank has been at work.
+bool NodeQueue::may_ask() const {
+  constexpr double part = 8;
+  return transport_.now() - begun_ >= part * round_trip_ * (victims_done_ + 1);
 }
 
 /// What one rank of a node has found out the others need not ask again.
@@ -210,7 +223,7 @@ int NodeQueue::share_victims_done(const PardoKey& key, Candidates candidates) {
   return s->victims_done;
 }
 
-std::optional<IterationRange> NodeQueue::reserve(const PardoKey& key, Candidates candidates) {
+std::optional<IterationRange> NodeQueue::reserve(const PardoKey& key, Candidates candidates, std::int64_t least) {
   SIAL_CHECK(memory_ != nullptr && candidates.total >= 0, "{} iterations set aside, or on a server", candidates.total);
   transport_.yield_point();
   const TableLock lock(table(), transport_);
@@ -219,7 +232,7 @@ std::optional<IterationRange> NodeQueue::reserve(const PardoKey& key, Candidates
     if (key == current_ && (done_ || victims_done_ > 0)) return std::nullopt;
     Slot* s = find_or_insert(key, candidates.total);
     if (!s) return std::nullopt;
-    const IterationRange chunk = cut(*s);
+    const IterationRange chunk = cut(*s, least);
     mine = {key, chunk.first, chunk.last};
   }
   return mine.first < mine.last ? std::optional(IterationRange{mine.first, mine.last}) : std::nullopt;
@@ -245,8 +258,11 @@ IterationRange NodeQueue::ask(NodeId node, const PardoKey& key, Candidates candi
   const StealMessage message{work_queue_message, key, candidates.total, candidates.wheres};
   const auto& ranks = transport_.ranks_of_node(node);
   const int to = ranks[static_cast<std::size_t>(transport_.rank()) % ranks.size()];  // spread over their helpers
+  const double asked = transport_.now();
   const auto pending = transport_.request(to, std::as_bytes(std::span(&message, 1)), {}, {}, Priority::demand);
   pending->wait();
+  const double took = transport_.now() - asked;
+  round_trip_ = round_trip_ > 0 ? std::min(round_trip_, took) : took;
   IterationRange chunk;
   SIAL_CHECK(pending->reply_header().size() == sizeof chunk, "work queue answer of {} bytes",
              pending->reply_header().size());

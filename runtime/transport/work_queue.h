@@ -32,9 +32,9 @@ class WorkQueue {
   /// draw.
   virtual std::optional<IterationRange> draw(const PardoKey& key, Candidates candidates) = 0;
   /// Sets aside what this rank's next draws will return, in one or several pieces, so that it can look ahead into it:
-  /// the same range until it is drawn. Ranks without work take from what others have set aside, so that a draw may
-  /// return another range, or nothing.
-  virtual std::optional<IterationRange> reserve(const PardoKey& key, Candidates candidates) = 0;
+  /// the same range until it is drawn, of `least` iterations or more where its part of what is left has so many. Ranks
+  /// without work take from what others have set aside, so that a draw may return another range, or nothing.
+  virtual std::optional<IterationRange> reserve(const PardoKey& key, Candidates candidates, std::int64_t least) = 0;
   /// Forget all instances of phases before `phase` (called after a barrier, with the phase the next draws will name).
   virtual void new_phase(std::int64_t phase) = 0;
 };

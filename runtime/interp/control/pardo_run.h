@@ -39,7 +39,9 @@ class PardoRun {
   std::optional<ComingPardo> coming(std::int32_t loop);
   const PardoOrders& orders() const { return orders_; }
   /// The range that the next draw will return.
-  std::optional<IterationRange> reserve() const { return context_.env.queue.reserve(key_, candidates()); }
+  std::optional<IterationRange> reserve(std::int64_t least) const {
+    return context_.env.queue.reserve(key_, candidates(), least);
+  }
 
  private:
   Candidates candidates() const { return {space_.size(), context_.module.loops[loop_].n_wheres}; }

@@ -231,7 +231,7 @@ bool LookAhead::next_tuple(std::int64_t& tuple) {
     const PardoPosition here = p_.pardo();
     // What was set aside has to be drawn before more can be.
     if (here.mode != PardoMode::dynamic || drained_ || here.end != end_) return false;
-    const auto range = p_.reserve();
+    const auto range = p_.reserve(gets_in_a_fetch_);
     if (!range) {
       drained_ = true;
       return false;
@@ -335,7 +335,9 @@ void LookAhead::adapt() {
   waited_ = now.fetch_wait_seconds;
   if (!automatic_ || first || block_bytes_ == 0) return;
   const double per_get = std::max(busy, 1e-9) / static_cast<double>(gets_between_looks);
-  const double needed = std::min<double>(max_depth, std::ceil(store_.fetch_seconds(block_bytes_) / per_get) + 2);
+  gets_in_a_fetch_ =
+      static_cast<std::int64_t>(std::min<double>(max_depth, std::ceil(store_.fetch_seconds(block_bytes_) / per_get)));
+  const double needed = std::min<double>(max_depth, static_cast<double>(gets_in_a_fetch_) + 2);
   depth_ = std::max(depth_, static_cast<int>(needed));
   if (late > 0) depth_ *= 2;
   else if (useless > gets_between_looks / 8) depth_ = std::max(static_cast<int>(needed), depth_ / 2);

@@ -59,7 +59,8 @@ class LookAhead {
     std::function<std::int64_t(ArrayId array, const BlockIndex& block)> elements;
     std::function<PardoPosition()> pardo;
     std::function<std::optional<ComingPardo>(std::int32_t loop)> coming_pardo;  // nothing: it has no iterations
-    std::function<std::optional<IterationRange>()> reserve;  // the range that the pardo's next draw will return
+    /// The range that the pardo's next draws will return, of `least` iterations where there are so many.
+    std::function<std::optional<IterationRange>(std::int64_t least)> reserve;
     std::function<double()> now;
     std::int32_t sequence;                // of the program in the job, for statistics
     bool remote = true;                   // blocks lie on other nodes, too
@@ -137,7 +138,8 @@ class LookAhead {
   bool automatic_;
   bool tells_ = false;  // of the next uses, as several ranks share the loop's iterations and the forecast guesses which
   int depth_;
-  std::size_t max_coming_;  // where blocks lie on this node only, nothing else limits how far ahead it goes
+  std::int64_t gets_in_a_fetch_ = 0;  // that a rank passes while a block comes; 0: not yet known
+  std::size_t max_coming_;            // where blocks lie on this node only, nothing else limits how far ahead it goes
   std::vector<std::int32_t> slice_of_loop_;
   std::vector<std::optional<BoundSlice>> slices_;
   std::optional<UseForecast> forecast_;  // with tiers

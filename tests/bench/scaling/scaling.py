@@ -45,7 +45,7 @@ def write_job(folder, example, last):
 def run(bin_dir, out, job, ranks, network, sizes, *settings):
     """Seconds of the job, its facts, and processor seconds of the simulation."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    command = [str(bin_dir / "sialrun"), str(job), "--results", "none", "--output-dir", str(out), "--run-json", "run.json", "--memory", "8GB",
+    command = [str(bin_dir / "sialrun"), str(job), "--results", "none", "--output-dir", str(out), "--run-json", "run.json", "--memory", "1GB",
                *segments(*sizes), *settings, "--simulate",
                f"ranks={ranks},ranks-per-node={RANKS_PER_NODE},disorder=0,kernels=model,iterations=3,{network}"]
     done = subprocess.run(command, capture_output=True, text=True)

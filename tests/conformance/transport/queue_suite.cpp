@@ -59,15 +59,16 @@ void queue(Transport& t, std::uint64_t seed, std::size_t slots) {
       const int wheres = static_cast<int>(shared() % 3) * 2;
       const double slowness = own() % 3 == 0 ? 1e-4 : 1e-6;
       const bool looks_ahead = own() % 2 == 0;
+      // A rank alone draws what it has set aside, in pieces.
       const auto draw = [&] {
-        const IterationRange set_aside = looks_ahead && own() % 4 > 0
-                                             ? work->reserve(key, {total, wheres}).value_or(IterationRange{})
-                                             : IterationRange{};
+        const IterationRange set_aside =
+            looks_ahead && own() % 4 > 0
+                ? work->reserve(key, {total, wheres}, static_cast<std::int64_t>(own() % 40)).value_or(IterationRange{})
+                : IterationRange{};
         t.charge_compute(slowness);  // time for others to take it
         const auto range = work->draw(key, {total, wheres});
         if (set_aside.first < set_aside.last && t.size() == 1)
-          EXPECT(range && range->first == set_aside.first && range->last <= set_aside.last &&
-                 (wheres > 0 || range->last == set_aside.last));
+          EXPECT(range && range->first == set_aside.first && range->last <= set_aside.last);
         return range;
       };
       while (const auto range = draw()) {

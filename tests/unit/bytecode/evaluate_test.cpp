@@ -190,11 +190,12 @@ TEST_CASE("shares and guided chunks cover all iterations") {
       while (left > 0) {
         const std::int64_t chunk = guided_chunk(left, ranks);
         CHECK((chunk >= 1 && chunk <= left));
-        CHECK(piece_of_chunk(chunk, 0) == chunk);
+        CHECK(piece_to_begin(chunk, left, ranks, 0) == chunk);
         for (const int wheres : {1, 4, 60}) {
-          const std::int64_t piece = piece_of_chunk(chunk, wheres);
+          const std::int64_t piece = piece_to_begin(chunk, left, ranks, wheres);
           CHECK((piece >= 1 && piece <= std::max<std::int64_t>(1, chunk / 2)));
         }
+        CHECK(piece_to_begin(left, left, ranks, 0) == chunk);
         left -= chunk;
       }
     }
