@@ -37,6 +37,20 @@ struct Drawn {
 
 }  // namespace
 
+ServedQueue::ServedQueue(Transport& transport)
+    : queue_(make_work_queue(transport)), service_(std::make_unique<QueueService>(transport, *queue_)) {}
+ServedQueue::~ServedQueue() = default;
+
+double run_pardo(Transport& t, WorkQueue& work, const PardoKey& key, Candidates candidates,
+                 const std::function<double(std::int64_t)>& seconds) {
+  const double begun = t.now();
+  while (const auto range = work.draw(key, candidates))
+    for (std::int64_t i = range->first; i < range->last; ++i) t.charge_compute(seconds(i));
+  const double took = t.now() - begun;
+  t.barrier(tag(CollectiveKind::barrier, 63));
+  return took;
+}
+
 void queue(Transport& t, std::uint64_t seed, std::size_t slots) {
   const auto work = make_work_queue(t, slots);
   const QueueService service(t, *work);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/transport/transport.h"
+#include "runtime/transport/work_queue.h"
 
 namespace sial::suite {
 
@@ -57,6 +58,24 @@ class AnswerService final : public Service {
 
 /// Random pardos on a work queue with `slots` slots: every iteration is handed out exactly once.
 void queue(Transport& transport, std::uint64_t seed, std::size_t slots);
+
+/// Runs a pardo of which each iteration takes `seconds(i)` on this rank, and then waits for the others; the seconds
+/// that it took without that wait.
+double run_pardo(Transport& transport, WorkQueue& work, const PardoKey& key, Candidates candidates,
+                 const std::function<double(std::int64_t)>& seconds);
+/// A queue whose messages the transport's ranks answer.
+class ServedQueue {
+ public:
+  explicit ServedQueue(Transport& transport);
+  ~ServedQueue();
+  ServedQueue(const ServedQueue&) = delete;
+  ServedQueue& operator=(const ServedQueue&) = delete;
+  WorkQueue& operator*() { return *queue_; }
+
+ private:
+  std::unique_ptr<WorkQueue> queue_;
+  std::unique_ptr<Service> service_;
+};
 
 /// In an order in which one job can run them all.
 const std::vector<Body>& bodies();
