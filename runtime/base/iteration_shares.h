@@ -34,6 +34,15 @@ constexpr std::int64_t piece_to_begin(std::int64_t set_aside, std::int64_t left,
   return std::min(set_aside, std::max<std::int64_t>(1, guided_chunk(left, ranks_of_node) >> std::clamp(wheres, 0, 8)));
 }
 
+/// Dynamic schedule: whether a rank without work may ask another node for some, as often as most_asked in a pardo. The
+/// nodes have about equal work, and others end soon, too: questions that bring nothing may take a sixteenth of the time
+/// that has passed since its first pardo. `in_vain`: seconds that they took so far; one takes `round_trip`.
+constexpr int most_asked = 8;  // all nodes of a large machine would cost more than the imbalance that is left
+constexpr bool may_ask(double in_vain, double round_trip, double passed) {
+  constexpr double part = 16;
+  return in_vain == 0 || part * (in_vain + round_trip) <= passed;
+}
+
 /// Static schedule: the rank whose turn the next iteration is; counts it.
 constexpr int cyclic_owner(std::int64_t& counter, int ranks) { return static_cast<int>(counter++ % ranks); }
 

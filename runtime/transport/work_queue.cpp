@@ -45,9 +45,6 @@ struct StealMessage {
 constexpr std::size_t table_bytes = 64;
 static_assert(sizeof(Table) <= table_bytes);
 
-/// Asking every node of a large machine at the end of each pardo would cost more than the imbalance that is left.
-constexpr int max_victims = 8;
-
 class TableLock {
  public:
   TableLock(Table& table, Transport& transport) : lock_(table.lock) {
@@ -77,7 +74,6 @@ class NodeQueue final : public WorkQueue {
   IterationRange cut(Slot& slot, std::int64_t least = 0) const;
   void set_aside(const PardoKey& key, std::int64_t total);
   IterationRange begin_piece(const PardoKey& key, Candidates candidates);
-  bool may_ask() const;
   IterationRange take_reserved(const PardoKey& key);
   IterationRange ask(NodeId node, const PardoKey& key, Candidates candidates);
   int share_victims_done(const PardoKey& key, Candidates candidates);
@@ -98,8 +94,9 @@ class NodeQueue final : public WorkQueue {
   PardoKey current_{-1, -1, -1, -1};
   bool done_ = false;           // the current instance has nothing more for this rank
   int victims_done_ = 0;        // nodes that had nothing left of the current instance
-  double begun_ = 0;            // the current instance
-  double round_trip_ = 0;       // seconds that a question took at least; 0: not yet known
+  double begun_ = -1;           // the first instance
+  double in_vain_ = 0;          // seconds of questions that brought nothing
+  double round_trip_ = 0;       // of one, at least
   std::set<PardoKey> divided_;  // instances of which this rank has had its static part
 };
 
@@ -170,7 +167,6 @@ IterationRange NodeQueue::begin_piece(const PardoKey& key, Candidates candidates
   if (mine.key != key || mine.first == mine.last) return {};
   const Slot* const s = find_or_insert(key, candidates.total);
   const std::int64_t first = mine.first, aside = mine.last - first;
-  transport_.yield_point();
   mine.first += s ? piece_to_begin(aside, aside + s->end - s->next, node_ranks_, candidates.wheres) : aside;
   return {first, mine.first};
 }
@@ -182,7 +178,7 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates ca
     current_ = key;
     victims_done_ = 0;
     done_ = false;
-    begun_ = transport_.now();
+    if (begun_ < 0) begun_ = transport_.now();
   }
   if (done_) return std::nullopt;
   {
@@ -192,8 +188,9 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates ca
     if (piece.first < piece.last) return piece;
   }
   // Another node's work, beginning with the next one. Who had nothing left will hardly have anything later.
-  while ((victims_done_ = share_victims_done(key, candidates)) < std::min(worker_nodes_ - 1, max_victims) &&
-         may_ask()) {
+  while ((victims_done_ = share_victims_done(key, candidates)) < std::min(worker_nodes_ - 1, most_asked) &&
+         may_ask(in_vain_, round_trip_, transport_.now() - begun_)) {
+    const double asked = transport_.now();
     const IterationRange chunk =
         ask(NodeId((transport_.node().number() + 1 + victims_done_) % worker_nodes_), key, candidates);
     if (chunk.first < chunk.last) {
@@ -201,17 +198,13 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates ca
       reservation(transport_.node_rank()) = {key, chunk.first, chunk.last};
       return begin_piece(key, candidates);
     }
+    const double took = transport_.now() - asked;
+    in_vain_ += took;
+    round_trip_ = round_trip_ > 0 ? std::min(round_trip_, took) : took;
     ++victims_done_;
   }
   done_ = true;
   return std::nullopt;
-}
-
-/// The nodes have about equal work, and others will end soon, too: questions without an answer may take an eighth of
-/// the time that this rank has been at work.
-bool NodeQueue::may_ask() const {
-  constexpr double part = 8;
-  return transport_.now() - begun_ >= part * round_trip_ * (victims_done_ + 1);
 }
 
 /// What one rank of a node has found out the others need not ask again.
@@ -258,11 +251,8 @@ IterationRange NodeQueue::ask(NodeId node, const PardoKey& key, Candidates candi
   const StealMessage message{work_queue_message, key, candidates.total, candidates.wheres};
   const auto& ranks = transport_.ranks_of_node(node);
   const int to = ranks[static_cast<std::size_t>(transport_.rank()) % ranks.size()];  // spread over their helpers
-  const double asked = transport_.now();
   const auto pending = transport_.request(to, std::as_bytes(std::span(&message, 1)), {}, {}, Priority::demand);
   pending->wait();
-  const double took = transport_.now() - asked;
-  round_trip_ = round_trip_ > 0 ? std::min(round_trip_, took) : took;
   IterationRange chunk;
   SIAL_CHECK(pending->reply_header().size() == sizeof chunk, "work queue answer of {} bytes",
              pending->reply_header().size());

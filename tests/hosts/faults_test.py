@@ -23,7 +23,7 @@ import random_faults
 from cluster import ROOT, SHARED, SKIPPED, Cluster, ClusterError, unavailable, without_open_mpi
 
 PROGRAM = ROOT / "tests/watch/programs/uneven.sialx"
-PHASES = 1500
+PHASES = 9000
 LOST_AFTER = 5  # seconds
 ENDED = 45.0  # seconds, at most, from the fault to the end of mpirun: far more than it takes, so that only a hang is one
 # What makes mpirun itself notice a daemon that is cut off.

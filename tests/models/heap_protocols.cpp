@@ -244,15 +244,20 @@ class Arrivals final : public Protocol {
       site("arrival_error", heap_h, "return c->content.load(std::memory_order_acquire) == failed_content");
 };
 
-/// NodeHeap::wait_for_spare(): who needs memory gives up when no rank has spare chunks or lends any more, and none is
-/// found behind that. Others give back what they have: drop_shared() of spare chunks, and HeldCopies::give(), which
-/// drops and says behind it that it lends no more.
+/// NodeHeap::wait_for_spare(): who needs memory gives up when no rank has spare chunks or lends any more, no passing
+/// reference is left, and none is found behind that. Others give back what they have: drop_shared() of spare chunks,
+/// HeldCopies::give(), which drops and says behind it that it lends no more, and drop_passing().
 class GivingBack : public Protocol {
  public:
   using Protocol::Protocol;
-  int threads() const override { return 3; }
+  int threads() const override { return 4; }
   Task<> run(Thread& t) const override {
-    return t.number() == 0 ? waits(t) : t.number() == 1 ? drops_spare(t) : stops_lending(t);
+    switch (t.number()) {
+      case 0: return waits(t);
+      case 1: return drops_spare(t);
+      case 2: return stops_lending(t);
+      default: return drops_passing(t);
+    }
   }
 
  private:
@@ -260,13 +265,14 @@ class GivingBack : public Protocol {
   Task<> waits(Thread& t) const {
     co_await t.await_equal(spare_in_use, 0, none);
     co_await t.await_equal(lends, 0, lent);
+    co_await t.await_equal(passing, 0, has_passing);
     Value chunks = 0;
-    for (const Atomic list : {returned, returned_elsewhere}) {
+    for (const Atomic list : {returned, returned_elsewhere, returned_by_writer}) {
       Value first = co_await t.load(list, relaxed);
       if (first != 0) first = co_await t.exchange(list, 0, std::memory_order_acquire);
       if (first != 0) ++chunks;
     }
-    t.require(chunks == 2, "memory that was given back is not found");
+    t.require(chunks == 3, "memory that was given back is not found");
   }
   virtual bool count_first() const { return false; }
   Task<> drops_spare(Thread& t) const {
@@ -280,13 +286,21 @@ class GivingBack : public Protocol {
     co_await t.compare(returned_elsewhere, first, 2, std::memory_order_release);
     co_await t.store(lends, 0, lend);
   }
+  Task<> drops_passing(Thread& t) const {
+    Value first = co_await t.load(returned_by_writer, relaxed);
+    co_await t.compare(returned_by_writer, first, 3, std::memory_order_release);
+    co_await t.add(passing, -1, passed);
+  }
 
-  Atomic returned = atomic("returned"), returned_elsewhere = atomic("returned of another arena");
-  Atomic spare_in_use = atomic("spare_in_use", 1), lends = atomic("lends", 1);
+  Atomic returned = atomic("returned"), returned_elsewhere = atomic("returned of another arena"),
+         returned_by_writer = atomic("returned of a third arena");
+  Atomic spare_in_use = atomic("spare_in_use", 1), lends = atomic("lends", 1), passing = atomic("passing", 1);
   Orders none = site("none", heap_cpp, "node.spare_in_use.load(std::memory_order_acquire) == 0");
   Orders lent = site("lent", heap_cpp, "arena(a).lends.load(std::memory_order_acquire)");
   Orders count = site("count", heap_cpp, "arena(0).spare_in_use.fetch_sub(bytes, std::memory_order_release)");
   Orders lend = site("lend", heap_h, "arena(a).lends.store(lends, std::memory_order_release)");
+  Orders has_passing = site("has_passing", heap_h, "arena(a).passing.load(std::memory_order_acquire) > 0");
+  Orders passed = site("drop_passing", heap_h, "arena(a).passing.fetch_sub(1, std::memory_order_release)");
 };
 
 /// A spare chunk that is not counted any more before a list has it, as drop_shared() had it once: who waits for memory

@@ -196,6 +196,7 @@ class Model {
     const LoopRow& row = m_.loops[static_cast<std::size_t>(part.loop)];
     Enumerated e;
     e.loop.division = division_of(row);
+    e.loop.wheres = row.n_wheres;
     const double tuples = tuples_of(row);
     double gets = 0;
     for (const Get& g : part.gets) gets += g.count / part.instances;
@@ -226,6 +227,7 @@ class Model {
       const IndexRange& r = sizes_.ranges()[i.at()];
       space.add(r.lo, r.hi);
     }
+    if (e.loop.division == PardoMode::dynamic) space.deal(t.nodes());
     last_ = SliceOutcome::done;
     for (std::int64_t tuple = 0; tuple < e.loop.tuples && last_ == SliceOutcome::done; ++tuple) {
       space.at(static_cast<std::int64_t>(static_cast<double>(tuple) * e.stride),
@@ -533,7 +535,7 @@ class Model {
     const Measured& last = measured_.at(phase.steps.back().loop);
     if (last.puts <= 0) return seconds;
     const double asked = division_of(m_.loops[static_cast<std::size_t>(last.loop)]) == PardoMode::dynamic && !last.sums
-                             ? asking_seconds(t)
+                             ? asking_seconds(t, last.seconds / last.instances / t.ranks)
                              : 0;
     return std::max(seconds, trip_seconds(t, last.put_bytes / last.puts) - asked);
   }

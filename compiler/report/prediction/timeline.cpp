@@ -15,7 +15,7 @@ namespace {
 constexpr double service_seconds = 1e-6;  // an owner's work for one request
 constexpr double header_bytes = 100;
 // As in the run's look-ahead and work queue:
-constexpr int first_depth = 8, max_depth = 128, gets_between_looks = 16, max_victims = 8;
+constexpr int first_depth = 8, max_depth = 128, gets_between_looks = 16;
 constexpr std::size_t max_coming = 512;
 
 struct Range {
@@ -23,12 +23,16 @@ struct Range {
   bool empty() const { return first >= last; }
 };
 
+/// Of a question for work.
+double round_trip(const Target& t) { return 2 * t.latency + service_seconds; }
+
 class Timeline {
  public:
   Timeline(const TimedLoop& loop, const Target& target, RanksState& state) : loop_(loop), t_(target), state_(state) {
     ranks_.resize(static_cast<std::size_t>(t_.ranks));
     const int per_node = t_.on_a_node();
     queues_.resize(static_cast<std::size_t>(t_.nodes()));
+    victims_.resize(static_cast<std::size_t>(t_.nodes()), 0);
     for (int n = 0; n < t_.nodes(); ++n) {
       const int before = n * per_node, there = std::min(per_node, t_.ranks - before);
       queues_[static_cast<std::size_t>(n)] = {share(before), share(before + there)};
@@ -88,7 +92,7 @@ class Timeline {
     std::int64_t ahead_iteration = -1, ahead_tuple = 0;
     std::size_t ahead_get = 0;
     bool in_reserved = false;
-    std::int64_t gets = 0, late = 0;
+    std::int64_t gets = 0, late = 0, gets_in_a_fetch = 0;
     double since = 0, waited = 0;
   };
 
@@ -112,12 +116,13 @@ class Timeline {
     return -1;
   }
 
-  Range cut(int node) {
+  int ranks_of(int node) const { return std::min(t_.on_a_node(), t_.ranks - node * t_.on_a_node()); }
+
+  Range cut(int node, std::int64_t least = 0) {
     Range& queue = queues_[static_cast<std::size_t>(node)];
     if (queue.empty()) return {};
-    const std::int64_t on_node = std::min(t_.on_a_node(), t_.ranks - node * t_.on_a_node());
-    const std::int64_t n = guided_chunk(queue.last - queue.first, on_node), first = queue.first;
-    queue.first = first + n;
+    const std::int64_t left = queue.last - queue.first, first = queue.first;
+    queue.first = first + std::max(guided_chunk(left, ranks_of(node)), std::min(least, left / ranks_of(node)));
     return {first, queue.first};
   }
 
@@ -156,25 +161,32 @@ class Timeline {
     rank.asked = rank.offered = 0;
   }
 
+  /// Of what the rank has set aside.
+  void begin_piece(Rank& rank) {
+    const Range& queue = queues_[static_cast<std::size_t>(rank.node)];
+    const std::int64_t aside = rank.reserved.last - rank.reserved.first;
+    const std::int64_t n = piece_to_begin(aside, aside + std::max<std::int64_t>(0, queue.last - queue.first),
+                                          ranks_of(rank.node), loop_.wheres);
+    const Range piece{rank.reserved.first, rank.reserved.first + n};
+    rank.reserved.first = piece.last;
+    if (!rank.in_reserved) return take(rank, piece);
+    rank.now = piece;
+    rank.in_reserved = !rank.reserved.empty();
+  }
+
   /// False when nothing is left. Asking another node is a step of its own, since time passes.
   bool draw(Rank& rank) {
     if (loop_.division != PardoMode::dynamic) return false;
-    if (rank.victims == 0) {
-      if (!rank.reserved.empty()) {
-        const Range chunk = std::exchange(rank.reserved, {});
-        if (rank.in_reserved) {
-          rank.now = chunk;
-          rank.in_reserved = false;
-        } else {
-          take(rank, chunk);
-        }
-        return true;
-      }
-      Range chunk = cut(rank.node);
-      if (chunk.empty()) chunk = take_reserved(rank.node);
-      if (!chunk.empty()) return take(rank, chunk), true;
+    if (!rank.asking) {
+      if (rank.reserved.empty()) rank.reserved = cut(rank.node);
+      if (rank.reserved.empty()) rank.reserved = take_reserved(rank.node);
+      if (!rank.reserved.empty()) return begin_piece(rank), true;
+      int& known = victims_[static_cast<std::size_t>(rank.node)];
+      known = rank.victims = std::max(rank.victims, known);
+      if (rank.victims >= std::min(t_.nodes() - 1, most_asked) ||
+          !may_ask(in_vain(rank), round_trip(t_), state_.passed + rank.clock))
+        return false;
     }
-    if (rank.victims >= std::min(t_.nodes() - 1, max_victims)) return false;
     // What the other one has left is decided when the question gets there.
     const double way = t_.latency + (rank.asking ? 0 : service_seconds);
     rank.clock += way;
@@ -184,10 +196,17 @@ class Timeline {
     const int victim = (rank.node + 1 + rank.victims) % t_.nodes();
     Range chunk = cut(victim);
     if (chunk.empty()) chunk = take_reserved(victim);
-    if (chunk.empty()) ++rank.victims;
-    else take(rank, chunk);
+    if (chunk.empty()) {
+      ++rank.victims;
+      in_vain(rank) += round_trip(t_);
+    } else {
+      rank.reserved = chunk;
+      begin_piece(rank);
+    }
     return true;
   }
+
+  double& in_vain(const Rank& rank) { return state_.in_vain[static_cast<std::size_t>(rank.number)]; }
 
   // --- fetching
 
@@ -222,7 +241,7 @@ class Timeline {
         continue;
       }
       if (rank.in_reserved || loop_.division != PardoMode::dynamic || rank.victims > 0) return false;
-      if (rank.reserved.empty()) rank.reserved = cut(rank.node);
+      if (rank.reserved.empty()) rank.reserved = cut(rank.node, rank.gets_in_a_fetch);
       if (rank.reserved.empty()) return false;
       rank.in_reserved = true;
       rank.ahead_tuple = rank.reserved.first;
@@ -250,8 +269,9 @@ class Timeline {
     const double busy = (rank.clock - rank.since) - (rank.wait - rank.waited);
     int& depth = state_.depth[static_cast<std::size_t>(rank.number)];
     const double per_get = std::max(busy, 1e-9) / gets_between_looks;
-    depth = std::max(depth, static_cast<int>(std::min<double>(
-                                max_depth, std::ceil((2 * t_.latency + bytes / t_.bandwidth) / per_get) + 2)));
+    rank.gets_in_a_fetch = static_cast<std::int64_t>(
+        std::min<double>(max_depth, std::ceil((2 * t_.latency + bytes / t_.bandwidth) / per_get)));
+    depth = std::max(depth, static_cast<int>(std::min<std::int64_t>(max_depth, rank.gets_in_a_fetch + 2)));
     if (rank.late > 0) depth *= 2;
     depth = std::clamp(depth, 2, max_depth);
     rank.since = rank.clock;
@@ -314,6 +334,7 @@ class Timeline {
   RanksState& state_;
   std::vector<Rank> ranks_;
   std::vector<Range> queues_;  // per node
+  std::vector<int> victims_;   // per node: others that had nothing left
   std::vector<double> busy_;   // until when, of those who answer; ranks that are elsewhere do not count
   double per_group_ = 0, fetches_ = 0, bytes_ = 0;
 };
@@ -322,6 +343,7 @@ class Timeline {
 
 RanksState::RanksState(const Target& t)
     : clock(static_cast<std::size_t>(t.ranks)),
+      in_vain(static_cast<std::size_t>(t.ranks)),
       depth(static_cast<std::size_t>(t.ranks), first_depth),
       held(static_cast<std::size_t>(t.ranks)) {}
 
@@ -331,6 +353,7 @@ double RanksState::mean() const {
 }
 
 void RanksState::meet(bool barrier, const std::set<ArrayId>& kept) {
+  passed += longest();
   std::fill(clock.begin(), clock.end(), 0.0);
   for (auto& blocks : held) {
     if (barrier) std::erase_if(blocks, [&](const auto& block) { return !kept.contains(block.second.array); });
@@ -342,8 +365,9 @@ LoopTimes run_loop(const TimedLoop& loop, const Target& target, RanksState& stat
   return Timeline(loop, target, state).run();
 }
 
-double asking_seconds(const Target& t) {
-  return std::min(t.nodes() - 1, max_victims) * (2 * t.latency + service_seconds);
+double asking_seconds(const Target& t, double at_work) {
+  constexpr double part = 16;  // see may_ask()
+  return std::min(std::min(t.nodes() - 1, most_asked) * round_trip(t), at_work / part);
 }
 
 double trip_seconds(const Target& t, double bytes) {

@@ -33,6 +33,7 @@ struct TimedLoop {
   std::int64_t tuples = 0;
   std::vector<LoopIteration> iterations;  // those that where clauses accept, by tuple
   PardoMode division = PardoMode::dynamic;
+  int wheres = 0;   // clauses
   double work = 0;  // seconds of all iterations together (everywhere: of one rank's)
 };
 
@@ -45,6 +46,8 @@ struct RanksState {
     bool used = false;
   };
   std::vector<double> clock;                                  // of each rank
+  double passed = 0;                                          // before they met last
+  std::vector<double> in_vain;                                // seconds of questions for work that brought nothing
   std::vector<int> depth;                                     // what look-ahead has learnt
   std::vector<std::unordered_map<std::uint64_t, Held>> held;  // fetched blocks
   double longest() const;
@@ -60,8 +63,8 @@ struct LoopTimes {
 
 LoopTimes run_loop(const TimedLoop& loop, const Target& target, RanksState& state);
 
-/// What a rank takes to learn that nobody has iterations left.
-double asking_seconds(const Target& target);
+/// What a rank takes to learn that nobody has iterations left, after so many seconds of work.
+double asking_seconds(const Target& target, double at_work);
 
 /// A fetch that nothing else delays.
 double trip_seconds(const Target& target, double bytes);
