@@ -23,7 +23,7 @@ from typing import IO
 from cluster import PRIVATE, ROOT, SHARED, SKIPPED, Cluster, ClusterError, HostProcess, unavailable
 
 HOSTS = 3
-PHASES = 4500
+PHASES = 6500
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol")
 CONFIGURATION = f"""ClusterName=test
 SlurmctldHost=node1
