@@ -23,7 +23,7 @@ from typing import IO
 from cluster import PRIVATE, ROOT, SHARED, SKIPPED, Cluster, ClusterError, HostProcess, unavailable
 
 HOSTS = 3
-PHASES = 6500
+PHASES = 12000
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol")
 CONFIGURATION = f"""ClusterName=test
 SlurmctldHost=node1
@@ -133,7 +133,7 @@ def run_in_slices(cluster: Cluster, binary: pathlib.Path) -> tuple[str, int]:
             ask(cluster, "scontrol", "update", f"JobId={number[1]}", "StartTime=now")
         return "JobState=COMPLETED" in state
 
-    wait_for("the job's end", 240, completed)
+    wait_for("the job's end", 400, completed)
     if not killed:
         raise ClusterError("no rank was killed")
     restarts = re.search(r"Restarts=(\d+)", ask(cluster, "scontrol", "show", "job", number[1]))
