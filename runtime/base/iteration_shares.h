@@ -26,6 +26,12 @@ constexpr std::int64_t guided_chunk(std::int64_t left, std::int64_t ranks_of_nod
   return std::min(left, std::max<std::int64_t>(1, left / (2 * ranks_of_node)));
 }
 
+/// Dynamic schedule: how many of `left` iterations of its node a rank sets aside: a chunk, or `least` where that is
+/// more and its part of them.
+constexpr std::int64_t chunk_to_set_aside(std::int64_t left, std::int64_t ranks_of_node, std::int64_t least) {
+  return std::max(guided_chunk(left, ranks_of_node), std::min(least, left / ranks_of_node));
+}
+
 /// Dynamic schedule: how many iterations of what it has set aside a rank begins at once; of the others ranks without
 /// work may take some. `left`: of the node's, those included. A where clause such as `where a <= b` accepts half of all
 /// iterations, but all of some chunks and none of others: a chunk may be several times a rank's part of the work.
@@ -38,9 +44,9 @@ constexpr std::int64_t piece_to_begin(std::int64_t set_aside, std::int64_t left,
 /// nodes have about equal work, and others end soon, too: questions that bring nothing may take a sixteenth of the time
 /// that has passed since its first pardo. `in_vain`: seconds that they took so far; one takes `round_trip`.
 constexpr int most_asked = 8;  // all nodes of a large machine would cost more than the imbalance that is left
+constexpr double asking_part = 1.0 / 16;
 constexpr bool may_ask(double in_vain, double round_trip, double passed) {
-  constexpr double part = 16;
-  return in_vain == 0 || part * (in_vain + round_trip) <= passed;
+  return in_vain == 0 || in_vain + round_trip <= asking_part * passed;
 }
 
 /// Static schedule: the rank whose turn the next iteration is; counts it.

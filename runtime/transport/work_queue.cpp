@@ -39,7 +39,6 @@ struct StealMessage {
   std::byte kind = work_queue_message;
   PardoKey key;
   std::int64_t total = 0;
-  std::int32_t wheres = 0;
 };
 
 constexpr std::size_t table_bytes = 64;
@@ -67,16 +66,16 @@ class NodeQueue final : public WorkQueue {
     std::erase_if(divided_, [&](const PardoKey& k) { return k.phase < phase; });
   }
   /// A chunk for a thief from another node, or an empty one; also called on a helper thread.
-  IterationRange give(const PardoKey& key, Candidates candidates);
+  IterationRange give(const PardoKey& key, std::int64_t total);
 
  private:
   Slot* find_or_insert(const PardoKey& key, std::int64_t total);
   IterationRange cut(Slot& slot, std::int64_t least = 0) const;
-  void set_aside(const PardoKey& key, std::int64_t total);
-  IterationRange begin_piece(const PardoKey& key, Candidates candidates);
+  void set_aside(const PardoKey& key, Slot* slot, std::int64_t total);
+  IterationRange begin_piece(const PardoKey& key, const Slot* slot, int wheres);
   IterationRange take_reserved(const PardoKey& key);
-  IterationRange ask(NodeId node, const PardoKey& key, Candidates candidates);
-  int share_victims_done(const PardoKey& key, Candidates candidates);
+  IterationRange ask(NodeId node, const PardoKey& key, std::int64_t total);
+  int share_victims_done(const PardoKey& key, std::int64_t total);
   IterationRange share(std::int64_t total, std::int64_t ranks_before, std::int64_t ranks) const;
   Table& table() const { return *reinterpret_cast<Table*>(memory_->base()); }
   Reservation& reservation(std::int64_t node_rank) const {
@@ -142,17 +141,17 @@ Slot* NodeQueue::find_or_insert(const PardoKey& key, std::int64_t total) {
 IterationRange NodeQueue::cut(Slot& s, std::int64_t least) const {
   const std::int64_t first = s.next, left = s.end - first;
   transport_.yield_point();  // the simulator looks for ranks that do not respect the lock
-  s.next = first + std::max(guided_chunk(left, node_ranks_), std::min(least, left / node_ranks_));
+  s.next = first + chunk_to_set_aside(left, node_ranks_, least);
   return {first, s.next};
 }
 
 /// What this rank sets aside next: a chunk of the node's share, or half of what another one has set aside. Nothing
 /// where it has some already. The table is locked.
-void NodeQueue::set_aside(const PardoKey& key, std::int64_t total) {
+void NodeQueue::set_aside(const PardoKey& key, Slot* s, std::int64_t total) {
   Reservation& mine = reservation(transport_.node_rank());
   if (mine.key == key && mine.first < mine.last) return;
   IterationRange chunk;
-  if (Slot* const s = find_or_insert(key, total)) {
+  if (s) {
     chunk = cut(*s);
     if (chunk.first == chunk.last) chunk = take_reserved(key);
   } else if (divided_.insert(key).second) {
@@ -162,12 +161,11 @@ void NodeQueue::set_aside(const PardoKey& key, std::int64_t total) {
 }
 
 /// The first iterations of what this rank has set aside.
-IterationRange NodeQueue::begin_piece(const PardoKey& key, Candidates candidates) {
+IterationRange NodeQueue::begin_piece(const PardoKey& key, const Slot* s, int wheres) {
   Reservation& mine = reservation(transport_.node_rank());
   if (mine.key != key || mine.first == mine.last) return {};
-  const Slot* const s = find_or_insert(key, candidates.total);
   const std::int64_t first = mine.first, aside = mine.last - first;
-  mine.first += s ? piece_to_begin(aside, aside + s->end - s->next, node_ranks_, candidates.wheres) : aside;
+  mine.first += s ? piece_to_begin(aside, aside + s->end - s->next, node_ranks_, wheres) : aside;
   return {first, mine.first};
 }
 
@@ -183,20 +181,21 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates ca
   if (done_) return std::nullopt;
   {
     const TableLock lock(table(), transport_);
-    set_aside(key, candidates.total);
-    const IterationRange piece = begin_piece(key, candidates);
+    Slot* const s = find_or_insert(key, candidates.total);
+    set_aside(key, s, candidates.total);
+    const IterationRange piece = begin_piece(key, s, candidates.wheres);
     if (piece.first < piece.last) return piece;
   }
   // Another node's work, beginning with the next one. Who had nothing left will hardly have anything later.
-  while ((victims_done_ = share_victims_done(key, candidates)) < std::min(worker_nodes_ - 1, most_asked) &&
+  while ((victims_done_ = share_victims_done(key, candidates.total)) < std::min(worker_nodes_ - 1, most_asked) &&
          may_ask(in_vain_, round_trip_, transport_.now() - begun_)) {
     const double asked = transport_.now();
     const IterationRange chunk =
-        ask(NodeId((transport_.node().number() + 1 + victims_done_) % worker_nodes_), key, candidates);
+        ask(NodeId((transport_.node().number() + 1 + victims_done_) % worker_nodes_), key, candidates.total);
     if (chunk.first < chunk.last) {
       const TableLock lock(table(), transport_);
       reservation(transport_.node_rank()) = {key, chunk.first, chunk.last};
-      return begin_piece(key, candidates);
+      return begin_piece(key, find_or_insert(key, candidates.total), candidates.wheres);
     }
     const double took = transport_.now() - asked;
     in_vain_ += took;
@@ -208,9 +207,9 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates ca
 }
 
 /// What one rank of a node has found out the others need not ask again.
-int NodeQueue::share_victims_done(const PardoKey& key, Candidates candidates) {
+int NodeQueue::share_victims_done(const PardoKey& key, std::int64_t total) {
   const TableLock lock(table(), transport_);
-  Slot* const s = find_or_insert(key, candidates.total);
+  Slot* const s = find_or_insert(key, total);
   if (!s) return victims_done_;
   s->victims_done = std::max(s->victims_done, victims_done_);
   return s->victims_done;
@@ -247,8 +246,8 @@ IterationRange NodeQueue::take_reserved(const PardoKey& key) {
   return {largest->last, last};
 }
 
-IterationRange NodeQueue::ask(NodeId node, const PardoKey& key, Candidates candidates) {
-  const StealMessage message{work_queue_message, key, candidates.total, candidates.wheres};
+IterationRange NodeQueue::ask(NodeId node, const PardoKey& key, std::int64_t total) {
+  const StealMessage message{work_queue_message, key, total};
   const auto& ranks = transport_.ranks_of_node(node);
   const int to = ranks[static_cast<std::size_t>(transport_.rank()) % ranks.size()];  // spread over their helpers
   const auto pending = transport_.request(to, std::as_bytes(std::span(&message, 1)), {}, {}, Priority::demand);
@@ -260,10 +259,10 @@ IterationRange NodeQueue::ask(NodeId node, const PardoKey& key, Candidates candi
   return chunk;
 }
 
-IterationRange NodeQueue::give(const PardoKey& key, Candidates candidates) {
+IterationRange NodeQueue::give(const PardoKey& key, std::int64_t total) {
   const TableLock lock(table(), transport_);
   // A node that has not come to this loop yet can be helped too: the thief opens its slot.
-  Slot* s = find_or_insert(key, candidates.total);
+  Slot* s = find_or_insert(key, total);
   if (!s) return {};
   const IterationRange chunk = cut(*s);
   return chunk.first < chunk.last ? chunk : take_reserved(key);
@@ -279,7 +278,7 @@ Reply serve_work_queue_message(WorkQueue& queue, std::span<const std::byte> head
   StealMessage message;
   SIAL_CHECK(header.size() == sizeof message, "work queue message of {} bytes", header.size());
   std::memcpy(&message, header.data(), sizeof message);
-  const IterationRange chunk = dynamic_cast<NodeQueue&>(queue).give(message.key, {message.total, message.wheres});
+  const IterationRange chunk = dynamic_cast<NodeQueue&>(queue).give(message.key, message.total);
   Reply reply;
   reply.header.resize(sizeof chunk);
   std::memcpy(reply.header.data(), &chunk, sizeof chunk);

@@ -122,7 +122,7 @@ class Timeline {
     Range& queue = queues_[static_cast<std::size_t>(node)];
     if (queue.empty()) return {};
     const std::int64_t left = queue.last - queue.first, first = queue.first;
-    queue.first = first + std::max(guided_chunk(left, ranks_of(node)), std::min(least, left / ranks_of(node)));
+    queue.first = first + chunk_to_set_aside(left, ranks_of(node), least);
     return {first, queue.first};
   }
 
@@ -366,8 +366,7 @@ LoopTimes run_loop(const TimedLoop& loop, const Target& target, RanksState& stat
 }
 
 double asking_seconds(const Target& t, double at_work) {
-  constexpr double part = 16;  // see may_ask()
-  return std::min(std::min(t.nodes() - 1, most_asked) * round_trip(t), at_work / part);
+  return std::min(std::min(t.nodes() - 1, most_asked) * round_trip(t), asking_part * at_work);
 }
 
 double trip_seconds(const Target& t, double bytes) {
