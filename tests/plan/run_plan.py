@@ -31,8 +31,8 @@ CASES = [
     ("05_mp2/job_cartesian.toml", ["--store", "copy"], "1"),
     ("09_ccsd/job_321g.toml", [], "1 2"),
 ]
-# Between nodes what a rank fetches depends on its iterations. The static schedule and the simulator, where all ranks are equally
-# fast, divide them as planned; under MPI a rank may draw up to all of them.
+# Between nodes what a rank fetches depends on its iterations. The static schedule divides them as planned; of the work queue a rank
+# may draw up to all, on the simulator, too.
 NODE_CASES: list[tuple[str, list[str], str]] = [
     ("05_mp2/job.toml", [], "2x1 3x1 2x2+1 3x1+2"),
     ("05_mp2/job_dimer.toml", [], "2x1 3x1"),
@@ -372,7 +372,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     binary = str(parser.parse_args().bin.resolve() / "sialrun")
     failures = []
-    for cases, more, options in ((CASES, [], {}), (NODE_CASES, ["--schedule", "static"], {}), (LAB_CASES, [], {"lab": True}), (DRAWN_CASES, [], {"drawn": True})):
+    for cases, more, options in ((CASES, [], {}), (NODE_CASES, ["--schedule", "static"], {}), (LAB_CASES, [], {"lab": True, "drawn": True}), (DRAWN_CASES, [], {"drawn": True})):
         for job, own, layouts in cases:
             for layout in layouts.split():
                 try:

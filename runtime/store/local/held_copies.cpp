@@ -85,7 +85,7 @@ void HeldCopies::drop_own(HeldBlock& h) {
 
 bool HeldCopies::may_go(const HeldBlock& h, std::uint64_t keep) const {
   // A stale one shows the value from before this rank's put, which cannot be fetched any more.
-  const bool wanted_soon = keep > operands_in_use && h.wanted > clock_;
+  const bool wanted_soon = keep > in_use() && h.wanted > clock_;
   return !h.fetch && (!h.stale || h.own_put) && h.touched + keep <= clock_ && !wanted_soon;
 }
 
@@ -96,7 +96,7 @@ void HeldCopies::evict(HeldBlock& h) {
 }
 
 void HeldCopies::note_lent() {
-  if (!lends_ && several_nodes_ && copies_.size() > operands_in_use) context_.heap.lend(context_.arena, lends_ = true);
+  if (!lends_ && several_nodes_ && copies_.size() > in_use()) context_.heap.lend(context_.arena, lends_ = true);
 }
 
 // Puts of other nodes arrive whatever this rank does, and the helper that receives them may touch nothing that it
@@ -104,7 +104,7 @@ void HeldCopies::note_lent() {
 void HeldCopies::give() {
   if (!lends_ || !context_.heap.wanted()) return;
   for (HeldBlock* h : copies_)
-    if (h->value && h->copied && may_go(*h, operands_in_use)) evict(*h);
+    if (h->value && h->copied && may_go(*h, in_use())) evict(*h);
   give_up_leases(0, [] { return false; });
   stop_lending();
 }

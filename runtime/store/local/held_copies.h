@@ -16,7 +16,8 @@ namespace sial {
 
 class HeldCopies {
  public:
-  /// Blocks touched so recently that a statement may hold a pointer to them: the operands of one, with room to spare.
+  /// Where nobody says when statements end: blocks touched so recently that a statement may hold a pointer to them. The
+  /// operands of one, with room to spare.
   static constexpr std::uint64_t operands_in_use = 16;
 
   explicit HeldCopies(StoreContext& context) : context_(context), several_nodes_(context.transport.node_count() > 1) {}
@@ -30,8 +31,8 @@ class HeldCopies {
   // --- when
   std::uint64_t clock() const { return clock_; }
   void note_use(HeldBlock& h) { h.touched = ++clock_; }
-  /// As if used last, without a use: a message about its value is being sent.
-  void protect(HeldBlock& h) const { h.touched = clock_; }
+  /// As if used last, without a use: a message about its value is being sent, by the present statement.
+  void protect(HeldBlock& h) const { h.touched = clock_ + 1; }
   void note_get(HeldBlock& h) { h.touched = h.got = ++clock_; }
   void note_read(const HeldBlock& h) {
     if (h.got > 0) live_span_ = std::max(live_span_, clock_ - h.got);
@@ -39,7 +40,10 @@ class HeldCopies {
   /// The longest time in this phase from a get to the last read: so many copies are in use at once.
   std::uint64_t live_span() const { return live_span_; }
 
-  /// A statement has ended: nobody holds a pointer to a block any more.
+  /// So many of the last gets and uses, and of the blocks touched by them somebody may hold a pointer.
+  std::uint64_t in_use() const { return context_.spilled ? clock_ - statement_ : operands_in_use; }
+
+  /// A statement has ended: nobody holds a pointer to a block any more. Called with tiers only.
   void end_statement() {
     statement_ = clock_;
     if (!leases_.empty()) note_lease_lent();

@@ -9,7 +9,7 @@ bool MemoryRelief::reclaim(std::uint64_t bytes) {
   const std::uint64_t before = held();
   const auto enough = [&] { return before - held() >= bytes; };
   prefetches_.drop(enough);
-  if (!enough()) copies_.evict(HeldCopies::operands_in_use, copies_.listed().size(), enough);
+  if (!enough()) copies_.evict(copies_.in_use(), copies_.listed().size(), enough);
   if (before > held()) return true;
   if (sums_.reclaim(bytes)) return true;
   // The last resort: replies to gets need no memory at their owners, so that they arrive whatever happens.
