@@ -21,7 +21,8 @@ void end_launcher_after(int seconds) {
   // Open MPI 4.1's mpirun crashes at SIGTERM when it is ending a job already. What it leaves then, and a daemon that
   // has lost it, is the folder of this job.
   std::string script = fmt::format(
-      "sleep {0}; n=; read n < /proc/{1}/comm\n"
+      "i=0; while [ $i -lt {0} ] && [ -e /proc/{1} ]; do sleep 1; i=$((i + 1)); done\n"
+      "n=; read n < /proc/{1}/comm\n"
       "[ \"$n\" = {2} ] && kill -KILL {1} && sleep 1\n"
       "folder=$OMPI_MCA_orte_jobfam_session_dir\n"
       "case $folder in */ompi.*/pid.[0-9]*) rm -rf -- \"$folder\"; rmdir \"${{folder%/*}}\";; esac\n",

@@ -54,6 +54,20 @@ MPI_ENVIRONMENT = {
 }
 
 
+# Connects to a port that nobody listens on: a host that is reached refuses at once.
+AWAIT_HOST = """
+import socket, sys, time
+for _ in range(200):
+    try:
+        socket.create_connection((sys.argv[1], 9), 1).close()
+        break
+    except ConnectionRefusedError:
+        break
+    except OSError:
+        time.sleep(0.05)
+"""
+
+
 class ClusterError(Exception):
     """The cluster cannot be made, or cannot do what is asked of it."""
 
@@ -245,8 +259,10 @@ class Cluster:
         self.request("kill", host=host)
 
     def link(self, host: int, up: bool) -> None:
-        """Takes the link of a host down, or up again."""
+        """Takes the link of a host down, or up again; then waits until another host reaches it: the kernel may take a second to notice."""
         self.request("link", host=host, up=up)
+        if up and self.hosts > 1:
+            self.run([sys.executable, "-c", AWAIT_HOST, f"node{2 if host == 1 else 1}"], host=host, timeout=60)
 
     def network(self, line: str) -> str:
         """A command to the relay: `delay SECONDS`, `rate BITS_PER_SECOND`, `loss PROBABILITY`, `count`."""

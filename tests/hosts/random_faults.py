@@ -25,7 +25,7 @@ from cluster import ROOT, SHARED, Cluster, ClusterError, Conditions, HostProcess
 PROGRAM = ROOT / "tests/hosts/programs/counted.sialx"
 LAYOUTS = {"3x1": 80, "2x2": 60, "3x2": 20}  # phases, for a run of about 3 s on two cores
 LOST_AFTER = 5  # seconds
-START_LIMIT = 8  # seconds
+START_LIMIT = 6  # seconds
 WANTED = 15.0  # seconds from the fault to the end: those that took longer are counted
 ENDED = 90.0  # seconds, at most, from the fault to the end of all processes: far more than it takes, so that only a hang is one
 # What makes mpirun itself notice a daemon that is cut off before the ranks have met.
