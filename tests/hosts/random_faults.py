@@ -244,13 +244,19 @@ class Result:
     took: float = 0.0  # seconds from the fault to the end
 
 
-def left_on_hosts(cluster: Cluster, kind: Kind, until: float) -> dict[str, dict[str, list[Any]]]:
-    """What is left, but for what Open MPI's daemons cannot remove; waits for it to go."""
+def left_on_hosts(cluster: Cluster, kind: Kind, daemons: bool, until: float) -> dict[str, dict[str, list[Any]]]:
+    """What is left, but for what Open MPI's daemons cannot remove, and `daemons` that are cut off; waits for it to go."""
     excused = ("ompi.", "vader_segment.") if kind.leaves_folder else ()
+
+    def is_excused(entry: object) -> bool:
+        if isinstance(entry, dict):
+            return daemons and "orted " in str(entry["command"])
+        return str(entry).startswith(excused)
+
     while True:
         left = {}
         for host, what in cluster.leftovers(within=0).items():
-            kept = {where: [e for e in entries if not str(e).startswith(excused)] for where, entries in what.items()}
+            kept = {where: [e for e in entries if not is_excused(e)] for where, entries in what.items()}
             if any(kept.values()):
                 left[host] = kept
         if not left or time.monotonic() > until:
@@ -277,7 +283,9 @@ def trial(binary: pathlib.Path, plan: Plan, length: float, files: list[str]) -> 
             code = launcher.returncode
         if fault.filler:
             fault.end()
-        if left := left_on_hosts(cluster, kind, max(struck + ENDED, time.monotonic() + 20)):
+        # A daemon that loses its connection once its ranks have ended has nobody to watch it: it waits until TCP gives up.
+        work_done = right(os.pread(out.fileno(), 1 << 16, 0).decode(errors="replace"), plan.layout)
+        if left := left_on_hosts(cluster, kind, plan.kind == "link_down" and work_done, max(struck + ENDED, time.monotonic() + 20)):
             result.wrong.append(f"left: {left}")
         result.took = time.monotonic() - struck
         for stream in (out, err):

@@ -185,8 +185,7 @@ bool PrefetchPool::has_room(std::uint64_t bytes) {
            heap.bytes_in_use() + reserve <= static_cast<std::int64_t>(heap.budget() / 2) &&
            heap.arena_in_use(context_.arena) + reserve <= static_cast<std::int64_t>(heap.arena_budget() / 2);
   };
-  if (!fits() && live_set_known_)
-    copies_.evict(std::max(copies_.in_use() + 1, copies_.live_span()), 64, fits);
+  if (!fits() && live_set_known_) copies_.evict(std::max(copies_.in_use() + 1, copies_.live_span()), 64, fits);
   return fits();
 }
 
