@@ -161,8 +161,12 @@ class Counter {
     const std::int64_t sampled = sample_size(row, followed, tuples, uncertain),
                        step = sampled == tuples ? 1 : coprime_step(tuples);
     const double each = weight * multiplied * static_cast<double>(tuples) / static_cast<double>(sampled);
-    for (std::int64_t n = 0, at = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples)
-      follow(row, followed, at, each, uncertain);
+    // What is done in the first iteration only, and kept, is not done again.
+    const double first = nest().in_pardo || multiplied <= 1 ? 1 : 1 / multiplied;
+    for (std::int64_t n = 0, at = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples) {
+      follow(row, followed, at, first * each, uncertain);
+      if (first < 1) follow(row, followed, at, (1 - first) * each, uncertain);
+    }
     nest().iterations += passed(row.body);
     for (const IndexId i : row.indices) values_[i.at()].reset();
     nest_ = outer;

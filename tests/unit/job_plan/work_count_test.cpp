@@ -53,6 +53,12 @@ TEST_CASE("where data decide both ways count half, and loops that data end a usu
               job) == 12 * 4);
 }
 
+TEST_CASE("what only the first iteration does counts once") {
+  const std::string fill = "do i\ndo j\nt[i,j] = 1.0\nenddo j\nenddo i\n";
+  CHECK(fills(temps, "do n\nif count == 0\n" + fill + "count = 1\nendif\nenddo n", job_of(2, 4)) == 4);
+  CHECK(fills(temps, "do n\nif count == 1\n" + fill + "endif\ncount = 1\nenddo n", job_of(2, 4)) == 99 * 4);
+}
+
 TEST_CASE("of many iterations a sample stands for all") {
   const std::string statements = "pardo i, j, k, l\nwhere i <= j\nwhere k <= l\nt[i,j] = 1.0\nendpardo i, j, k, l";
   const JobData job = job_of(20, 4);
