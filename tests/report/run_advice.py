@@ -194,9 +194,12 @@ def check_repeated(runs):
     folder = runs.tools.work / "again"
     folder.mkdir()
     write_job(folder, [program])
-    _, run = runs.sialrun(folder, folder / "job.toml")
-    advice = {a["at"]["line"]: a for a in runs.advice(run)["advice"] if a["kind"] == "repeated"}
     moved, kept = line_of(program, "# moved"), line_of(program, "# kept")
+    for _ in range(3):  # on a busy machine a line may seem to take next to no part of the time
+        _, run = runs.sialrun(folder, folder / "job.toml")
+        advice = {a["at"]["line"]: a for a in runs.advice(run)["advice"] if a["kind"] == "repeated"}
+        if len(advice) == 2:
+            break
     expect(set(advice) == {moved, kept}, f"repeated: {advice}")
     expect("run 3 times" in advice[moved]["found"] and advice[moved]["change"] == "move it before `do k`", advice[moved])
     expect("run 4 times" in advice[kept]["found"] and "compute the blocks once before `do iteration`" in advice[kept]["change"], advice[kept])
@@ -297,6 +300,13 @@ def check_nothing(runs):
     expect(not job["advice"] and "Nothing that is known here would make the job" in job["opening"] and "no change of it is known that would pay" in job["costliest"]["reason"], f"nothing pays: {job}")
 
 
+def check_no_times(runs):
+    """A simulated run whose kernels are not executed measures no times: nothing is said to pay."""
+    _, run = runs.sialrun(runs.tools.work / "model", ROOT / "examples/05_mp2/job.toml", "--simulate", "ranks=2,kernels=model")
+    job = runs.advice(run)
+    expect(not job["advice"] and "measured no time" in job["opening"], f"no times: {job}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -308,6 +318,7 @@ def main():
         check_orders(runs)
         check_ranks(runs)
         check_nothing(runs)
+        check_no_times(runs)
     print("reports open with what pays, and what they predict is reached")
 
 

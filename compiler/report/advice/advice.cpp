@@ -22,7 +22,9 @@ class Adviser {
     add_execute_advice(job_, result_.advice, reasons_);
     add_rank_advice(job_, result_.advice);
     declarations();
-    std::erase_if(result_.advice, [&](const Advice& a) { return !(a.seconds >= min_gain * job_.seconds); });
+    // A run whose kernels were not executed has no times, and nothing pays.
+    std::erase_if(result_.advice,
+                  [&](const Advice& a) { return !(a.seconds > 0 && a.seconds >= min_gain * job_.seconds); });
     std::stable_sort(result_.advice.begin(), result_.advice.end(),
                      [](const Advice& a, const Advice& b) { return a.seconds > b.seconds; });
     reason();
@@ -127,7 +129,7 @@ class Adviser {
 
   void opening() {
     if (!line_ || job_.seconds <= 0) {
-      result_.opening = "the run measured no time in any line";
+      result_.opening = "the run measured no time in any line.";
       return;
     }
     result_.opening = fmt::format(
