@@ -20,14 +20,17 @@ def segments(ao, occ, virt):
     return ["--segments", f"ao_target={ao}", "--segments", f"occ_target={occ}", "--segments", f"virt_target={virt}"]
 
 
-# Example, program, sizes of segments of basis functions, occupied and virtual orbitals.
+# Example, program, basis set, sizes of segments of basis functions, occupied and virtual orbitals.
 JOBS = {
-    "ccsd": ("09_ccsd", "ccsd", (16, 7, 12)),
-    "triples": ("11_ccsd_t", "ccsd_t", (16, 5, 10)),
+    "ccsd": ("09_ccsd", "ccsd", "cc-pvdz", (16, 7, 12)),
+    "triples": ("11_ccsd_t", "ccsd_t", "cc-pvdz", (16, 5, 10)),
+    "ccsd_large": ("09_ccsd", "ccsd", "cc-pvtz", (24, 5, 20)),
+    "triples_large": ("11_ccsd_t", "ccsd_t", "cc-pvtz", (24, 4, 20)),
 }
+USUAL = "ccsd,triples"
 
 
-def write_job(folder, example, last):
+def write_job(folder, example, basis, last):
     """The example's job for benzene; without its last program unless `last`."""
     own = ROOT / "examples" / example
     text = (own / "job.toml").read_text()
@@ -36,16 +39,16 @@ def write_job(folder, example, last):
     if not last:
         programs.pop()
     text = text.replace(found.group(0), "programs = [" + ", ".join(f'"{p}"' for p in programs) + "]")
-    text = text.replace("../molecules/water.xyz", str(ROOT / "examples/molecules/benzene.xyz"))
+    text = text.replace("../molecules/water.xyz", str(ROOT / "examples/molecules/benzene.xyz")).replace("cc-pvdz", basis)
     path = folder / f"{example}.toml"
     path.write_text(text)
     return path
 
 
 def run(bin_dir, out, job, ranks, network, sizes, *settings):
-    """Seconds of the job, its facts, and processor seconds of the simulation."""
+    """Seconds of the job, its facts, and processor seconds of the simulation. All ranks together have the memory to keep the integrals of CCSD."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    command = [str(bin_dir / "sialrun"), str(job), "--results", "none", "--output-dir", str(out), "--run-json", "run.json", "--memory", "1GB",
+    command = [str(bin_dir / "sialrun"), str(job), "--results", "none", "--output-dir", str(out), "--run-json", "run.json", "--memory", f"{max(200, 100_000 // ranks)}MB",
                *segments(*sizes), *settings, "--simulate",
                f"ranks={ranks},ranks-per-node={RANKS_PER_NODE},disorder=0,kernels=model,iterations=3,{network}"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -56,16 +59,16 @@ def run(bin_dir, out, job, ranks, network, sizes, *settings):
 
 
 def measure(args, out, name, ranks, network, sizes):
-    example, program, _ = JOBS[name]
-    if name == "ccsd":  # two iterations more
-        job = write_job(out, example, True)
+    example, program, basis, _ = JOBS[name]
+    if program == "ccsd":  # two iterations more
+        job = write_job(out, example, basis, True)
         less, before, used = run(args.bin, out, job, ranks, network, sizes, "--set", "cc_iter=1")
         more, facts, used_too = run(args.bin, out, job, ranks, network, sizes, "--set", "cc_iter=3")
         seconds = (more - less) / 2
         predicted = (predicted_of(facts, program) - predicted_of(before, program)) / 2
     else:  # one program more
-        less, _, used = run(args.bin, out, write_job(out, example, False), ranks, network, sizes, "--set", "cc_iter=1")
-        more, facts, used_too = run(args.bin, out, write_job(out, example, True), ranks, network, sizes, "--set", "cc_iter=1")
+        less, _, used = run(args.bin, out, write_job(out, example, basis, False), ranks, network, sizes, "--set", "cc_iter=1")
+        more, facts, used_too = run(args.bin, out, write_job(out, example, basis, True), ranks, network, sizes, "--set", "cc_iter=1")
         seconds, predicted = more - less, predicted_of(facts, program)
     return {"job": name, "ranks": ranks, "segments": sizes, "seconds": seconds, "predicted": predicted, "blocks": blocks(facts),
             "processor_seconds": used + used_too}
@@ -95,7 +98,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--jobs", default=",".join(JOBS))
+    parser.add_argument("--jobs", default=USUAL, help=", ".join(JOBS))
     parser.add_argument("--networks", default=",".join(NETWORKS))
     parser.add_argument("--ranks", default="16,64,256,1024")
     args = parser.parse_args()
@@ -105,9 +108,9 @@ def main():
     for name in args.jobs.split(","):
         for network in args.networks.split(","):
             text, shown = NETWORKS[network]
-            rows = [measure(args, args.out, name, r, text, JOBS[name][2]) for r in ranks]
+            rows = [measure(args, args.out, name, r, text, JOBS[name][3]) for r in ranks]
             found += [dict(row, network=network, kind="strong") for row in rows]
-            table(f"{name}, benzene in cc-pVDZ, {shown}, segments {rows[0]['blocks']}", rows)
+            table(f"{name}, benzene in {JOBS[name][2]}, {shown}, segments {rows[0]['blocks']}", rows)
             (args.out / "scaling.json").write_text(json.dumps(found, indent=1))
 
 
