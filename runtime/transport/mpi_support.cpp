@@ -80,6 +80,17 @@ bool perhaps_several_hosts() {
   return all > 1;
 }
 
+/// As it calls itself, with its version.
+std::string name_of_mpi() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  std::string name(version, static_cast<std::size_t>(length));
+  name.resize(std::min(name.size(), name.find_first_of(",\n")));
+  std::replace(name.begin(), name.end(), '\t', ' ');
+  return name;
+}
+
 }  // namespace
 
 int launched_ranks() {
@@ -95,11 +106,7 @@ bool is_first_launched() {
 }
 
 std::string describe_mpi() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  const std::string_view all(version, static_cast<std::size_t>(length));
-  std::string text = fmt::format("MPI: {}", all.substr(0, all.find_first_of(",\n")));
+  std::string text = fmt::format("MPI: {}", name_of_mpi());
   for (const char* choice :
        {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude"})
     if (const char* value = std::getenv(choice)) text += fmt::format("; {}={}", choice, value);
@@ -109,6 +116,26 @@ std::string describe_mpi() {
         fmt::join(bridges, ", "));
   return text;
 }
+
+namespace {
+
+/// Every process would run the whole job by itself, and all would write the same files.
+[[noreturn]] void refuse_to_be_alone() {
+  constexpr std::chrono::seconds head_start{1};  // launchers kill all when one ends
+  if (is_first_launched()) {
+    fmt::print(
+        stderr,
+        "error: {} processes were started, but they do not find each other: each is rank 0 of 1\n"
+        "  hint: sialrun uses {}: start it with the mpirun of that MPI, or with `srun --mpi=pmix`; `--transport loopback` runs a job per process\n",
+        launched_ranks(), name_of_mpi());
+    std::fflush(stderr);
+  } else {
+    std::this_thread::sleep_for(head_start);
+  }
+  std::_Exit(exit_environment_error);
+}
+
+}  // namespace
 
 MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(wanted) {
   const bool several = options.ranks_per_node > 0 || options.servers > 0 || perhaps_several_hosts();
@@ -127,6 +154,7 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
   int total = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &total);
+  if (total == 1 && several_ranks) refuse_to_be_alone();
   check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host),
             "finding the ranks of this host");
   my_host = rank;  // a host is named by its first rank

@@ -63,6 +63,13 @@ class Failures(unittest.TestCase):
         _, err = self.run_job(2, "--ranks-per-node", "1", "helper-throws")
         self.assertIn("this request is refused", err)
 
+    def test_launcher_of_another_mpi(self):
+        """Each of its processes would run the whole job by itself. The first one says so."""
+        for rank, says in (("0", True), ("1", False)):
+            alone = {k: v for k, v in ENV.items() if not k.startswith(("OMPI_COMM", "PMI", "SLURM"))}
+            p = subprocess.run([PROGRAM, "conform"], env={**alone, "PMI_SIZE": "2", "PMI_RANK": rank}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+            self.assertEqual((p.returncode, "error: 2 processes were started, but they do not find each other" in p.stderr), (3, says), p.stderr)
+
     def test_no_worker_left(self):
         _, err = self.run_job(2, "--servers", "2", "conform")
         self.assertIn("--servers 2", err)
