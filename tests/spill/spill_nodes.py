@@ -99,9 +99,9 @@ class SpillNodes(InScratch):
         self.assertGreater(SMALL_BYTES, limit)
 
     def test_copies_leave_once_their_statement_has_ended(self):
-        """Three blocks of 320 kB have room: those of the last iterations may not stay, and nobody waits for them."""
+        """Five blocks of 320 kB have room: those of the last iterations may not stay, and nobody waits for them."""
         for seed in range(1, 5):
-            args = [*SMALL, "--set", "steps=2", "--memory", "1.2MB", "--simulate", f"ranks=2,ranks-per-node=1,servers=1,seed={seed}", *NO_FILES]
+            args = [*SMALL, "--set", "steps=2", "--memory", "1.8MB", "--simulate", f"ranks=2,ranks-per-node=1,servers=1,seed={seed}", *NO_FILES]
             self.job("grow.sialx", *args, "--run-json", "none", "--spill", "scratch")
 
     def scalars(self, names):
