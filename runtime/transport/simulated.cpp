@@ -111,7 +111,10 @@ class SimulatedTransport final : public ExchangeTransport {
     ExchangeTransport::set_place_namer(std::move(namer));
   }
   void set_while_waiting(std::function<void()> f) override { scheduler_.set_while_waiting(rank_, std::move(f)); }
-  void pause() override { scheduler_.pause(); }
+  void pause() override {
+    scheduler_.pause();
+    sim_.requests_.release_within_service(rank_);
+  }
   void linger(double seconds) override { scheduler_.linger(seconds); }
   void yield_point() override { scheduler_.spend(0); }
   double now() const override { return scheduler_.clock(); }

@@ -170,6 +170,16 @@ void SimulatedRequests::release_delivered(Owner& o) {
   }
 }
 
+void SimulatedRequests::release_within_service(int rank) {
+  Owner& o = owner(rank);
+  if (!o.in_service || scheduler_.current() != scheduler_.helper_of(rank)) return;
+  while (!o.releases.empty()) {
+    const auto release = std::move(o.releases.front());
+    o.releases.pop_front();
+    release();
+  }
+}
+
 void SimulatedRequests::serve(int rank, const std::function<bool()>& done) {
   Owner& o = owner(rank);
   while (!done()) {

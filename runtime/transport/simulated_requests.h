@@ -27,6 +27,9 @@ class SimulatedRequests {
   void set_service(int rank, Service* service);
   /// What the helper of `rank` does until `done`.
   void serve(int rank, const std::function<bool()>& done);
+  /// Where the helper of `rank` waits within a service: it may wait for what its own replies, delivered meanwhile,
+  /// hold.
+  void release_within_service(int rank);
 
   /// When the next reply arrives, or never.
   double next_reply() const { return replies_.empty() ? never : replies_.top().arrival; }
