@@ -77,7 +77,7 @@ void verify_array(const VerifyContext& c, const ArrayRow& row) {
               c.m.indices[d.at()].name);
   }
   c.require(!row.predefined || row.kind == ArrayKind::static_ || is_remote(row.kind),
-            "`{}` is predefined, and neither static nor distributed nor served", row.name);
+            "`{}` is predefined but not static, distributed or served", row.name);
   c.require(!row.sparse || is_remote(row.kind), "`{}` is sparse but neither distributed nor served", row.name);
 }
 

@@ -67,6 +67,19 @@ std::string last_error() {
 
 std::vector<hsize_t> reversed(std::span<const std::int64_t> extents) { return {extents.rbegin(), extents.rend()}; }
 
+/// Values of a dataset that are no numbers, in words.
+const char* values_text(H5T_class_t type) {
+  switch (type) {
+    case H5T_STRING: return "texts";
+    case H5T_COMPOUND: return "compound values (as complex numbers are)";
+    case H5T_ENUM: return "an enumeration (as logical values are)";
+    case H5T_VLEN:
+    case H5T_ARRAY: return "arrays of values";
+    case H5T_REFERENCE: return "references";
+    default: return "values of another kind";
+  }
+}
+
 /// The library is not made for threads.
 std::mutex& dataset_mutex() {
   static std::mutex mutex;
@@ -196,7 +209,8 @@ bool Hdf5File::is_integer(const std::string& dataset) const {
   Handle t(H5Dget_type(d));
   H5T_class_t c = H5Tget_class(t);
   if (c != H5T_INTEGER && c != H5T_FLOAT)
-    throw InputError(fmt::format("dataset `{}` in `{}` holds neither integers nor reals", dataset, path_));
+    throw InputError(
+        fmt::format("dataset `{}` in `{}` holds {}, neither integers nor reals", dataset, path_, values_text(c)));
   return c == H5T_INTEGER;
 }
 

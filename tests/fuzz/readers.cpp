@@ -150,9 +150,9 @@ std::vector<Kind> kinds(const Folder& folder) {
   const std::string source = content(corpus + "blocks.sialx"), other = content(corpus + "saved.sialx"),
                     job = content(corpus + "job.toml");
   folder.write("job.toml", job);
-  Job job = read_job_file(folder.path("job.toml"));
-  read_arrays(job.data);
-  const LegacyDat dat = to_legacy_dat(job);
+  Job stated = read_job_file(folder.path("job.toml"));
+  read_arrays(stated.data);
+  const LegacyDat dat = to_legacy_dat(stated);
   std::string big, little;
   for (const std::byte b : format_legacy_dat(dat, ByteOrder::big)) big += static_cast<char>(b);
   for (const std::byte b : format_legacy_dat(dat)) little += static_cast<char>(b);
