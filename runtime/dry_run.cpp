@@ -5,6 +5,8 @@
 
 #include "runtime/base/printable.h"
 #include "runtime/bytecode/read.h"
+#include "runtime/interp/blocks/given_arrays.h"
+#include "runtime/job/array_source.h"
 #include "runtime/prediction/earlier_results.h"
 #include "runtime/prediction/segment_choice.h"
 #include "runtime/prediction/spill/spill_model.h"
@@ -21,6 +23,7 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
     programs.push_back(std::make_shared<const Module>(read_module(bytes, path)));
   }
   Job job = stated;
+  read_arrays(job.data, arrays_read_in_parts(programs));
   const SavedArrays saved = saved_arrays(job);
   const SegmentChoice choice = choose_segments(job, programs, saved, setting, time);
   for (const std::string& option : choice.options) apply_segments(job, option);

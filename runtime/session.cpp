@@ -22,7 +22,9 @@
 #include "runtime/base/output_file.h"
 #include "runtime/base/printable.h"
 #include "runtime/bytecode/read.h"
+#include "runtime/interp/blocks/given_arrays.h"
 #include "runtime/interp/job/shared_folder.h"
+#include "runtime/job/array_source.h"
 #include "runtime/job/names.h"
 #include "runtime/job/options.h"
 #include "runtime/job/results.h"
@@ -230,6 +232,12 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
   return fmt::format("{}", fmt::join(choice.options, " "));
 }
 
+const Job& Session::with_arrays(const Job& stated, std::span<const std::shared_ptr<const Module>> programs) {
+  if (stated.data.sources.empty()) return stated;
+  read_arrays(own_job_.emplace(stated).data, arrays_read_in_parts(programs));
+  return *own_job_;
+}
+
 const Job& Session::with_segments(const Job& stated, const std::string& options) {
   std::istringstream words(options);
   for (std::string option; words >> option;) {
@@ -242,7 +250,7 @@ const Job& Session::with_segments(const Job& stated, const std::string& options)
 /// What the job leaves to us depends on ranks, memory and machine, and what the checkpoint holds on what was chosen
 /// then.
 const Job& Session::with_choices_of(const CheckpointIndex& index, const Job& stated) {
-  own_job_ = stated;
+  if (!own_job_) own_job_ = stated;
   const std::string keep = "keep_quartets";
   if (const auto kept = index.job.ints.find(keep); kept != index.job.ints.end() && !stated.given_values.contains(keep))
     apply_set(*own_job_, keep + "=" + kept->second);
@@ -262,11 +270,12 @@ int Session::share(int code, std::string& text) {
   return static_cast<int>(message[0]);
 }
 
-int Session::run_programs(const Job& stated) {
+int Session::run_programs(const Job& given) {
   if (transport_.rank() == 0)
-    for (const std::string& text : stated.warnings) err_ << "warning: " << printable_name(text) << std::endl;
+    for (const std::string& text : given.warnings) err_ << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
-  if (const int code = load_programs(stated, programs); code != exit_ok) return code;
+  if (const int code = load_programs(given, programs); code != exit_ok) return code;
+  const Job& stated = with_arrays(given, programs);
   std::string index, previous, segments;
   int code = exit_ok;
   if (transport_.rank() == 0) {

@@ -89,7 +89,10 @@ class Session {
   void warn_of_no_graphs(const DeviceOptions& device_options);
   void choose_device_messages();
   std::string best_segments(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
-  /// The job with these segments: the one given where there are none, or a copy that the session keeps.
+  /// The job with the arrays that the programs need whole: the one given where nothing is to be read, or a copy that
+  /// the session keeps.
+  const Job& with_arrays(const Job& stated, std::span<const std::shared_ptr<const Module>> programs);
+  /// Likewise with these segments.
   const Job& with_segments(const Job& stated, const std::string& options);
   const Job& with_choices_of(const CheckpointIndex& index, const Job& stated);
   int share(int code, std::string& text);

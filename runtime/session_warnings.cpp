@@ -36,7 +36,9 @@ void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<c
     if (close.empty() && !certain) return;
     const std::string hint =
         close.empty()
-            ? fmt::format("declare it `predefined static {}[...]` in a program, or leave it out of the job", name)
+            ? fmt::format(
+                  "declare it in a program, `predefined static {}[...]` or `distributed`, or leave it out of the job",
+                  name)
             : fmt::format("did you mean `{}`?", close.front());
     err_ << printable(fmt::format(
                 "warning: the job gives {} `{}`, and no program has a predefined {} of this name\n  hint: {}\n", what,
@@ -49,7 +51,7 @@ void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<c
   for (const auto& [name, array] : job.data.arrays) {
     const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
     if (!of_molecule && !job.given_arrays.contains(name))
-      warn("the array", "static array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
+      warn("the array", "array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
   }
   warn_of_arrays(job, programs);
   warn_of_placed_arrays(job, programs);
@@ -103,7 +105,7 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
   for (const auto& program : programs) {
     executes |= !program->specials.empty();
     for (const ArrayRow& a : program->arrays)
-      if (a.predefined && predefined.insert(a.name).second && !job.data.arrays.contains(a.name))
+      if (a.predefined && predefined.insert(a.name).second && !job.data.gives_array(a.name))
         lacking += (lacking.empty() ? "`" : ", `") + a.name + "`";
   }
   const std::vector<std::string_view> known(predefined.begin(), predefined.end());
@@ -112,12 +114,12 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
     std::string hint;
     if (const auto close = close_names(name, known); !close.empty())
       hint = fmt::format("did you mean `{}`?", close.front());
-    else if (!lacking.empty()) hint = fmt::format("predefined static arrays of the programs without data: {}", lacking);
+    else if (!lacking.empty()) hint = fmt::format("predefined arrays of the programs without data: {}", lacking);
     else if (executes) continue;
-    else hint = "remove it from `[arrays]`, or declare it in a program: `predefined static`";
+    else hint = "remove it from `[arrays]`, or declare it in a program: `predefined static`, `distributed` or `served`";
     err_
         << fmt::format(
-               "warning: the job gives the array `{}`, and no program has a predefined static array of this name\n  hint: {}\n",
+               "warning: the job gives the array `{}`, and no program has a predefined array of this name\n  hint: {}\n",
                name, hint)
         << std::flush;
   }

@@ -24,6 +24,7 @@
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/dry_run.h"
+#include "runtime/job/array_source.h"
 #include "runtime/job/describe.h"
 #include "runtime/job/duration.h"
 #include "runtime/job/legacy_job.h"
@@ -247,7 +248,8 @@ void apply_aces_ranks(Arguments& arguments) {
 /// --describe and --write-dat: the job is stated, nothing runs.
 int show_job(const Arguments& arguments) {
   if (!is_first_launched()) return exit_ok;
-  const Job job = state_job(arguments.job);
+  Job job = state_job(arguments.job);
+  read_arrays(job.data);
   for (const std::string& text : job.warnings) std::cerr << "warning: " << printable_name(text) << std::endl;
   const NamedFile written{"the data file", arguments.write_dat};
   if (!written.path.empty()) check_distinct(std::span(&written, 1), input_files(job, {}));

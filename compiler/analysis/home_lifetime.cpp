@@ -43,6 +43,7 @@ const ir::Instr* instruction(const ir::Node& n) { return std::get_if<ir::Instr>(
 class Writers {
  public:
   explicit Writers(const ir::Program& program) : p_(program), puts_(program.arrays.size()), others_(puts_.size()) {
+    for (std::size_t a = 0; a < others_.size(); ++a) others_[a] = p_.arrays[a].predefined ? 1 : 0;  // the job
     for (const ir::Procedure& proc : p_.procs) look(proc.body);
     look(p_.main);
   }

@@ -61,7 +61,7 @@ RowOfSymbol make_tables(const CheckedProgram& checked, Program& program) {
         break;
       case SymbolKind::array: {
         const ArrayKind kind = array_kind(s);
-        ArrayRow array{s.name, kind, s.predefined && kind == ArrayKind::static_, s.sparse && is_remote(kind), {}};
+        ArrayRow array{s.name, kind, s.predefined, s.sparse && is_remote(kind), {}};
         for (const SymbolId d : s.dims) array.dims.push_back(IndexId(rows[static_cast<std::size_t>(d)]));
         row = add(program.arrays, std::move(array));
         break;

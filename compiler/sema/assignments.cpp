@@ -134,6 +134,11 @@ void Assignments::check(const ast::Stmt& stmt, const ast::Put& put) {
   const BlockInfo info = references_.check_block(put.block);
   const Mask mask = expressions_.infer(*put.value);
   if (!info.ok || !check_put_array(put, info) || mask == 0 || !check_put_value(put, mask)) return;
+  if (const Symbol& array = context_.symbol(info.array); array.predefined) {
+    Diagnostic& d = context_.report(Code::W_ASSIGN_PREDEF, put.block.array.span,
+                                    fmt::format("`{}` is predefined; its values come from the job's data", array.text));
+    context_.note(d, info.array);
+  }
   PutInfo result;
   const bool ok = is_bare_block(*put.value) ? put_block(put, info, mask, result) : put_expression(put, info, result);
   if (ok) context_.program().puts[&stmt] = result;

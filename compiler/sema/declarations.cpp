@@ -84,7 +84,7 @@ void Declarations::check_modifiers(const ast::Modifiers& modifiers, const ast::N
                       "an index takes its values from its range");
     else
       context_.report(Code::E_MODIFIER, modifiers.span, fmt::format("`predefined` does not apply to {}", subject),
-                      "scalars, ints and static arrays can be predefined");
+                      "scalars, ints, and static, distributed and served arrays can be predefined");
   }
   if (modifiers.sparse && !sparse)
     context_.report(Code::W_MODIFIER, modifiers.span, fmt::format("`sparse` has no effect on {}", subject),
@@ -206,7 +206,8 @@ bool Declarations::check_dimension(const ast::ArrayDecl& array, const ast::Name&
 void Declarations::declare_array(const ast::Decl& decl, const ast::ArrayDecl& array) {
   const bool local = array.kind == ast::ArrayKind::local, is_static = array.kind == ast::ArrayKind::static_;
   const bool remote = array.kind == ast::ArrayKind::distributed || array.kind == ast::ArrayKind::served;
-  check_modifiers(array.modifiers, array.name, is_static ? "static array" : "array", is_static, local, remote);
+  check_modifiers(array.modifiers, array.name, is_static ? "static array" : "array", is_static || remote, local,
+                  remote);
   std::vector<SymbolId> dims;
   bool ok = true;
   if (array.dims.size() > 6) {

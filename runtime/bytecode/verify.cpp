@@ -76,7 +76,8 @@ void verify_array(const VerifyContext& c, const ArrayRow& row) {
               "`{}` is stored as a whole and cannot have the subindex `{}` as a dimension", row.name,
               c.m.indices[d.at()].name);
   }
-  c.require(!row.predefined || row.kind == ArrayKind::static_, "`{}` is predefined but not static", row.name);
+  c.require(!row.predefined || row.kind == ArrayKind::static_ || is_remote(row.kind),
+            "`{}` is predefined but not static, distributed or served", row.name);
   c.require(!row.sparse || is_remote(row.kind), "`{}` is sparse but neither distributed nor served", row.name);
 }
 

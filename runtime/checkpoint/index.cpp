@@ -168,6 +168,12 @@ JobIdentity identity_of(const JobData& data, std::span<const std::string> paths,
     hash.add(array.data);
     job.arrays[name + " (integers)"] = hash.text();
   }
+  for (const auto& [name, source] : data.sources) {
+    if (data.arrays.contains(name)) continue;
+    Hash hash;  // of what is read in parts, a program that reads it compares the values with those before
+    hash.add(source.extents);
+    job.arrays[name] = hash.text();
+  }
   if (data.has_molecule) {
     Hash geometry, basis;
     for (const Atom& a : data.molecule.atoms) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/interp/blocks/given_arrays.h"
 #include "runtime/interp/job/checkpoints.h"
 #include "runtime/interp/run/machine_parts.h"
 
@@ -53,6 +54,7 @@ void Machine::run(const CheckpointFiles* from) {
   try {
     begin_program();
     if (from) p.state.read(*from);
+    else GivenArrays(context).fill(p.position.current());  // a checkpoint has the blocks
     run_instructions(p);
     finish_program();
   } catch (const JobStopped&) {

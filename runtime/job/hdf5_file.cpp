@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,7 +67,79 @@ std::string last_error() {
 
 std::vector<hsize_t> reversed(std::span<const std::int64_t> extents) { return {extents.rbegin(), extents.rend()}; }
 
+/// Values of a dataset that are no numbers, in words.
+const char* values_text(H5T_class_t type) {
+  switch (type) {
+    case H5T_STRING: return "texts";
+    case H5T_COMPOUND: return "compound values (as complex numbers are)";
+    case H5T_ENUM: return "an enumeration (as logical values are)";
+    case H5T_VLEN:
+    case H5T_ARRAY: return "arrays of values";
+    case H5T_REFERENCE: return "references";
+    default: return "values of another kind";
+  }
+}
+
+/// The library is not made for threads.
+std::mutex& dataset_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 }  // namespace
+
+Hdf5Dataset::Hdf5Dataset(const std::string& path, const std::string& dataset, std::size_t cache)
+    : path_(path), dataset_(dataset) {
+  const std::scoped_lock lock(dataset_mutex());
+  prepare();
+  file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file_ < 0) fail_read(path, "cannot read the file");
+  Handle access(H5Pcreate(H5P_DATASET_ACCESS));
+  {
+    Handle first(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT));
+    Handle layout(first.ok() ? H5Dget_create_plist(first) : -1);
+    std::array<hsize_t, H5S_MAX_RANK> dims{};
+    const int rank = layout.ok() && H5Pget_layout(layout) == H5D_CHUNKED
+                         ? H5Pget_chunk(layout, static_cast<int>(dims.size()), dims.data())
+                         : 0;
+    std::size_t bytes = 1;
+    if (rank > 0) {
+      Handle type(H5Dget_type(first));
+      chunk_.assign(std::reverse_iterator(dims.begin() + rank), dims.rend());
+      bytes = H5Tget_size(type);
+      for (const std::int64_t extent : chunk_) bytes *= static_cast<std::size_t>(extent);
+    }
+    // A chunk that does not fit into the cache would be decoded anew for each part of it that is read. Those that were
+    // read to their end leave first.
+    cache = std::max(cache, bytes);
+    H5Pset_chunk_cache(access, std::max<std::size_t>(521, 100 * (cache / bytes) + 1), cache, 1.0);
+  }
+  id_ = H5Dopen2(file_, dataset.c_str(), access);
+  if (id_ < 0) {
+    const std::string why = last_error();
+    H5Fclose(file_);
+    throw InputError(fmt::format("cannot read dataset `{}` in `{}`: {}", dataset, path, why));
+  }
+  Handle type(H5Dget_type(id_));
+  wide_ = H5Tget_class(type) == H5T_INTEGER && H5Tget_precision(type) > 53;
+}
+
+Hdf5Dataset::~Hdf5Dataset() {
+  const std::scoped_lock lock(dataset_mutex());
+  if (id_ >= 0) H5Dclose(id_);
+  if (file_ >= 0) H5Fclose(file_);
+}
+
+void Hdf5Dataset::read(std::span<const std::int64_t> first, std::span<const std::int64_t> count, double* out) const {
+  const std::scoped_lock lock(dataset_mutex());
+  const std::vector<hsize_t> from = reversed(first), size = reversed(count);
+  Handle in_file(H5Dget_space(id_));
+  Handle in_memory(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr));
+  if (!in_file.ok() || !in_memory.ok() ||
+      H5Sselect_hyperslab(in_file, H5S_SELECT_SET, from.data(), nullptr, size.data(), nullptr) < 0 ||
+      H5Dread(id_, H5T_NATIVE_DOUBLE, in_memory, in_file, H5P_DEFAULT, out) < 0)
+    fail_read(path_, fmt::format("cannot read dataset `{}`", dataset_));
+}
 
 Hdf5File::Hdf5File(std::string path, std::int64_t id) : path_(std::move(path)), id_(id) {}
 Hdf5File::Hdf5File(Hdf5File&& o) noexcept : path_(std::move(o.path_)), id_(std::exchange(o.id_, -1)) {}
@@ -134,7 +209,8 @@ bool Hdf5File::is_integer(const std::string& dataset) const {
   Handle t(H5Dget_type(d));
   H5T_class_t c = H5Tget_class(t);
   if (c != H5T_INTEGER && c != H5T_FLOAT)
-    throw InputError(fmt::format("dataset `{}` in `{}` holds neither integers nor reals", dataset, path_));
+    throw InputError(
+        fmt::format("dataset `{}` in `{}` holds {}, neither integers nor reals", dataset, path_, values_text(c)));
   return c == H5T_INTEGER;
 }
 

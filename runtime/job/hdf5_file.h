@@ -5,6 +5,7 @@
 // fails: what it then cannot close it frees, and later uses. A file with a failed write is therefore never touched
 // again, nor closed; its disk space is given back.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,6 +16,29 @@
 #include "runtime/base/shape.h"
 
 namespace sial {
+
+/// A dataset of numbers that is read in parts, as doubles. Datasets of one process may be read by several threads.
+class Hdf5Dataset {
+ public:
+  /// `cache`: bytes of chunks that are kept between two reads; one chunk at least is.
+  Hdf5Dataset(const std::string& path, const std::string& dataset, std::size_t cache);
+  Hdf5Dataset(const Hdf5Dataset&) = delete;
+  Hdf5Dataset& operator=(const Hdf5Dataset&) = delete;
+  ~Hdf5Dataset();
+
+  /// Extents of the pieces that lie in the file by themselves, filtered or not; empty: there are none.
+  const std::vector<std::int64_t>& chunk() const { return chunk_; }
+  /// Whether its elements may be integers that doubles do not hold.
+  bool has_wide_integers() const { return wide_; }
+  /// The elements first .. first + count - 1 of each dimension, the first one fastest.
+  void read(std::span<const std::int64_t> first, std::span<const std::int64_t> count, double* out) const;
+
+ private:
+  std::string path_, dataset_;
+  std::int64_t file_ = -1, id_ = -1;
+  std::vector<std::int64_t> chunk_;
+  bool wide_ = false;
+};
 
 class Hdf5File {
  public:

@@ -24,6 +24,15 @@ struct IntDataArray {
   std::string origin = {};
 };
 
+/// An array that the job gives as a dataset of an HDF5 file, looked at but not read. Extents in the order of the
+/// program, the fastest first. `where`: in the job file, for messages.
+struct ArraySource {
+  std::string file, dataset;
+  std::vector<std::int64_t> extents;
+  bool integers = false;
+  std::string where = {};
+};
+
 /// One atom; coordinates in bohr. `charge` is what the electrons of the job feel: the atomic number less the electrons
 /// that an effective core potential replaces.
 struct Atom {
@@ -83,10 +92,12 @@ struct JobData {
   std::map<IndexKind, std::vector<std::int32_t>> segments;  // extents of segments 1..n, per kind
   std::map<std::string, DataArray> arrays;  // predefined statics by name, and chemistry data of legacy files
   std::map<std::string, IntDataArray> int_arrays;
+  std::map<std::string, ArraySource> sources;  // arrays that are datasets; those that were read are in `arrays` as well
   bool has_molecule = false;
   Molecule molecule;
   IntegralCode integrals = IntegralCode::automatic;
   bool empty_means_none = false;  // initial-data files list arrays without elements that their programs fill themselves
+  bool gives_array(const std::string& name) const { return arrays.contains(name) || sources.contains(name); }
 };
 
 }  // namespace sial

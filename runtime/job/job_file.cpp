@@ -15,9 +15,9 @@
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/number.h"
+#include "runtime/job/array_source.h"
 #include "runtime/job/basis.h"
 #include "runtime/job/duration.h"
-#include "runtime/job/hdf5_file.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
 #include "runtime/job/numa.h"
@@ -325,23 +325,9 @@ class JobReader {
       if (!entry.get("file")) fail(node, fmt::format("array `{}` lacks `file`", name));
       std::string file = resolve(string(*entry.get("file"), "file"));
       std::string dataset = entry.get("dataset") ? string(*entry.get("dataset"), "dataset") : name;
-      at(node, [&] { file_array(name, file, dataset); });
+      at(node, [&] { job_.data.sources[name] = look_at_array(name, data_file(file), dataset); });
+      job_.data.sources[name].where = place(node.source());
     }
-  }
-
-  void file_array(const std::string& name, const std::string& file, const std::string& dataset) {
-    Hdf5File h5 = Hdf5File::open(data_file(file));
-    if (!h5.exists(dataset))
-      throw InputError(fmt::format("there is no dataset `{}` in `{}`", dataset, file),
-                       fmt::format("the file holds: {}", fmt::join(h5.list("/"), ", ")));
-    std::vector<std::int64_t> extents = h5.extents(dataset);
-    if (extents.size() > max_rank)
-      throw InputError(fmt::format("dataset `{}` in `{}` has {} dimensions; an array has at most {}", dataset, file,
-                                   extents.size(), max_rank));
-    std::string origin = fmt::format("{}:{}", file, dataset);
-    // Integer data serves both the int arrays of super instructions and static arrays of numbers.
-    if (h5.is_integer(dataset)) job_.data.int_arrays[name] = {extents, h5.read_ints(dataset), origin};
-    job_.data.arrays[name] = {extents, h5.read(dataset), origin};
   }
 
   void inline_array(const std::string& name, const toml::array& list) {

@@ -65,6 +65,7 @@ struct Job {
 };
 
 /// Throws SialError with `where` = file:line:column for everything that is wrong in the file or in a file it names.
+/// Arrays that are datasets of HDF5 files are looked at only: read_arrays() reads them.
 Job read_job_file(const std::string& path);
 
 /// `--set name=value`: an integer or a real, by its spelling. Overrides the job file.

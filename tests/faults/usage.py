@@ -64,15 +64,15 @@ class Usage(unittest.TestCase):
         (folder / "owners.sialx").write_text("sial owners\nindex n = 1:2\npredefined static owner[n]\nprintln owner\nendsial owners\n")
         (folder / "plain.sialx").write_text("sial plain\nprintln \"no arrays\"\nendsial plain\n")
         job = folder / "arrays.toml"
-        for program, name, hint in (("owners", "ownr", "did you mean `owner`?"), ("owners", "charges", "predefined static arrays of the programs without data: `owner`"),
-                                    ("plain", "charges", "remove it from `[arrays]`, or declare it in a program: `predefined static`"), ("owners", "owner", None)):
+        for program, name, hint in (("owners", "ownr", "did you mean `owner`?"), ("owners", "charges", "predefined arrays of the programs without data: `owner`"),
+                                    ("plain", "charges", "remove it from `[arrays]`, or declare it in a program: `predefined static`, `distributed` or `served`"), ("owners", "owner", None)):
             job.write_text(f'programs = ["{program}.sialx"]\n[arrays]\n{name} = [1.0, 2.0]\n')
             done = subprocess.run([BIN / "sialrun", job, "--results", "none", "--run-json", "none"], cwd=folder, capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, done.stderr)
             if hint is None:
                 self.assertNotIn("warning", done.stderr)
             else:
-                self.assertIn(f"warning: the job gives the array `{name}`, and no program has a predefined static array of this name\n  hint: {hint}\n", done.stderr)
+                self.assertIn(f"warning: the job gives the array `{name}`, and no program has a predefined array of this name\n  hint: {hint}\n", done.stderr)
 
     def test_reals_for_ints(self):
         self.sialrun("--set", "n=2.0", code=1, says=["needs the predefined int `n`, and the job gives it the real number 2", "without a point"])

@@ -17,6 +17,7 @@
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/checkpoint/index.h"
+#include "runtime/job/array_source.h"
 #include "runtime/job/basis.h"
 #include "runtime/job/job_file.h"
 #include "runtime/job/legacy_job.h"
@@ -149,7 +150,9 @@ std::vector<Kind> kinds(const Folder& folder) {
   const std::string source = content(corpus + "blocks.sialx"), other = content(corpus + "saved.sialx"),
                     job = content(corpus + "job.toml");
   folder.write("job.toml", job);
-  const LegacyDat dat = to_legacy_dat(read_job_file(folder.path("job.toml")));
+  Job stated = read_job_file(folder.path("job.toml"));
+  read_arrays(stated.data);
+  const LegacyDat dat = to_legacy_dat(stated);
   std::string big, little;
   for (const std::byte b : format_legacy_dat(dat, ByteOrder::big)) big += static_cast<char>(b);
   for (const std::byte b : format_legacy_dat(dat)) little += static_cast<char>(b);
@@ -198,7 +201,10 @@ std::vector<Kind> kinds(const Folder& folder) {
       {"job",
        "j.toml",
        {job, "programs = [\"p.sialx\"]\n[restore]\nfile = \"none.h5\"\n[run]\ncheckpoint_every = \"30m\"\n"},
-       [](const std::string&, const std::string& path) { read_job_file(path); }},
+       [](const std::string&, const std::string& path) {
+         Job job = read_job_file(path);
+         read_arrays(job.data);
+       }},
       {"module",
        "m.siox",
        {compiled("blocks.sialx"), compiled("saved.sialx")},

@@ -83,6 +83,40 @@ class Package(unittest.TestCase):
             self.assertEqual(f["scalars/e"], f["programs/1_nn/e"])  # one object with two names
             self.assertEqual(int(f["segments/ao"][()].sum()), 2)
 
+    def test_distributed_arrays(self):
+        """Arrays of NumPy for distributed and served arrays of a program."""
+        rng = np.random.default_rng(9)
+        a, b = rng.normal(size=(5, 4)), rng.normal(size=(4, 5)).astype(np.float32)
+        program = self.program("""sial spread
+aoindex i = 1:2
+moindex p = 1:2
+predefined distributed a[i,p]
+predefined served b[p,i]
+static copy[i,p]
+scalar total
+scalar part
+do i
+  do p
+    get a[i,p]
+    copy[i,p] = a[i,p]
+  enddo p
+enddo i
+pardo i, p
+  get a[i,p]
+  request b[p,i]
+  part += a[i,p]*b[p,i]
+endpardo i, p
+collective total += part
+endsial spread
+""")
+        job = sialx.Job(program, segments={"ao": [2, 3], "mo": [3, 1]}, arrays={"a": a, "b": b})
+        for ranks in (1, 2):
+            results = job.run(self.dir / "job", ranks=ranks)
+            np.testing.assert_array_equal(results.static("copy"), a)
+            self.assertAlmostEqual(results.scalars["total"], float((a * b.T).sum()), delta=1e-12)
+        with self.assertRaisesRegex(sialx.JobError, r"has the shape \(4, 4\), and .* takes \(4, 5\)"):
+            sialx.Job(program, segments={"ao": [2, 3], "mo": [3, 1]}, arrays={"a": a[:4], "b": b}).run(self.dir / "job")
+
     def test_arrays_keep_their_indices(self):
         rng = np.random.default_rng(8)
         a = rng.normal(size=(5, 4, 3))

@@ -145,6 +145,27 @@ void walk_blocks(const BoundArray& array, const std::array<std::int32_t, max_ran
   }
 }
 
+/// The same for all blocks of the array.
+template <class At, class F>
+void walk_all_blocks(const BoundArray& array, At& at, F&& f) {
+  std::array<std::int32_t, max_rank> lo{}, hi{};
+  for (int d = 0; d < array.rank; ++d) {
+    lo[d] = array.dim[d].lo;
+    hi[d] = array.dim[d].hi;
+  }
+  walk_blocks(array, lo, hi, at, f);
+}
+
+/// Distributed and served arrays of which the job gives all blocks when the program begins.
+inline std::vector<ArrayId> given_remote_arrays(const BoundProgram& program) {
+  std::vector<ArrayId> given;
+  for (std::size_t a = 0; a < program.arrays.size(); ++a)
+    if (const BoundArray& array = program.arrays[a];
+        array.predefined && is_remote(array.kind) && program.array_used[a] && array.problem.empty())
+      given.emplace_back(a);
+  return given;
+}
+
 /// Throws SialError when a predefined int or scalar is missing (the values themselves are taken by initial_values).
 BoundProgram bind_program(const Module& module, const JobData& job);
 

@@ -86,6 +86,7 @@ std::uint64_t JobRunner::write_own(RecordSink& sink) const {
   Packer job;
   job.value(state.all_ranks_print);
   job.map(state.saved_scalars);
+  job.map(state.given_sums);
   job.value(static_cast<std::uint64_t>(state.saved_remote.size()));
   for (const auto& [label, layout] : state.saved_remote) {
     job.text(label);
@@ -175,6 +176,7 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
       case record_job: {
         const bool print = u.value<std::uint8_t>() != 0;
         auto scalars = u.map<double>();
+        auto sums = u.map<std::uint64_t>();
         layouts.clear();
         for (auto n = u.value<std::uint64_t>(); n > 0; --n) {
           std::string name = u.text();
@@ -186,6 +188,7 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
         if (own) {
           state.all_ranks_print = print;
           state.saved_scalars = std::move(scalars);
+          state.given_sums = std::move(sums);
           state.saved_remote = layouts;
         }
         if (shared) add_earlier(earlier_, unpack_stats(u.values<std::byte>()));

@@ -21,7 +21,22 @@ AccessWalk::AccessWalk(const Module& module, std::int32_t sequence_number, std::
   blocks_.begin_program(context_, first_place);
 }
 
+/// Blocks that the job gives are put before the program begins.
+void AccessWalk::give() {
+  const std::vector<ArrayId> given = given_remote_arrays(context_.bound);
+  if (given.empty()) return;
+  for (const ArrayId array : given) {
+    Located at;
+    walk_all_blocks(context_.bound.arrays[array.at()], at, [&](const Located& block) {
+      sequence_.begin_group(rank_);
+      blocks_.put(array, block, SetOp::assign);
+    });
+  }
+  barrier();
+}
+
 bool AccessWalk::run() {
+  give();
   while (!control_.halted() && sequence_.known()) step();
   finish();
   return context_.exact();

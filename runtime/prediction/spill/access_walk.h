@@ -23,6 +23,7 @@ class AccessWalk {
   const std::map<std::int32_t, PardoOrder>& orders() const { return control_.orders(); }
 
  private:
+  void give();
   void step();
   void follow_groups(const Instruction& in);
   bool remote(const Instruction& in);

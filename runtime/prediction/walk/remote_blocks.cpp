@@ -75,6 +75,12 @@ std::int64_t WalkRemoteBlocks::put(ArrayId array, const Located& at, SetOp op, b
   return blocks_under_way * heap_bytes(at.size);
 }
 
+void WalkRemoteBlocks::give(ArrayId array) {
+  Located at;
+  walk_all_blocks(context_.bound.arrays[array.at()], at,
+                  [&](const Located& block) { put_block(array, block, false, false); });
+}
+
 void WalkRemoteBlocks::put_shared(ArrayId id, const Located& at) {
   RemoteBlocks& array = remote_[id.at()];
   const auto block = array.blocks.find(at.key);

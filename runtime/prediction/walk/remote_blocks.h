@@ -17,6 +17,8 @@ class WalkRemoteBlocks {
   void get(ArrayId array, const Located& at);
   /// `of_block`: not of a number. Returns the bytes of messages that are under way then.
   std::int64_t put(ArrayId array, const Located& at, SetOp op, bool of_block);
+  /// The job gives all blocks of the array.
+  void give(ArrayId array);
   /// Contributions to the block are added up on the rank first.
   void hold_sum(ArrayId array, const Located& at);
   /// The block's memory is that of another remote block, at no cost until one of the two is written.

@@ -22,6 +22,8 @@ ProgramNeed Walk::run() {
   for (std::size_t a = 0; a < m.arrays.size(); ++a)
     if (m.arrays[a].kind == ArrayKind::static_ && bound.array_used[a] && bound.arrays[a].problem.empty())
       own_.static_memory(ArrayId(a));
+  for (const ArrayId array : given_remote_arrays(bound)) remote_.give(array);
+  if (!given_remote_arrays(bound).empty()) barrier();
   while (!control_.halted()) step();
   const std::int32_t last = control_.at();
   finish();

@@ -45,7 +45,7 @@ class Job:
     """Programs in the order they run (paths as seen from here), and their data.
 
     values: predefined ints and scalars; the type decides (3 or 3.0). segments: lists of extents, "auto", or targets, as in job.toml.
-    arrays: predefined statics, NumPy arrays with indices in the order of the SIAL program: x[i,j] there has the shape
+    arrays: predefined static, distributed and served arrays, NumPy arrays with indices in the order of the SIAL program: x[i,j] there has the shape
     (extent of i, extent of j), each the sum over the index's segments; kept as float64, in the units that the program expects
     (atomic units throughout sialx). restore: results of earlier jobs. memory: per rank, "2GB" or a number of bytes.
     include: folders of imported programs. output: the table of job.toml, for example {"dir": "out"}.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "runtime/job/array_source.h"
 #include "runtime/job/auto_segments.h"
 #include "runtime/job/hdf5_file.h"
 #include "runtime/job/job_file.h"
@@ -366,15 +367,23 @@ TEST_CASE("arrays from HDF5 keep their memory order") {
   }
   const std::string head = "programs = [\"p.sialx\"]\n[arrays]\n";
   Job job = f.read(head + "a = {file = \"d.h5\"}\n");
+  CHECK(job.data.sources.at("a").extents == std::vector<std::int64_t>{2, 3});
+  CHECK(job.data.gives_array("a"));
+  CHECK_FALSE(job.data.gives_array("b"));
+  read_arrays(job.data, {"a"});
+  CHECK(job.data.arrays.empty());
+  read_arrays(job.data);
   CHECK(job.data.arrays.at("a").extents == std::vector<std::int64_t>{2, 3});
   CHECK(job.data.arrays.at("a").data == std::vector<double>{1, 2, 3, 4, 5, 6});
   job = f.read(head + "a = {file = \"d.h5\", dataset = \"empty\"}\n");
+  read_arrays(job.data);
   CHECK(job.data.arrays.at("a").extents == std::vector<std::int64_t>{3, 0});
   CHECK(job.data.arrays.at("a").data.empty());
   CHECK_FALSE(job.data.empty_means_none);
-  CHECK_THAT(f.error(head + "a = {file = \"d.h5\", dataset = \"b\"}\n"),
-             Contains("no dataset `b`") && Contains("the file holds: a") && Contains("job.toml:3"));
-  CHECK_THAT(f.error(head + "a = {file = \"e.h5\"}\n"), Contains("e.h5"));
+  CHECK_THAT(
+      f.error(head + "a = {file = \"d.h5\", dataset = \"b\"}\n"),
+      Contains("no dataset `b`") && Contains("the file holds: a") && Contains("job.toml:3") && Contains("array `a`"));
+  CHECK_THAT(f.error(head + "a = {file = \"e.h5\"}\n"), Contains("array `a`: there is no file") && Contains("e.h5"));
   CHECK_THAT(f.error(head + "a = {fil = \"e.h5\"}\n"), Contains("did you mean `file`"));
   f.write("d.h5", "not an HDF5 file at all");
   CHECK_THAT(f.error(head + "a = {file = \"d.h5\"}\n"), Contains("d.h5") && Contains("HDF5"));

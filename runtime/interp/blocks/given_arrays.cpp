@@ -1,0 +1,379 @@
+#include "runtime/interp/blocks/given_arrays.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runtime/base/error.h"
+#include "runtime/bytecode/layout.h"
+#include "runtime/checkpoint/pack.h"
+#include "runtime/job/hdf5_file.h"
+
+namespace sial {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+constexpr std::int64_t part_bytes = std::int64_t{32} << 20;  // that a rank reads at once, or one block
+constexpr std::int64_t least_part_bytes = std::int64_t{1} << 18;
+constexpr std::int64_t parts_a_rank = 4;                      // where the array is large enough
+constexpr std::int64_t cache_bytes = std::int64_t{64} << 20;  // of chunks that two parts share, or one chunk
+
+/// As HDF5 and NumPy list extents: the slowest first.
+std::string shape_text(std::span<const std::int64_t> extents) {
+  return fmt::format("({})", fmt::join(extents.rbegin(), extents.rend(), ", "));
+}
+
+Extents declared_extents(const BoundArray& array) {
+  return {array.whole.extent.begin(), array.whole.extent.begin() + array.rank};
+}
+
+/// Segments of one dimension that are read together.
+struct Group {
+  std::int32_t first = 0, last = -1;
+  std::int64_t offset = 0, extent = 0;
+};
+
+/// Groups of at least one segment, of at most `target` elements where segments allow it. Ends where a chunk ends are
+/// preferred.
+std::vector<Group> cut(const BoundDim& dim, std::int64_t target, std::int64_t chunk) {
+  std::vector<Group> groups;
+  for (std::int32_t s = dim.lo; s <= dim.hi;) {
+    Group group{s, s, dim.offset_of(s), dim.extent_of(s)}, at_chunk = group;
+    const auto ends_with_chunk = [&] { return (group.offset + group.extent) % chunk == 0; };
+    bool found = ends_with_chunk();
+    while (group.last < dim.hi && group.extent + dim.extent_of(group.last + 1) <= target) {
+      group.extent += dim.extent_of(++group.last);
+      if (!ends_with_chunk()) continue;
+      at_chunk = group;
+      found = true;
+    }
+    const bool is_rest = group.last == dim.hi;
+    groups.push_back(found && !is_rest ? at_chunk : group);
+    s = groups.back().last + 1;
+  }
+  return groups;
+}
+
+std::int64_t largest_segment(const BoundDim& dim) {
+  if (dim.unit) return 1;
+  return dim.extent.empty() ? 1 : std::max<std::int64_t>(1, *std::max_element(dim.extent.begin(), dim.extent.end()));
+}
+
+/// The parts of an array: products of groups of segments, the first dimension fastest.
+class Parts {
+ public:
+  Parts(const BoundArray& array, const Extents& chunk, std::int64_t bytes) : rank_(array.rank) {
+    const auto of_chunk = [&](int d) { return chunk.empty() ? 1 : chunk[static_cast<std::size_t>(d)]; };
+    Extents target(static_cast<std::size_t>(rank_));
+    const auto elements = [&] { return std::accumulate(target.begin(), target.end(), 1.0, std::multiplies<>()); };
+    const auto most = static_cast<double>(bytes) / sizeof(double);
+    for (int d = 0; d < rank_; ++d)
+      target[d] = std::max(largest_segment(array.dim[d]), std::min(of_chunk(d), array.dim[d].total()));
+    if (elements() > most)
+      for (int d = 0; d < rank_; ++d) target[d] = largest_segment(array.dim[d]);
+    for (int d = 0; d < rank_; ++d) {
+      const std::int64_t total = std::max<std::int64_t>(array.dim[d].total(), 1), now = target[d];
+      const auto fits = static_cast<std::int64_t>(std::min(most / (elements() / static_cast<double>(now)), 1e18));
+      target[d] = std::max(now, std::min(total, fits));
+      if (target[d] < total) break;
+    }
+    for (int d = 0; d < rank_; ++d) {
+      groups_.push_back(cut(array.dim[d], target[d], of_chunk(d)));
+      count_ *= std::ssize(groups_.back());
+    }
+  }
+
+  std::int64_t count() const { return count_; }
+  std::vector<Group> part(std::int64_t number) const {
+    std::vector<Group> part;
+    for (const std::vector<Group>& groups : groups_) {
+      part.push_back(groups[static_cast<std::size_t>(number % std::ssize(groups))]);
+      number /= std::ssize(groups);
+    }
+    return part;
+  }
+  /// Bytes of the chunks that the largest part touches at its border with the next one.
+  std::int64_t bytes_of_chunks(const Extents& chunk) const {
+    if (chunk.empty()) return 0;
+    std::int64_t bytes = sizeof(double);
+    for (int d = 0; d < rank_; ++d) {
+      std::int64_t extent = 1;
+      for (const Group& g : groups_[static_cast<std::size_t>(d)]) extent = std::max(extent, g.extent);
+      const std::int64_t of_chunk = std::max<std::int64_t>(chunk[static_cast<std::size_t>(d)], 1);
+      bytes *= of_chunk * (extent / of_chunk + 2);
+      if (bytes > cache_bytes) return cache_bytes;
+    }
+    return bytes;
+  }
+
+ private:
+  int rank_;
+  std::int64_t count_ = 1;
+  std::vector<std::vector<Group>> groups_;
+};
+
+struct BlockAt {
+  BlockIndex block;
+  Shape shape;
+  std::int64_t size = 0;
+  std::uint64_t key = 0;
+};
+
+/// A block out of the part that it lies in, both with the first dimension fastest.
+void copy_block(const BoundArray& array, const BlockAt& at, std::span<const Group> part, const double* from,
+                double* to) {
+  std::array<std::int64_t, max_rank> index{}, stride{};
+  std::int64_t step = 1;
+  for (int d = 0; d < array.rank; ++d) {
+    stride[d] = step;
+    step *= part[d].extent;
+    from += (array.dim[d].offset_of(at.block.segment[d]) - part[d].offset) * stride[d];
+  }
+  const std::int64_t row = at.shape.extent[0];
+  for (;;) {
+    std::int64_t offset = 0;
+    for (int d = 1; d < array.rank; ++d) offset += index[d] * stride[d];
+    to = std::copy_n(from + offset, row, to);
+    int d = 1;
+    for (; d < array.rank; ++d) {
+      if (++index[d] < at.shape.extent[d]) break;
+      index[d] = 0;
+    }
+    if (d >= array.rank) return;
+  }
+}
+
+/// What is wrong with an array's values, at an element of the array; before all elements: it cannot be read.
+struct Finding {
+  std::int64_t element = -1;
+  std::string message, hint;
+};
+
+/// What a rank tells the others about its share.
+std::vector<std::byte> pack(std::uint64_t sum, const std::optional<Finding>& finding) {
+  Packer p;
+  p.value(sum);
+  p.value(finding.has_value());
+  p.value(finding ? finding->element : 0);
+  p.text(finding ? finding->message : std::string());
+  p.text(finding ? finding->hint : std::string());
+  const auto bytes = std::as_bytes(std::span(p.bytes()));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// Reads an array that the job gives, from memory or from its dataset, part by part, and looks at the values.
+class GivenValues {
+ public:
+  GivenValues(const BoundArray& array, const DataArray* data, const ArraySource* source)
+      : array_(array), data_(data), source_(source) {}
+
+  std::string name() const {
+    return data_ ? data_->origin : fmt::format("dataset `{}` in `{}`", source_->dataset, source_->file);
+  }
+  /// Of a dataset that is in the file: opens it.
+  Extents chunk() {
+    if (data_) return {};
+    return Hdf5Dataset(source_->file, source_->dataset, 0).chunk();
+  }
+  void open(std::int64_t cache) {
+    if (source_)
+      dataset_ = std::make_unique<Hdf5Dataset>(source_->file, source_->dataset, static_cast<std::size_t>(cache));
+  }
+
+  void read(std::span<const Group> part, std::vector<double>& out) {
+    Extents first, count;
+    for (const Group& g : part) {
+      first.push_back(g.offset);
+      count.push_back(g.extent);
+    }
+    if (dataset_) dataset_->read(first, count, out.data());
+    else copy_from_memory(first, count, out.data());
+    look_at(first, count, out);
+  }
+  /// Of all elements that were read, with their places; sums of several ranks add up.
+  std::uint64_t sum() const { return sum_; }
+  const std::optional<Finding>& finding() const { return finding_; }
+  void failed(const SialError& error) { finding_ = {-1, error.what(), error.hint()}; }
+
+ private:
+  void copy_from_memory(const Extents& first, const Extents& count, double* out) const {
+    const std::int64_t n = std::accumulate(count.begin(), count.end(), std::int64_t{1}, std::multiplies<>());
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::int64_t rest = i, at = 0;
+      for (std::size_t d = 0; d < count.size(); ++d) {
+        at += (first[d] + rest % count[d]) * array_.stride[d];
+        rest /= count[d];
+      }
+      out[i] = data_->data[static_cast<std::size_t>(at)];
+    }
+  }
+
+  /// Looks for what is no number, row by row, and sums up.
+  void look_at(const Extents& first, const Extents& count, std::span<const double> values) {
+    // Doubles hold the integers of lesser amount; of a larger one it is not known what was rounded.
+    const double most = dataset_ && dataset_->has_wide_integers() ? 9007199254740991.0  // 2^53 - 1
+                                                                  : std::numeric_limits<double>::max();
+    const auto row = static_cast<std::size_t>(count[0]);
+    for (std::size_t begin = 0; begin < values.size(); begin += row) {
+      std::uint64_t factor = static_cast<std::uint64_t>(element_at(begin, first, count)) * sum_step + 1;
+      bool good = true;
+      for (std::size_t i = begin; i < begin + row; ++i) {
+        good &= std::abs(values[i]) <= most;
+        sum_ += std::bit_cast<std::uint64_t>(values[i]) * factor;
+        factor += sum_step;
+      }
+      for (std::size_t i = begin; !good && i < begin + row; ++i)
+        if (!(std::abs(values[i]) <= most)) found(i, values[i], first, count);
+    }
+  }
+
+  /// Number of an element of the array, of the i-th one of a part.
+  std::int64_t element_at(std::size_t i, const Extents& first, const Extents& count) const {
+    auto rest = static_cast<std::int64_t>(i);
+    std::int64_t element = 0;
+    for (std::size_t d = 0; d < count.size(); ++d) {
+      element += (first[d] + rest % count[d]) * array_.stride[d];
+      rest /= count[d];
+    }
+    return element;
+  }
+
+  void found(std::size_t i, double value, const Extents& first, const Extents& count) {
+    const std::int64_t element = element_at(i, first, count);
+    Extents index;
+    for (std::size_t d = 0; d < count.size(); ++d)
+      index.push_back(element / array_.stride[d] % std::max<std::int64_t>(array_.whole.extent[d], 1));
+    if (finding_ && finding_->element <= element) return;
+    const bool wide = std::isfinite(value);
+    finding_ = {
+        element,
+        fmt::format("{} of the array `{}` holds {} at [{}]{}", name(), array_.name,
+                    wide                ? fmt::format("{:.0f}", value)
+                    : std::isnan(value) ? "NaN"
+                                        : "an infinity",
+                    fmt::join(index.rbegin(), index.rend(), ", "),
+                    wide ? ", and integers of 2^53 and more are not exact in the program" : " (counted from 0)"),
+        wide ? "store the values as float64, if they may be rounded" : "were all values written?"};
+  }
+
+  const BoundArray& array_;
+  const DataArray* data_;
+  const ArraySource* source_;
+  std::unique_ptr<Hdf5Dataset> dataset_;
+  std::optional<Finding> finding_;
+  std::uint64_t sum_ = 0;
+  static constexpr std::uint64_t sum_step = 0x9e3779b97f4a7c16;  // even: all factors are odd
+};
+
+}  // namespace
+
+std::set<std::string> arrays_read_in_parts(std::span<const std::shared_ptr<const Module>> programs) {
+  std::set<std::string> in_parts, whole;
+  for (const auto& program : programs)
+    for (const ArrayRow& a : program->arrays)
+      if (a.predefined) (is_remote(a.kind) ? in_parts : whole).insert(a.name);
+  std::erase_if(in_parts, [&](const std::string& name) { return whole.contains(name); });
+  return in_parts;
+}
+
+void GivenArrays::fill(Statement here) const {
+  const std::vector<ArrayId> given = given_remote_arrays(context_.bound);
+  if (given.empty()) return;
+  for (const ArrayId array : given) fill(array, here);
+  context_.env.store.synchronization().barrier(context_.place(here));
+  context_.env.queue.new_phase(++context_.env.state.phase);
+}
+
+void GivenArrays::fill(ArrayId id, Statement here) const {
+  const BoundArray& array = context_.bound.arrays[id.at()];
+  const JobData& job = context_.env.job;
+  const auto data = job.arrays.find(array.name);
+  const auto source = job.sources.find(array.name);
+  const std::string kind(array_kind_text(array.kind));
+  if (data == job.arrays.end() && source == job.sources.end())
+    throw InputError(
+        fmt::format("program `{}` needs the predefined {} array `{}`, and the job does not give it",
+                    context_.module.program, kind, array.name),
+        fmt::format("name its dataset under [arrays] in the job file: {} = {{file = \"data.h5\", dataset = \"{}\"}}",
+                    array.name, array.name),
+        context_.place_name(here));
+  const bool in_memory = data != job.arrays.end();
+  GivenValues values(array, in_memory ? &data->second : nullptr, in_memory ? nullptr : &source->second);
+  const std::string where = in_memory ? std::string() : source->second.where;
+  const Extents declared = declared_extents(array);
+  Extents given = in_memory ? data->second.extents : source->second.extents;
+  while (std::ssize(given) > array.rank && given.back() == 1) given.pop_back();  // as legacy files pad their arrays
+  if (given != declared)
+    throw InputError(
+        fmt::format("{} has the shape {}, and program `{}` declares the {} array `{}`, which takes {}", values.name(),
+                    shape_text(in_memory ? data->second.extents : source->second.extents), context_.module.program,
+                    kind, array.name, shape_text(declared)),
+        "check the segments against the data; the extents of a dataset come in reverse order: `a[i,j]` takes (extent of j, extent of i)",
+        where.empty() ? context_.place_name(here) : where);
+
+  Transport& transport = context_.env.transport;
+  const std::int64_t total = 8 * array.whole.size();
+  const std::int64_t bytes = std::clamp(total / (parts_a_rank * transport.size()), least_part_bytes, part_bytes);
+  try {
+    const Extents chunk = context_.model ? Extents() : values.chunk();
+    const Parts parts(array, chunk, bytes);
+    const std::int64_t rank = transport.rank(), ranks = transport.size();
+    const std::int64_t begin = parts.count() * rank / ranks, end = parts.count() * (rank + 1) / ranks;
+    if (begin < end && !context_.model) values.open(parts.bytes_of_chunks(chunk));
+    std::vector<double> buffer, block;
+    for (std::int64_t n = begin; n < end; ++n) {
+      const std::vector<Group> part = parts.part(n);
+      std::int64_t size = 1;
+      std::array<std::int32_t, max_rank> lo{}, hi{};
+      for (int d = 0; d < array.rank; ++d) {
+        size *= part[d].extent;
+        lo[d] = part[d].first;
+        hi[d] = part[d].last;
+      }
+      buffer.resize(static_cast<std::size_t>(size));
+      if (size > 0 && !context_.model) values.read(part, buffer);
+      if (values.finding()) continue;
+      BlockAt at;
+      walk_blocks(array, lo, hi, at, [&](const BlockAt& b) {
+        if (b.size == size) return context_.env.store.snapshots().load_array_block(id, b.block, buffer);
+        block.resize(static_cast<std::size_t>(b.size));
+        if (b.size > 0 && !context_.model) copy_block(array, b, part, buffer.data(), block.data());
+        context_.env.store.snapshots().load_array_block(id, b.block, block);
+      });
+      context_.env.store.fetch().end_statement();
+    }
+  } catch (const InputError& error) { values.failed(error); }
+
+  std::optional<Finding> first;
+  std::uint64_t sum = 0;
+  for (const auto& bytes_there :
+       transport.all_gather(pack(values.sum(), values.finding()), {CollectiveKind::gather, context_.place(here)})) {
+    Unpacker u(bytes_there);
+    sum += u.value<std::uint64_t>();
+    const bool found = u.value<bool>();
+    Finding theirs;
+    theirs.element = u.value<std::int64_t>();
+    theirs.message = u.text();
+    theirs.hint = u.text();
+    if (found && (!first || theirs.element < first->element)) first = std::move(theirs);
+  }
+  if (first)
+    throw InputError(first->element < 0 ? fmt::format("array `{}`: {}", array.name, first->message) : first->message,
+                     first->hint, where.empty() ? context_.place_name(here) : where);
+  // Another program of the job has read it before this one, perhaps in a run that this one goes on from.
+  const auto [earlier, is_new] = context_.env.state.given_sums.emplace(array.name, sum);
+  if (!is_new && earlier->second != sum)
+    throw InputError(fmt::format("{}, of the array `{}`, has changed since an earlier program of the job read it",
+                                 values.name(), array.name),
+                     "run the job again from its beginning", where.empty() ? context_.place_name(here) : where);
+}
+
+}  // namespace sial

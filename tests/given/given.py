@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""`predefined distributed` and `predefined served` arrays from HDF5 files: all ranks together see just what NumPy wrote.
+
+    given.py --bin DIR [unittest arguments]
+"""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any
+
+import h5py
+import numpy as np
+
+BIN = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
+sys.argv.remove("--bin")
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+KINDS = ("ao", "mo", "moa", "mob", "la")
+Worlds = list[tuple[int, tuple[str, ...]]]
+ONE: Worlds = [(1, ())]
+SHARED: Worlds = [*ONE, (2, ())]
+WORLDS: Worlds = [*SHARED, (3, ("--ranks-per-node", "1")), (1, ("--simulate", "ranks=4,servers=2,seed=3")), (3, ("--servers", "1")),
+          (2, ("--deterministic", "--check")), (1, ("-O0", "--store", "copy"))]
+
+
+def copy_program(kind: str, indices: list[str], name: str = "given") -> str:
+    """Every rank gets all blocks of `a`; the static array `s` of rank 0 is what results.h5 has."""
+    get = "get" if kind == "distributed" else "request"
+    names = [d.split()[1] for d in indices]
+    block = f"[{','.join(names)}]"
+    loops, ends = "".join(f"do {n}\n" for n in names), "".join(f"enddo {n}\n" for n in reversed(names))
+    return (f"sial {name}\n" + "".join(d + "\n" for d in indices) + f"predefined {kind} a{block}\nstatic s{block}\n"
+            + f"{loops}{get} a{block}\ns{block} = a{block}\n{ends}endsial {name}\n")
+
+
+class GivenArrays(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="sialx-given-")
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+        self.toml = ""
+
+    def write(self, data: Any, **options: Any) -> None:
+        with h5py.File(self.dir / "data.h5", "w") as f:
+            f.create_dataset("group/a", data=data, **options)
+
+    def job(self, programs: list[str], segments: dict[str, list[int]], arrays: str = 'a = {file = "data.h5", dataset = "group/a"}') -> None:
+        for i, text in enumerate(programs):
+            (self.dir / f"p{i}.sialx").write_text(text)
+        names = ", ".join(f'"p{i}.sialx"' for i in range(len(programs)))
+        cuts = "".join(f"{k} = {v}\n" for k, v in segments.items())
+        (self.dir / "job.toml").write_text(f"programs = [{names}]\n[segments]\n{cuts}[arrays]\n{arrays}\n")
+
+    def sialrun(self, ranks: int = 1, *more: str) -> subprocess.CompletedProcess[str]:
+        command = [str(BIN / "sialrun"), "job.toml", *more]
+        if ranks > 1:
+            command = ["mpirun", "-n", str(ranks), "--bind-to", "none", *command]
+        return subprocess.run(command, cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+
+    def run_ok(self, ranks: int = 1, *more: str) -> str:
+        done = self.sialrun(ranks, *more)
+        self.assertEqual(done.returncode, 0, f"{more} {done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def static(self, name: str) -> Any:
+        with h5py.File(self.dir / "results.h5") as f:
+            return f[f"statics/{name}"][()]
+
+    def compare(self, expected: Any, worlds: Worlds, what: object) -> None:
+        """`expected` as HDF5 has it: the statics of results.h5 are in the same order."""
+        for ranks, more in worlds:
+            self.run_ok(ranks, *more)
+            np.testing.assert_array_equal(self.static("s"), np.asarray(expected, dtype=float), f"{what} on {ranks} {more}")
+
+    def test_random(self) -> None:
+        """Ranks of arrays, index kinds, ranges, uneven segments, types, chunks and filters."""
+        random = np.random.default_rng(20)
+        for number in range(12):
+            rank = (1, 2, 3, 4, 2, 3, 6)[number % 7]
+            segments = {k: [int(x) for x in random.integers(1, 8, random.integers(1, 5))] for k in KINDS}
+            indices, shape = [], []
+            for d in range(rank):
+                kind = str(random.choice([*KINDS, "simple"])) if rank < 6 else "simple"
+                if kind == "simple":
+                    low, n = int(random.integers(-2, 2)), int(random.integers(1, 4))
+                    indices.append(f"index x{d} = {low}:{low + n - 1}")
+                    shape.append(n)
+                else:
+                    low = int(random.integers(1, len(segments[kind]) + 1))
+                    high = int(random.integers(low, len(segments[kind]) + 1))
+                    indices.append(f"{kind}index x{d} = {low}:{high}")
+                    shape.append(sum(segments[kind][low - 1:high]))
+            values = (10 * random.standard_normal(shape)).astype(str(random.choice(["f8", "f4", ">f8", "i4", "i8", "u2"])))
+            options: dict[str, Any] = {}
+            if number % 3:
+                options["chunks"] = tuple(int(random.integers(1, n + 1)) for n in reversed(shape))
+            if number % 3 == 2:
+                options["compression"] = "gzip"
+            # Column-major data of a Fortran program is row-major data of the transpose.
+            data = np.asfortranarray(values).T
+            self.write(data, **options)
+            self.job([copy_program(str(random.choice(["distributed", "served"])), indices)], segments)
+            worlds = [WORLDS[0], WORLDS[1 + number % (len(WORLDS) - 1)]]
+            self.compare(data, worlds, (number, indices, values.dtype, options))
+
+    def test_parts(self) -> None:
+        """Arrays that ranks read in several parts, with chunks that fit blocks and chunks that do not."""
+        random = np.random.default_rng(21)
+        data = random.standard_normal((430, 500))
+        segments = {"ao": [37, 80, 1, 90, 120, 2, 100, 70], "mo": [100, 200, 30, 60, 40]}
+        self.job([copy_program("distributed", ["aoindex i = 1:8", "moindex j = 1:5"])], segments)
+        cases: list[tuple[dict[str, Any], Worlds]] = [
+            ({}, WORLDS[:4]), ({"chunks": (64, 64), "compression": "gzip"}, WORLDS[2:]), ({"chunks": (430, 7)}, ONE),
+            ({"chunks": (3, 500), "compression": "gzip", "shuffle": True, "fletcher32": True}, WORLDS[2:3]), ({"chunks": (430, 500)}, SHARED[1:])]
+        for options, worlds in cases:
+            self.write(data, **options)
+            self.compare(data, worlds, options)
+        four = random.standard_normal((12, 20, 16, 24))
+        self.write(four, chunks=(5, 7, 16, 9), compression="gzip")
+        self.job([copy_program("served", ["aoindex i = 1:3", "moindex j = 1:2", "moaindex k = 1:4", "laindex l = 1:2"])],
+                 {"ao": [11, 3, 10], "mo": [9, 7], "moa": [5, 1, 6, 8], "la": [4, 8]})
+        self.compare(four, [*SHARED, WORLDS[2]], "four dimensions")
+
+    def test_spill(self) -> None:
+        data = np.random.default_rng(22).standard_normal((400, 400))
+        self.write(data)
+        self.job(["sial norms\naoindex i = 1:8\naoindex j = 1:8\npredefined distributed a[i,j]\nscalar part\nscalar total\n"
+                  "pardo i, j\nget a[i,j]\npart += a[i,j]*a[i,j]\nendpardo i, j\ncollective total += part\nendsial norms\n"], {"ao": [50] * 8})
+        for ranks in (1, 2):
+            self.run_ok(ranks, "--spill", str(self.dir), "--memory", f"{1000 // ranks}kB")
+            with h5py.File(self.dir / "results.h5") as f:
+                self.assertAlmostEqual(float(f["scalars/total"][()]), float((data * data).sum()), delta=1e-7)
+            total = json.loads((self.dir / "run.json").read_text())["total"]
+            self.assertGreater(total["tier_bytes_written"], 0)
+
+    def test_subindices(self) -> None:
+        """An array over subindices: its blocks are parts of segments, some of them empty."""
+        data = np.random.default_rng(23).standard_normal((4, 13))
+        self.write(data)
+        self.job(["sial sub\naoindex i = 1:3\nsubindex ii of i\nindex k = 1:4\npredefined distributed a[ii,k]\nscalar norm\nscalar part\nscalar total\n"
+                  "pardo i, k\ndo ii in i\nget a[ii,k]\nnorm = a[ii,k]*a[ii,k]\npart += (scalar)k*norm\nenddo ii in i\nendpardo i, k\n"
+                  "collective total += part\nendsial sub\n"], {"ao": [3, 6, 4]})
+        for ranks in (1, 2):
+            done = self.sialrun(ranks)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with h5py.File(self.dir / "results.h5") as f:
+                expected = sum((k + 1) * float((data[k] ** 2).sum()) for k in range(4))
+                self.assertAlmostEqual(float(f["scalars/total"][()]), expected, delta=1e-10)
+
+    def test_inline(self) -> None:
+        self.job([copy_program("distributed", ["aoindex i = 1:2"])], {"ao": [2, 3]}, "a = [1, 2.5, 3, 4, 5]")
+        self.compare([1, 2.5, 3, 4, 5], SHARED, "inline")
+
+    def refused(self, says: list[str], ranks: int = 1, code: int = 2) -> None:
+        done = self.sialrun(ranks)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertEqual(len(re.findall(r"^error:", done.stderr, re.MULTILINE)), 1, done.stderr)
+        for text in says:
+            self.assertIn(text, done.stderr)
+
+    def test_errors(self) -> None:
+        program, segments = copy_program("distributed", ["aoindex i = 1:2", "moindex j = 1:2"]), {"ao": [2, 3], "mo": [3, 4]}
+        good = np.arange(35.0).reshape(7, 5)
+        self.job([program], segments)
+        self.refused(["array `a`: there is no file `data.h5`", "job.toml:"])
+        (self.dir / "data.h5").write_text("no HDF5")
+        self.refused(["array `a`", "cannot read `data.h5` as an HDF5 file"])
+        with h5py.File(self.dir / "data.h5", "w") as f:
+            f["b"] = good
+        self.refused(["array `a`: there is no dataset `group/a` in `data.h5`", "the file holds: b"])
+        for shape in ((5, 7), (7,), (7, 5, 2), (7, 6), ()):
+            self.write(np.ones(shape))
+            for ranks in (1, 2):
+                given = str(shape).replace(",)", ")")
+                self.refused([f"dataset `group/a` in `data.h5` has the shape {given}", "the distributed array `a`, which takes (7, 5)", "job.toml:"], ranks)
+        for values, found in ((np.array([[b"x"]]), "texts"), (np.zeros((7, 5), dtype=complex), "compound"), (np.zeros((7, 5), dtype=bool), "enumeration")):
+            self.write(values)
+            self.refused(["array `a`", "dataset `group/a` in `data.h5`", "neither integers nor reals", found])
+        for value, word in ((np.nan, "NaN"), (np.inf, "an infinity"), (-np.inf, "an infinity")):
+            for ranks in (1, 3):
+                wrong = good.copy()
+                wrong[6, 4] = wrong[2, 3] = wrong[5, 1] = value
+                self.write(wrong)
+                self.refused([f"dataset `group/a` in `data.h5` of the array `a` holds {word} at [2, 3]"], ranks)
+        wide = np.arange(35, dtype="i8").reshape(7, 5)
+        wide[3, 1] = 2**53 + 1
+        self.write(wide)
+        self.refused(["of the array `a` holds 9007199254740992 at [3, 1]", "float64"])
+        wide[3, 1] = 2**53 - 1
+        self.write(wide)
+        self.run_ok()
+        np.testing.assert_array_equal(self.static("s"), wide.astype(float))
+
+    def test_first_position(self) -> None:
+        """The first one in the file, whichever rank and part has it."""
+        data = np.zeros((430, 500))
+        data[(400, 250, 250), (3, 499, 17)] = np.nan
+        self.write(data, chunks=(50, 50))
+        self.job([copy_program("distributed", ["aoindex i = 1:8", "moindex j = 1:5"])],
+                 {"ao": [37, 80, 1, 90, 120, 2, 100, 70], "mo": [100, 200, 30, 60, 40]})
+        for ranks in (1, 3):
+            self.refused(["holds NaN at [250, 17]"], ranks)
+
+    def test_damaged(self) -> None:
+        """A chunk that does not decode ends the job with one message."""
+        random = np.random.default_rng(24)
+        self.write(random.standard_normal((40, 40)), chunks=(40, 40), compression="gzip")
+        self.job([copy_program("distributed", ["aoindex i = 1:2", "moindex j = 1:2"])], {"ao": [20, 20], "mo": [20, 20]})
+        with h5py.File(self.dir / "data.h5") as f:
+            offset = f["group/a"].id.get_chunk_info(0).byte_offset
+        content = bytearray((self.dir / "data.h5").read_bytes())
+        content[offset + 2000:offset + 2400] = bytes(400)
+        (self.dir / "data.h5").write_bytes(content)
+        for ranks in (1, 2):
+            self.refused(["array `a`: cannot read dataset `group/a` in `data.h5`"], ranks)
+
+    def test_not_given(self) -> None:
+        program, segments = copy_program("served", ["aoindex i = 1:2"]), {"ao": [2, 3]}
+        self.write(np.ones(5))
+        self.job([program], segments, 'b = {file = "data.h5", dataset = "group/a"}')
+        for ranks in (1, 2):
+            self.refused(["program `given` needs the predefined served array `a`, and the job does not give it", 'a = {file = "data.h5", dataset = "a"}',
+                          "warning: the job gives the array `b`, and no program has a predefined array of this name"], ranks)
+        # Declared and not used: nothing is read.
+        self.job([program.replace("request a[i]\ns[i] = a[i]", "s[i] = 1.0")], segments, 'b = {file = "data.h5", dataset = "group/a"}')
+        self.run_ok()
+
+    def test_several_programs(self) -> None:
+        """Each program that declares the array begins with the job's values, whatever one before it put there."""
+        data = np.random.default_rng(25).standard_normal((7, 5))
+        self.write(data)
+        indices, segments = ["aoindex i = 1:2", "moindex j = 1:2"], {"ao": [2, 3], "mo": [3, 4]}
+        first = copy_program("distributed", indices, "first").replace("endsial", "sip_barrier\npardo i, j\nput a[i,j] = 7.0\nendpardo i, j\nendsial").replace("s[", "s1[")
+        static = "sial third\naoindex i = 1:2\nmoindex j = 1:2\npredefined static a[i,j]\nstatic s3[i,j]\ndo i\ndo j\ns3[i,j] = a[i,j]\nenddo j\nenddo i\nendsial third\n"
+        self.job([first, copy_program("served", indices, "second").replace("s[", "s2["), static], segments)
+        for ranks in (1, 2):
+            self.run_ok(ranks)
+            for name in ("s1", "s2", "s3"):
+                np.testing.assert_array_equal(self.static(name), data, name)
+
+    def test_restart(self) -> None:
+        """What a checkpoint holds is not read again; what a later program reads must be what an earlier one read."""
+        data = np.random.default_rng(26).standard_normal((7, 5))
+        segments = {"ao": [2, 3], "mo": [3, 4]}
+        head = "aoindex i = 1:2\nmoindex j = 1:2\n"
+        long = (f"sial long\n{head}predefined distributed a[i,j]\nstatic s[i,j]\npardo i, j\nput a[i,j] += 1.0\nendpardo i, j\nsip_barrier\n"
+                "do i\ndo j\nget a[i,j]\ns[i,j] = a[i,j]\nenddo j\nenddo i\nendsial long\n")
+        plain = "sial plain\nscalar x\nx = 1.0\nsip_barrier\nx = 2.0\nendsial plain\n"
+        later = copy_program("distributed", ["aoindex i = 1:2", "moindex j = 1:2"], "later").replace("s[", "t[")
+        for ranks, more in ((1, ()), (2, ()), (3, ("--ranks-per-node", "1"))):
+            with self.subTest(ranks=ranks):
+                every = ("--checkpoint-every", "0", *more)
+                self.write(data)
+                self.job([long, plain, later], segments)
+                stopped = self.sialrun(ranks, *every, "--stop-after", "1")
+                self.assertEqual(stopped.returncode, 4, stopped.stderr)
+                self.run_ok(ranks, *every, "--restart")
+                np.testing.assert_array_equal(self.static("s"), data + 1.0)
+                np.testing.assert_array_equal(self.static("t"), data)
+                # The program that began has the old values, the later one sees that the new ones are others.
+                stopped = self.sialrun(ranks, *every, "--stop-after", "1")
+                self.assertEqual(stopped.returncode, 4, stopped.stderr)
+                self.write(data + 0.5)
+                done = self.sialrun(ranks, *every, "--restart")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn("has changed since an earlier program of the job read it", done.stderr)
+                self.write(np.ones((7, 6)))
+                done = self.sialrun(ranks, *every, "--restart")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn("data of array `a`", done.stderr)
+                for file in (self.dir / "checkpoint").iterdir():
+                    file.unlink()
+
+    def test_memory(self) -> None:
+        """--dry-run counts the array from the program's beginning, and a run needs no more than it says."""
+        self.write(np.zeros((300, 300)))
+        self.job(["sial idle\naoindex i = 1:3\naoindex j = 1:3\npredefined distributed a[i,j]\nscalar x\ndo i\ndo j\nget a[i,j]\nx += a[i,j]*a[i,j]\n"
+                  "enddo j\nenddo i\nendsial idle\n"], {"ao": [100] * 3})
+        plan = self.run_ok(1, "--dry-run", "--ranks", "2")
+        self.assertRegex(plan, r"(?m)^  a +distributed +9 +721 kB +360 kB$")
+        self.run_ok(2)
+        measured = json.loads((self.dir / "run.json").read_text())["total"]["memory_high_water"]
+        self.assertGreater(measured, 360000)
+        found = re.search(r"fits: ([0-9.]+) kB", plan)
+        assert found
+        self.assertLessEqual(measured, 1000 * float(found.group(1)) + 1000)
+        # Spilling is planned, too, and ranks whose kernels are not executed need no values.
+        self.assertIn("a", self.run_ok(1, "--dry-run", "--spill", str(self.dir), "--memory", "400kB"))
+        self.run_ok(1, "--simulate", "ranks=2,kernels=model", "--results", "none")
+
+
+if __name__ == "__main__":
+    unittest.main()
