@@ -1,6 +1,7 @@
 #include "runtime/prediction/work_count.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -13,9 +14,12 @@
 namespace sial {
 namespace {
 
-constexpr std::int64_t short_loop = 16;   // iterations that are all followed
-constexpr std::int64_t first_sample = 4;  // iterations of a longer loop that tell how many the steps suffice for
-constexpr double max_tuples = 1e12;       // that can be followed by number
+constexpr std::int64_t short_loop = 16;  // iterations that are all followed
+// A few iterations of a longer loop tell how many the steps suffice for: at least so many, and up to this part of the
+// steps, as where clauses may accept one in many.
+constexpr std::int64_t first_sample = 4, first_share = 16;
+constexpr double golden = 0.6180339887498949;
+constexpr double max_tuples = 1e12;  // that can be followed by number
 
 class Counter {
  public:
@@ -163,7 +167,8 @@ class Counter {
     const double each = weight * multiplied * static_cast<double>(tuples) / static_cast<double>(sampled);
     // What is done in the first iteration only, and kept, is not done again.
     const double first = nest().in_pardo || multiplied <= 1 ? 1 : 1 / multiplied;
-    for (std::int64_t n = 0, at = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples) {
+    std::int64_t at = sampled == tuples ? 0 : next_beginning(tuples);
+    for (std::int64_t n = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples) {
       follow(row, followed, at, first * each, uncertain);
       if (first < 1) follow(row, followed, at, (1 - first) * each, uncertain);
     }
@@ -186,15 +191,25 @@ class Counter {
     if (tuples <= short_loop) return tuples;
     const std::int64_t allowed = steps_left_ / 4 * 3, before = steps_left_, step = coprime_step(tuples);
     std::int64_t done = 0;
-    for (std::int64_t at = 0; done < first_sample && steps_left_ > 0; ++done, at = (at + step) % tuples)
+    const auto tells_more = [&] {
+      return done < first_sample || (before - steps_left_ < allowed / first_share && done < tuples);
+    };
+    for (std::int64_t at = 0; tells_more() && steps_left_ > 0; ++done, at = (at + step) % tuples)
       follow(row, followed, at, 0.0, uncertain);
     const std::int64_t each = std::max<std::int64_t>(1, (before - steps_left_) / std::max<std::int64_t>(1, done));
     return std::clamp<std::int64_t>(allowed / each, 1, tuples);
   }
 
+  /// Where a sample begins: another iteration each time, so that loops of which one iteration is followed are not taken
+  /// by their first.
+  std::int64_t next_beginning(std::int64_t tuples) {
+    return static_cast<std::int64_t>(std::fmod(static_cast<double>(++samples_) * golden, 1.0) *
+                                     static_cast<double>(tuples));
+  }
+
   /// Near the golden section of n, and without a common divisor with it.
   static std::int64_t coprime_step(std::int64_t n) {
-    auto step = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(n) * 0.6180339887498949));
+    auto step = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(n) * golden));
     while (std::gcd(step, n) != 1) ++step;
     return step;
   }
@@ -223,7 +238,7 @@ class Counter {
   std::size_t nest_ = 0;
   int depth_ = 0;
   const double iterations_;  // of a loop that data end
-  std::int64_t steps_left_;
+  std::int64_t steps_left_, samples_ = 0;
   const std::int64_t max_overrun = steps_left_;  // of what was begun before the steps were spent
   WorkCount result_;
 };

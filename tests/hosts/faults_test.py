@@ -3,8 +3,9 @@
 
     faults_test.py --bin DIR [--long] [--only TEXT] [--list] [--verbose]
     faults_test.py --bin DIR --random N | --random-passing N [--seed S] [--first K] [--at-once J] [--only KIND]
+    faults_test.py --bin DIR --random-kills N [--seed S]
 
-The second form draws kind, host and moment of N faults (random_faults.py). Exit code 77 where no cluster can be made.
+The second form draws kind, host and moment of N faults (random_faults.py), the third kills ranks of one job (random_kills.py). Exit code 77 where no cluster can be made.
 """
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 import random_faults
+import random_kills
 from cluster import ROOT, SHARED, SKIPPED, Cluster, ClusterError, unavailable, without_open_mpi
 
 PROGRAM = ROOT / "tests/watch/programs/uneven.sialx"
@@ -180,6 +182,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N faults of random kind, host and moment")
     parser.add_argument("--random-passing", type=int, default=0, metavar="N", help="N faults that pass, of which a job must not take notice")
+    parser.add_argument("--random-kills", type=int, default=0, metavar="N", help="kills a rank of one job N times; it goes on on other hosts and ranks")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, metavar="K", help="number of the first of them")
     parser.add_argument("--at-once", type=int, default=1, metavar="J", help="trials at a time")
@@ -193,6 +196,8 @@ def main() -> int:
         print(f"skipped: {reason}")
         return SKIPPED
     try:
+        if arguments.random_kills:
+            return 0 if random_kills.run(arguments.bin.resolve(), arguments.random_kills, arguments.seed) else 1
         if count := arguments.random or arguments.random_passing:
             good = random_faults.run(arguments.bin.resolve(), count, arguments.seed, arguments.first, arguments.only, arguments.random == 0, arguments.at_once)
             return 0 if good else 1

@@ -67,6 +67,16 @@ TEST_CASE("of many iterations a sample stands for all") {
   CHECK(fills(temps, statements, job, 100'000) == Approx(exact).epsilon(0.1));
 }
 
+TEST_CASE("a sample stands for all where few iterations pass, and these take long") {
+  // 27,405 of 810,000 iterations pass, of which each follows its inner loops.
+  const std::string statements =
+      "pardo i, j, k, l\nwhere i < j\nwhere j < k\nwhere k < l\ndo n\nif n > 50\nt[i,j] = 1.0\nendif\nenddo n\n"
+      "endpardo i, j, k, l";
+  const double exact = 30.0 * 29 * 28 * 27 / 24 * 50;
+  for (const std::int64_t steps : {300'000, 1'000'000, 3'000'000})
+    CHECK(fills(temps, statements, job_of(30, 4), steps) == Approx(exact).epsilon(0.1));
+}
+
 TEST_CASE("counting ends, whatever the program") {
   // Long loops inside of each other, all of whose values decide something; and ranges whose product is no number.
   std::string body = "pardo i, j\nif i == count\nt[i,j] = 1.0\nendif\nendpardo i, j\n",
