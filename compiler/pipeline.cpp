@@ -58,9 +58,11 @@ struct Pass {
   std::function<std::string(const Work&)> dump;
 };
 
-std::string hash_of_sources(const SourceManager& sources) {
+/// Of all that the code follows from.
+std::string hash_of_sources(const SourceManager& sources, const std::vector<std::string>& saved) {
   Sha256 hash;
   for (FileId f = 0; f < sources.file_count(); ++f) hash.update(sources.text(f));
+  for (const std::string& name : saved) hash.update("\nsaved " + name);
   return hash.hex();
 }
 
@@ -103,6 +105,7 @@ const std::vector<Pass>& passes() {
       {"ir", 0,
        [](Work& w) {
          w.ir = ir::build(*w.checked, w.sources);
+         ir::save_at_end(w.ir, w.options.saved);
          ir::verify(w.ir, "ir");
          if (w.options.optimisation > 0) w.as_written = w.ir;  // what the finished plan is checked against
          return true;
@@ -135,7 +138,8 @@ const std::vector<Pass>& passes() {
        [](const Work& w) { return ir::print(w.ir) + plan::print(w.ir, w.plan); }},
       {"emit", 0,
        [](Work& w) {
-         w.module = emit(w.ir, w.plan, {compiler_name(), hash_of_sources(w.sources), w.options.optimisation});
+         w.module =
+             emit(w.ir, w.plan, {compiler_name(), hash_of_sources(w.sources, w.options.saved), w.options.optimisation});
          return true;
        },
        [](const Work& w) { return disassemble(w.module); }},

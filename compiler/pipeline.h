@@ -22,8 +22,9 @@ struct CompileOptions {
   const SourceTexts* texts = nullptr;  // compile these; null: the files
   CheckOptions check;
   int optimisation = default_optimisation;
-  std::string dump_after;  // pass whose result is wanted as text; one of pass_names()
-  std::string last_pass;   // stop after this pass; empty: run all
+  std::vector<std::string> saved;  // distributed and served arrays that the job keeps: `set_persistent` by their names
+  std::string dump_after;          // pass whose result is wanted as text; one of pass_names()
+  std::string last_pass;           // stop after this pass; empty: run all
   std::string
       facts;  // what the analyses know of the program as written, instead of a module: one of analysis::fact_kinds
   std::optional<analysis::Job> job;  // whose numbers are wanted with them

@@ -17,11 +17,10 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
             std::ostream& out, std::ostream& err) {
   for (const std::string& text : stated.warnings) err << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
-  for (const std::string& path : stated.programs) {
-    const std::vector<std::byte> bytes = program_bytes(path, stated, compile, err);
-    if (bytes.empty()) return not_compiled(path);
-    programs.push_back(std::make_shared<const Module>(read_module(bytes, path)));
-  }
+  std::vector<std::vector<std::byte>> contents;
+  if (const ExitCode code = read_programs(stated, compile, err, contents); code != exit_ok) return code;
+  for (std::size_t p = 0; p < contents.size(); ++p)
+    programs.push_back(std::make_shared<const Module>(read_module(contents[p], stated.programs[p])));
   Job job = stated;
   read_arrays(job.data, arrays_read_in_parts(programs));
   const SavedArrays saved = saved_arrays(job);

@@ -42,29 +42,7 @@ PrintFormat print_format_of(const std::string& name) {
   throw InputError(fmt::format("unknown print format `{}`", name), "known: classic, classic-test, plain");
 }
 
-std::vector<std::byte> read_bytes(const std::string& path) {
-  std::string problem;
-  const std::string content = read_file(path, input_limit::module, problem);
-  if (!problem.empty())
-    throw InputError(fmt::format("cannot read the program `{}`: {}", path, problem),
-                     "check the path; relative names in a job file are relative to its folder");
-  const auto* p = reinterpret_cast<const std::byte*>(content.data());
-  return {p, p + content.size()};
-}
-
 }  // namespace
-
-std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile,
-                                     std::ostream& err) {
-  if (std::filesystem::path(path).extension() != ".siox") return compile(path, job.include_dirs, err);
-  std::vector<std::byte> bytes = read_bytes(path);
-  read_module(bytes, path);
-  return bytes;
-}
-
-ExitCode not_compiled(const std::string& path) {
-  return read_problem(path, input_limit::source).empty() ? exit_program_error : exit_input_error;
-}
 
 PlanSetting plan_setting(const Job& job, const SessionOptions& options) {
   PlanSetting setting;
@@ -172,27 +150,6 @@ void Session::choose_device_messages() {
     options_.facts.emplace_back("device_messages", device_messages_direct_ ? "direct" : "staged");
   if (device_messages_direct_ && !device_->host_reads())
     transport_.prepare_helper([device = device_.get()] { device->enter(); });
-}
-
-int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs) {
-  for (const std::string& path : job.programs) {
-    std::string content;
-    int code = exit_ok;
-    if (transport_.rank() == 0) {
-      try {
-        const std::vector<std::byte> bytes = program_bytes(path, job, compile_, err_);
-        content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        if (bytes.empty()) code = not_compiled(path);
-      } catch (const SialError& error) {
-        err_ << error_text(error, 0, 1) << std::endl;
-        code = exit_code_of(error);
-      }
-    }
-    if (code = share(code, content); code != exit_ok) return code;
-    programs.push_back(std::make_shared<const Module>(read_module(std::as_bytes(std::span(content)), path)));
-  }
-  if (transport_.rank() == 0) warn_of_values(job, programs);
-  return exit_ok;
 }
 
 std::int64_t Session::min_block() const {
@@ -407,11 +364,10 @@ void Session::write_results(const Job& job) {
     for (const auto& [label, value] : state_->saved_scalars) writer->saved_scalar(label, value);
     for (const auto& [label, array] : state_->saved_statics) writer->saved_static(label, array);
   }
-  for (const auto& [label, layout] : state_->saved_remote) {
-    if (writes) writer->begin_saved(label, layout);
-    runner_->gather_saved(
-        label, [&](const BlockIndex& block, std::span<const double> data) { writer->saved_block(block, data); });
-    if (writes) writer->end_saved();
+  for (const auto& saved : state_->saved_remote) {
+    const std::string& label = saved.first;
+    const bool asked = std::find(job.saved_arrays.begin(), job.saved_arrays.end(), label) != job.saved_arrays.end();
+    runner_->write_saved(label, asked, writes ? &*writer : nullptr);
   }
   if (writes) writer->finish();
 }

@@ -59,9 +59,11 @@ struct SessionOptions {
   std::string restart_id;              // ... which must be that of this job id; empty: any
 };
 
-/// Turns a source file into a module's bytes; writes diagnostics and returns nothing when it has errors.
-using CompileFile = std::function<std::vector<std::byte>(
-    const std::string& path, const std::vector<std::string>& include_dirs, std::ostream& diagnostics)>;
+/// Turns a source file into a module's bytes; writes diagnostics and returns nothing when it has errors. `saved`:
+/// arrays that the program saves at its end, though it does not say so.
+using CompileFile =
+    std::function<std::vector<std::byte>(const std::string& path, const std::vector<std::string>& include_dirs,
+                                         const std::vector<std::string>& saved, std::ostream& diagnostics)>;
 
 /// Where a job has its checkpoint; `restart`: the folder that it goes on from, if one is named.
 std::string checkpoint_folder_of(const Job& job, const std::optional<std::string>& restart);
@@ -149,12 +151,10 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options);
 /// What a job reads, besides earlier results; of programs that are loaded also the sources they were made from.
 std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
 
-/// The module of a program: its file, or the compiled source; empty when the source has errors (reported on `err`).
-std::vector<std::byte> program_bytes(const std::string& path, const Job& job, const CompileFile& compile,
-                                     std::ostream& err);
-
-/// Of a program without a module: its source is not to be read, or has errors.
-ExitCode not_compiled(const std::string& path);
+/// The modules of a job's programs: their files, or the compiled sources, with the arrays that the job saves. Another
+/// code than exit_ok when a source cannot be read or has errors (reported on `err`).
+ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream& err,
+                       std::vector<std::vector<std::byte>>& contents);
 
 /// "error: prog.sialx:12:3: ..." with the hint, the rank and the host, for the error stream. No host: there is only
 /// one.

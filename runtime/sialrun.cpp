@@ -54,18 +54,19 @@ using namespace sial;
 constexpr const char* sialx_version = SIALX_VERSION;
 
 CompileFile compiler(int optimisation) {
-  return
-      [optimisation](const std::string& path, const std::vector<std::string>& include_dirs, std::ostream& diagnostics) {
-        CompileOptions options;
-        options.include_dirs = include_dirs;
-        options.optimisation = optimisation;
-        SourceManager sources;
-        Emitter emitter;
-        const CompileResult result = compile_file(path, options, sources, emitter);
-        diagnostics << render_list(emitter.all(), sources);
-        diagnostics.flush();
-        return result.module ? write_module(*result.module) : std::vector<std::byte>{};
-      };
+  return [optimisation](const std::string& path, const std::vector<std::string>& include_dirs,
+                        const std::vector<std::string>& saved, std::ostream& diagnostics) {
+    CompileOptions options;
+    options.include_dirs = include_dirs;
+    options.optimisation = optimisation;
+    options.saved = saved;
+    SourceManager sources;
+    Emitter emitter;
+    const CompileResult result = compile_file(path, options, sources, emitter);
+    diagnostics << render_list(emitter.all(), sources);
+    diagnostics.flush();
+    return result.module ? write_module(*result.module) : std::vector<std::byte>{};
+  };
 }
 
 /// What a rank does: its session, and the jobs in it. A worker's error ends the whole job, and does so while the

@@ -212,6 +212,12 @@ std::string PartFile::name_to_open() const {
                                                 : (fs::path(link_end(path_)).parent_path() / name_).string();
 }
 
+std::string PartFile::part_path() const {
+  std::error_code error;
+  const fs::path whole = fs::absolute(fs::path(link_end(path_)).parent_path() / name_, error);
+  return error ? name_to_open() : whole.string();
+}
+
 void PartFile::finish(Durability durability) {
   struct stat earlier{};
   if (::fstatat(place_.folder.get(), place_.name.c_str(), &earlier, AT_SYMLINK_NOFOLLOW) == 0) {

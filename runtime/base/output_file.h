@@ -75,6 +75,9 @@ class PartFile {
   /// For libraries that open files by name: it leads to the open file itself, whatever lies under the file's own name
   /// by now. Where there is no /proc it is that name.
   std::string name_to_open() const;
+  /// The name that it has until then, from the root: for other processes of this machine, and of others that share the
+  /// folder.
+  std::string part_path() const;
   /// Closes the file and gives it its own name, and the permissions of the one that it replaces. Throws
   /// EnvironmentError.
   void finish(Durability durability);

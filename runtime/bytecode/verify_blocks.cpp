@@ -319,7 +319,8 @@ class BlockRules {
       const ArrayRow& array = m_.arrays[i.b];
       c_.require(array.kind == ArrayKind::static_ || is_remote(array.kind), "`{}` is {} and cannot be persistent",
                  array.name, array_kind_text(array.kind));
-      c_.require(!array.predefined, "`{}` is predefined and cannot be persistent", array.name);
+      // No program says so of arrays that the job gives; but the job may want back what was made of them.
+      c_.require(!array.predefined || is_remote(array.kind), "`{}` is predefined and cannot be persistent", array.name);
     }
   }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -152,13 +154,17 @@ Hdf5File::~Hdf5File() {
   if (id_ >= 0) H5Fclose(id_);
 }
 
-void Hdf5File::fail_write(const std::string& what) {
-  const std::string why = last_error();
+void Hdf5File::give_up() {
   const hid_t id = std::exchange(id_, -1);
   void* file = nullptr;  // a removed file takes space while it is open
   if (H5Fget_vfd_handle(id, H5P_DEFAULT, &file) >= 0 && file) {
     [[maybe_unused]] const int ignored = ::ftruncate(*static_cast<int*>(file), 0);
   }
+}
+
+void Hdf5File::fail_write(const std::string& what) {
+  const std::string why = last_error();
+  give_up();
   throw EnvironmentError(fmt::format("cannot write {}`{}`: {}", what.empty() ? "" : what + " to ", path_, why),
                          "is the disk full, or the folder read-only?");
 }
@@ -330,6 +336,50 @@ void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> e
 void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> extents,
                      std::span<const std::int64_t> data) {
   write_dataset(dataset, extents, data.data(), H5T_NATIVE_INT64);
+}
+
+std::int64_t Hdf5File::reserve(const std::string& dataset, std::span<const std::int64_t> extents) {
+  const std::vector<hsize_t> dims = reversed(extents);
+  const std::string what = fmt::format("dataset `{}`", dataset);
+  // What the file has by now is written, so that what lies behind it has never been.
+  hsize_t before = 0;
+  if (H5Fflush(id_, H5F_SCOPE_LOCAL) < 0 || H5Fget_filesize(id_, &before) < 0) fail_write(what);
+  Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
+  Handle how(H5Pcreate(H5P_DATASET_CREATE));
+  H5Pset_layout(how, H5D_CONTIGUOUS);
+  H5Pset_alloc_time(how, H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(how, H5D_FILL_TIME_NEVER);
+  Handle made(H5Dcreate2(id_, dataset.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, how, H5P_DEFAULT));
+  if (!made.ok()) fail_write(what);
+  const haddr_t offset = H5Dget_offset(made);
+  const auto bytes = static_cast<std::int64_t>(H5Dget_storage_size(made));
+  if (bytes == 0) return -1;
+  if (offset == HADDR_UNDEF) fail_write(what);
+  if (offset < before) {  // where something else was
+    constexpr std::int64_t most = 1 << 20;
+    const std::vector<double> zeros(most / sizeof(double));
+    void* file = nullptr;
+    if (H5Fget_vfd_handle(id_, H5P_DEFAULT, &file) < 0 || !file) fail_write(what);
+    for (std::int64_t at = 0; at < bytes; at += most)
+      write_raw(*static_cast<int*>(file), static_cast<std::int64_t>(offset) + at,
+                std::as_bytes(std::span(zeros)).first(static_cast<std::size_t>(std::min(most, bytes - at))));
+  }
+  return static_cast<std::int64_t>(offset);
+}
+
+void Hdf5File::write_raw(int file, std::int64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::pwrite(file, bytes.data(), bytes.size(), offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) {
+      const int error = done < 0 ? errno : ENOSPC;
+      give_up();
+      throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, std::strerror(error)),
+                             "is the disk full, or the folder read-only?");
+    }
+    offset += done;
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
 }
 
 void Hdf5File::write(const std::string& dataset, std::span<const std::string> texts) {

@@ -62,6 +62,10 @@ class Hdf5File {
   void make_group(const std::string& name);
   void write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const double> data);
   void write(const std::string& dataset, std::span<const std::int64_t> extents, std::span<const std::int64_t> data);
+  /// A dataset of doubles in one piece, all zero; where its values begin in the file, or -1 where it has none.
+  std::int64_t reserve(const std::string& dataset, std::span<const std::int64_t> extents);
+  /// Into the place of such values, through a descriptor of the file.
+  void write_raw(int file, std::int64_t offset, std::span<const std::byte> bytes);
   /// Texts of one length, the shorter ones filled up with zeros.
   void write(const std::string& dataset, std::span<const std::string> texts);
   /// A second name for what `object` is.
@@ -71,6 +75,8 @@ class Hdf5File {
   void set_attribute(const std::string& object, const std::string& attribute, std::int64_t value);
   void set_attribute(const std::string& object, const std::string& attribute, const std::string& text);
 
+  /// The file is not touched again, and takes no space.
+  void give_up();
   /// Flushes and closes, reporting what the disk says; the destructor closes silently.
   void close();
 

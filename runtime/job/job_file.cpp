@@ -368,7 +368,9 @@ class JobReader {
   }
 
   void setting(const toml::node& n, std::string_view key, const Option& option) {
-    std::string text = option.type.kind == OptionType::Kind::word ? word(n, key) : string(n, key);
+    std::string text = option.id == OptionId::save && n.is_array()  ? fmt::format("{}", fmt::join(strings(n, key), ","))
+                       : option.type.kind == OptionType::Kind::word ? word(n, key)
+                                                                    : string(n, key);
     if (option.id == OptionId::output_dir) text = resolve(text);
     at(n, [&] { set_option(job_, option.id, text); });
   }
@@ -462,6 +464,19 @@ int parse_look_ahead(std::string_view text) {
     throw InputError(fmt::format("`{}` is no depth of look-ahead", text),
                      "auto, off, or a number of blocks up to 4096");
   return static_cast<int>(*blocks);
+}
+
+std::vector<std::string> parse_array_list(std::string_view text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name = lower_case(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
+      throw InputError(fmt::format("`{}` is no list of arrays", text), "names of arrays, separated by commas: t1,t2");
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
 }
 
 Job read_job_file(const std::string& path) { return JobReader(path).read(); }

@@ -43,6 +43,7 @@ struct Job {
   std::string output_dir = ".";
   std::string results_path = "results.h5";    // relative to output_dir; "none" writes no file
   std::string run_json_path = "run.json";     // likewise
+  std::vector<std::string> saved_arrays;      // whose values go into the results file, though no program says so
   std::string print_format = "classic";       // classic, classic-test, plain
   std::string checkpoint_dir = "checkpoint";  // relative to output_dir
   std::string checkpoint_local;               // on a disk of each host; empty: none
@@ -76,6 +77,8 @@ void apply_segments(Job& job, std::string_view text);
 
 /// "auto" (-1), "off" (0) or a number of blocks. Throws SialError.
 int parse_look_ahead(std::string_view text);
+/// Names separated by commas, in lower case.
+std::vector<std::string> parse_array_list(std::string_view text);
 
 /// "512 MB", "2GiB", "1500000000": a number of bytes above 0. Empty: it is none.
 std::optional<std::size_t> read_memory(std::string_view text);

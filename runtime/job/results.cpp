@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t results_format_version = 2;
+constexpr double read_whole = 1 << 24;                // elements of an array that is kept for all its blocks
 constexpr std::size_t max_described_segments = 8000;  // of a static array: an attribute holds 64 kB
 
 /// Labels and names may hold what HDF5 reserves, a NUL, at which it would cut them, or what terminals obey.
@@ -57,10 +58,16 @@ std::vector<std::int64_t> dense_extents(const SavedLayout& layout) {
   return extents;
 }
 
+double size_of(const SavedLayout& layout) {
+  double size = 1.0;
+  for (const std::int64_t e : dense_extents(layout)) size *= static_cast<double>(e);
+  return size;
+}
+
 /// Where a block lies in the dense array.
 struct Box {
   int rank = 0;
-  std::array<std::int64_t, max_rank> extent{1, 1, 1, 1, 1, 1}, stride{};
+  std::array<std::int64_t, max_rank> first{}, extent{}, stride{};
   std::int64_t offset = 0, size = 1;
 };
 
@@ -75,22 +82,23 @@ Box box_of(const SavedLayout& layout, const BlockIndex& block) {
                layout.array);
     box.extent[d] = e[segment];
     box.stride[d] = stride;
-    box.offset += stride * std::accumulate(e.begin(), e.begin() + segment, std::int64_t{0});
+    box.first[d] = std::accumulate(e.begin(), e.begin() + segment, std::int64_t{0});
+    box.offset += stride * box.first[d];
     box.size *= box.extent[d];
     stride *= std::accumulate(e.begin(), e.end(), std::int64_t{0});
   }
   return box;
 }
 
-/// Calls body(position in the dense array, position in the block) for every element.
+/// Calls body(position in the dense array, position in the block, number) for every row of elements.
 template <class Body>
-void for_box(const Box& box, Body body) {
+void for_rows(const Box& box, Body body) {
   std::array<std::int64_t, max_rank> at{};
-  for (std::int64_t i = 0; i < box.size; ++i) {
+  for (std::int64_t i = 0; i < box.size; i += box.extent[0]) {
     std::int64_t position = box.offset;
-    for (int d = 0; d < box.rank; ++d) position += at[d] * box.stride[d];
-    body(position, i);
-    for (int d = 0; d < box.rank && ++at[d] == box.extent[d]; ++d) at[d] = 0;
+    for (int d = 1; d < box.rank; ++d) position += at[d] * box.stride[d];
+    body(position, i, box.extent[0]);
+    for (int d = 1; d < box.rank && ++at[d] == box.extent[d]; ++d) at[d] = 0;
   }
 }
 
@@ -256,36 +264,44 @@ void ResultsWriter::saved_static(const std::string& label, const DataArray& arra
     describe_static(path, found->second);
 }
 
-void ResultsWriter::begin_saved(const std::string& label, const SavedLayout& layout) {
+void ResultsWriter::begin_saved(const std::string& label, const SavedLayout& layout, std::optional<bool> plain) {
   SIAL_CHECK(label_.empty() && layout.first_segment.size() == layout.extents.size(), "saved array {}", label);
   label_ = "saved/arrays/" + encode(label);
   saved_label_ = label;
   layout_ = layout;
   blocks_.clear();
-  double size = 1.0;
-  for (std::int64_t e : dense_extents(layout)) size *= static_cast<double>(e);
-  is_dense_ = size <= static_cast<double>(dense_limit_);
-  if (is_dense_) dense_.assign(static_cast<std::size_t>(size), 0.0);
+  is_dense_ = plain.value_or(size_of(layout) <= static_cast<double>(dense_limit_));
+  values_ = {};
+  if (is_dense_) values_ = {part_.part_path(), file_.reserve(label_, dense_extents(layout))};
   else file_.make_group(label_);
+}
+
+void ResultsWriter::has_block(const BlockIndex& block) {
+  blocks_.insert(blocks_.end(), block.segment.begin(), block.segment.begin() + block.rank);
+}
+
+void ResultsWriter::write_values(std::int64_t first, std::span<const double> data) {
+  file_.write_raw(part_.descriptor(), values_.offset + first * std::int64_t{sizeof(double)}, std::as_bytes(data));
 }
 
 void ResultsWriter::saved_block(const BlockIndex& block, std::span<const double> data) {
   Box box = box_of(layout_, block);
   SIAL_CHECK(box.size == std::ssize(data), "block of {} elements, {} expected", data.size(), box.size);
-  blocks_.insert(blocks_.end(), block.segment.begin(), block.segment.begin() + block.rank);
-  if (is_dense_) for_box(box, [&](std::int64_t position, std::int64_t i) { dense_[position] = data[i]; });
+  has_block(block);
+  if (is_dense_)
+    for_rows(box, [&](std::int64_t position, std::int64_t i, std::int64_t n) {
+      write_values(position, data.subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(n)));
+    });
   else file_.write(label_ + "/" + block_name(block), std::span<const std::int64_t>(box.extent.data(), box.rank), data);
 }
 
 void ResultsWriter::end_saved() {
-  if (is_dense_) file_.write(label_, dense_extents(layout_), std::span<const double>(dense_));
   file_.set_attribute(label_, "array", layout_.array);
   describe_segments(label_, layout_.first_segment, layout_.extents);
   if (const auto found = saved_.find(saved_label_); found != saved_.end()) describe(label_, found->second);
   std::int64_t rank = std::ssize(layout_.extents);
   file_.write("saved/blocks/" + label_.substr(std::string("saved/arrays/").size()),
               std::vector<std::int64_t>{rank, std::ssize(blocks_) / rank}, std::span<const std::int64_t>(blocks_));
-  dense_ = {};
   label_.clear();
 }
 
@@ -421,18 +437,27 @@ std::vector<double> ResultsReader::block(const std::string& label, const BlockIn
     cached_layout_ = layout(label);
     cached_label_ = label;
     cached_.clear();
+    plain_.reset();
     bool by_blocks = file_.exists(dataset);
     if (!by_blocks) {
       if (file_.extents(object) != dense_extents(cached_layout_))
         throw InputError(fmt::format("saved array `{}` in `{}` does not have the shape of its layout", label, path_));
-      cached_ = file_.read(object);
+      if (size_of(cached_layout_) <= read_whole) cached_ = file_.read(object);
+      else plain_ = std::make_unique<Hdf5Dataset>(path_, object, 0);
     }
   }
   Box box = box_of(cached_layout_, block);
   std::vector<double> data;
   if (!cached_.empty()) {
     data.resize(static_cast<std::size_t>(box.size));
-    for_box(box, [&](std::int64_t position, std::int64_t i) { data[i] = cached_[position]; });
+    for_rows(box, [&](std::int64_t position, std::int64_t i, std::int64_t n) {
+      std::copy_n(cached_.begin() + position, n, data.begin() + i);
+    });
+  } else if (plain_) {
+    data.resize(static_cast<std::size_t>(box.size));
+    if (box.size > 0)
+      plain_->read(std::span(box.first.data(), static_cast<std::size_t>(box.rank)),
+                   std::span(box.extent.data(), static_cast<std::size_t>(box.rank)), data.data());
   } else if (box.size > 0) {
     data = file_.read(dataset);
     if (std::ssize(data) != box.size)

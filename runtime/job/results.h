@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,9 +69,16 @@ struct ProgramDescription {
   std::map<std::string, ArrayDescription> saved;    // arrays it saves, by label
 };
 
+/// Where the values of a plain dataset lie in the file that is being written. They are zero until somebody writes them.
+struct ValuesInFile {
+  std::string path;          // of the file while it is written
+  std::int64_t offset = -1;  // bytes; negative: there are no values
+};
+
 class ResultsWriter {
  public:
-  /// Creates missing folders. Arrays of more than `dense_limit` elements are stored block by block.
+  /// Creates missing folders. Arrays of more than `dense_limit` elements are stored block by block, unless the caller
+  /// of begin_saved() says otherwise.
   explicit ResultsWriter(const std::string& path, std::int64_t dense_limit = std::int64_t{1} << 27);
   ResultsWriter(const ResultsWriter&) = delete;
   ResultsWriter& operator=(const ResultsWriter&) = delete;
@@ -88,10 +96,18 @@ class ResultsWriter {
 
   void saved_scalar(const std::string& label, double value);
   void saved_static(const std::string& label, const DataArray& array);
-  /// Blocks between begin and end, each once, in any order.
-  void begin_saved(const std::string& label, const SavedLayout& layout);
+  /// Blocks between begin and end, each once, in any order. `plain`: the array is one dataset.
+  void begin_saved(const std::string& label, const SavedLayout& layout, std::optional<bool> plain = {});
   void saved_block(const BlockIndex& block, std::span<const double> data);
+  /// Of an array that is one dataset: the caller writes the block's elements by itself, there.
+  void has_block(const BlockIndex& block);
+  ValuesInFile values() const { return values_; }
   void end_saved();
+  /// Elements from `first` on of the array that is one dataset.
+  void write_values(std::int64_t first, std::span<const double> data);
+  std::int64_t dense_limit() const { return dense_limit_; }
+  /// Somebody could not write: the file is not touched again, and goes.
+  void give_up() { file_.give_up(); }
 
   /// Writes what is left, closes, renames. Throws EnvironmentError when the disk does not take it; nothing is left
   /// behind then.
@@ -115,7 +131,7 @@ class ResultsWriter {
   // The array between begin_saved and end_saved.
   std::string label_, saved_label_;
   SavedLayout layout_;
-  std::vector<double> dense_;
+  ValuesInFile values_;
   bool is_dense_ = false;
   std::vector<std::int64_t> blocks_;
 };
@@ -138,7 +154,8 @@ class ResultsReader {
  private:
   std::string path_;
   Hdf5File file_;
-  std::string cached_label_;  // a dense array is read once for all its blocks
+  std::unique_ptr<Hdf5Dataset> plain_;  // a large one, of which each block is read
+  std::string cached_label_;            // a dense array is read once for all its blocks
   SavedLayout cached_layout_;
   std::vector<double> cached_;
 };

@@ -40,6 +40,8 @@ class StoreSnapshots {
   /// The same as it is now, for a thread that gives it up in time. Blocks of other nodes, and where blocks may leave
   /// memory (`--spill`) all blocks, are copied.
   virtual HeldValues hold_saved_block(const std::string& label, const BlockIndex& block) const = 0;
+  /// Likewise of any block of the array, wherever its home is; nothing where it does not exist.
+  virtual std::optional<HeldValues> find_saved_block(const std::string& label, const BlockIndex& block) const = 0;
   /// Collective in effect: every rank may add blocks; call barrier afterwards.
   virtual void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) = 0;
   /// The label will exist even when it gets no blocks; also collective in effect.

@@ -6,78 +6,17 @@
 from __future__ import annotations
 
 import json
-import os
-import pathlib
 import re
-import subprocess
-import sys
-import tempfile
 import unittest
 from typing import Any
 
 import h5py
 import numpy as np
 
-BIN = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-sys.argv.remove("--bin")
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-KINDS = ("ao", "mo", "moa", "mob", "la")
-Worlds = list[tuple[int, tuple[str, ...]]]
-ONE: Worlds = [(1, ())]
-SHARED: Worlds = [*ONE, (2, ())]
-WORLDS: Worlds = [*SHARED, (3, ("--ranks-per-node", "1")), (1, ("--simulate", "ranks=4,servers=2,seed=3")), (3, ("--servers", "1")),
-          (2, ("--deterministic", "--check")), (1, ("-O0", "--store", "copy"))]
+from array_jobs import KINDS, ONE, SHARED, WORLDS, ArrayJobs, Worlds, copy_program
 
 
-def copy_program(kind: str, indices: list[str], name: str = "given") -> str:
-    """Every rank gets all blocks of `a`; the static array `s` of rank 0 is what results.h5 has."""
-    get = "get" if kind == "distributed" else "request"
-    names = [d.split()[1] for d in indices]
-    block = f"[{','.join(names)}]"
-    loops, ends = "".join(f"do {n}\n" for n in names), "".join(f"enddo {n}\n" for n in reversed(names))
-    return (f"sial {name}\n" + "".join(d + "\n" for d in indices) + f"predefined {kind} a{block}\nstatic s{block}\n"
-            + f"{loops}{get} a{block}\ns{block} = a{block}\n{ends}endsial {name}\n")
-
-
-class GivenArrays(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="sialx-given-")
-        self.addCleanup(folder.cleanup)
-        self.dir = pathlib.Path(folder.name)
-        self.toml = ""
-
-    def write(self, data: Any, **options: Any) -> None:
-        with h5py.File(self.dir / "data.h5", "w") as f:
-            f.create_dataset("group/a", data=data, **options)
-
-    def job(self, programs: list[str], segments: dict[str, list[int]], arrays: str = 'a = {file = "data.h5", dataset = "group/a"}') -> None:
-        for i, text in enumerate(programs):
-            (self.dir / f"p{i}.sialx").write_text(text)
-        names = ", ".join(f'"p{i}.sialx"' for i in range(len(programs)))
-        cuts = "".join(f"{k} = {v}\n" for k, v in segments.items())
-        (self.dir / "job.toml").write_text(f"programs = [{names}]\n[segments]\n{cuts}[arrays]\n{arrays}\n")
-
-    def sialrun(self, ranks: int = 1, *more: str) -> subprocess.CompletedProcess[str]:
-        command = [str(BIN / "sialrun"), "job.toml", *more]
-        if ranks > 1:
-            command = ["mpirun", "-n", str(ranks), "--bind-to", "none", *command]
-        return subprocess.run(command, cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-
-    def run_ok(self, ranks: int = 1, *more: str) -> str:
-        done = self.sialrun(ranks, *more)
-        self.assertEqual(done.returncode, 0, f"{more} {done.stdout}\n{done.stderr}")
-        return done.stdout
-
-    def static(self, name: str) -> Any:
-        with h5py.File(self.dir / "results.h5") as f:
-            return f[f"statics/{name}"][()]
-
-    def compare(self, expected: Any, worlds: Worlds, what: object) -> None:
-        """`expected` as HDF5 has it: the statics of results.h5 are in the same order."""
-        for ranks, more in worlds:
-            self.run_ok(ranks, *more)
-            np.testing.assert_array_equal(self.static("s"), np.asarray(expected, dtype=float), f"{what} on {ranks} {more}")
-
+class GivenArrays(ArrayJobs):
     def test_random(self) -> None:
         """Ranks of arrays, index kinds, ranges, uneven segments, types, chunks and filters."""
         random = np.random.default_rng(20)

@@ -12,7 +12,7 @@ from cluster import SHARED, Cluster
 from random_faults import ENDED, PROGRAM, ended, programs
 
 HOSTS, SLOTS = 3, 2
-PHASES = 100_000  # a single host has 2,000 in a second, three hosts 20 to 100
+PHASES = 100_000  # three hosts come to 20 to 100 in a second, a single one to thousands: it is drawn less often
 SEGMENT = 2  # orbitals: the sum stays a whole number that a float holds
 
 
@@ -21,6 +21,14 @@ def launch(binary: pathlib.Path, places: list[int], more: list[str]) -> list[str
     hosts = ",".join(f"node{host}:{ranks}" for host, ranks in enumerate(places, 1) if ranks)
     return ["mpirun", "-n", str(sum(places)), "--host", hosts, "--bind-to", "none", str(binary / "sialrun"), str(PROGRAM), "--set", "norb=2", "--set", f"phases={PHASES}", "--segments", f"ao={SEGMENT},{SEGMENT}",
             "--results", "none", "--output-dir", f"{SHARED}/job", "--checkpoint-every", "0.3s", *more]
+
+
+def layout_of(draw: random.Random, hosts: int) -> list[int]:
+    """Ranks of each host, on `hosts` of them at least."""
+    while True:
+        places = [draw.randint(0, SLOTS) for _ in range(HOSTS)]
+        if sum(ranks > 0 for ranks in places) >= hosts:
+            return places
 
 
 class Kills:
@@ -42,7 +50,9 @@ class Kills:
                 killed = not ended(launcher, self.draw.uniform(0, 3)) and bool(found) and self.cluster.run(["kill", "-KILL", str(self.draw.choice(found))], host=host).returncode == 0
                 begin = time.monotonic()
                 if not ended(launcher, ENDED):
-                    return "hangs", f"still there {ENDED} s after a rank was killed"
+                    there = {name: [str(p)[:70] for p in what.get("processes", [])] for name, what in self.cluster.leftovers(within=0).items()}
+                    said = os.pread(out.fileno(), 1 << 16, 0) + os.pread(err.fileno(), 1 << 16, 0)
+                    return "hangs", f"still there {ENDED} s after a rank of node{host} was killed: {there} {said.decode(errors='replace')}"
             took = time.monotonic() - begin
             text = os.pread(out.fileno(), 1 << 16, 0).decode(errors="replace") + os.pread(err.fileno(), 1 << 16, 0).decode(errors="replace")
         left = {name: kept for name, what in self.cluster.leftovers(within=20).items() if (kept := what.get("processes", []) + what.get("/dev/shm", []))}
@@ -59,9 +69,7 @@ def run(binary: pathlib.Path, count: int, seed: int) -> bool:
     with Cluster(HOSTS, SLOTS) as cluster:
         kills = Kills(cluster, binary, seed)
         for number in range(count):
-            places = [kills.draw.randint(0, SLOTS) for _ in range(HOSTS)]
-            first = kills.draw.randrange(HOSTS)
-            places[first] = max(1, places[first])
+            places = layout_of(kills.draw, 1 if number % 10 == 0 else 2)
             restarted = bool(kills.more())
             what, wrong = kills.one(places)
             layout = "+".join(map(str, places))

@@ -117,6 +117,60 @@ endsial spread
         with self.assertRaisesRegex(sialx.JobError, r"has the shape \(4, 4\), and .* takes \(4, 5\)"):
             sialx.Job(program, segments={"ao": [2, 3], "mo": [3, 1]}, arrays={"a": a[:4], "b": b}).run(self.dir / "job")
 
+    def test_parts_of_saved_arrays(self):
+        """What `save` asks for is read part by part, as NumPy indexes it, of one dataset and of a dataset per block."""
+        program = self.program("""sial half
+predefined int norb
+aoindex i = 1:norb
+aoindex j = 1:norb
+moindex p = 1:2
+predefined distributed a[i,j,p]
+served b[i,j,p]
+temp t[i,j,p]
+pardo i, j, p
+  where i <= j
+  get a[i,j,p]
+  t[i,j,p] = 2.0*a[i,j,p]
+  prepare b[i,j,p] = t[i,j,p]
+endpardo i, j, p
+server_barrier
+endsial half
+""")
+        a = np.random.default_rng(10).normal(size=(7, 7, 4))
+        expected = 2.0 * a
+        expected[2:5, :2] = expected[5:, :5] = 0.0
+        results = sialx.Job(program, segments={"ao": [2, 3, 2], "mo": [3, 1]}, arrays={"a": a}, save="b").run(self.dir / "job", ranks=2)
+        stored = results.arrays["b"]
+        self.assertEqual((stored.shape, stored.ndim, stored.nbytes, len(stored), stored.indices), ((7, 7, 4), 3, 8 * 196, 7, ["i", "j", "p"]))
+        self.assertEqual(stored.segments, [[2, 3, 2], [2, 3, 2], [3, 1]])
+        self.assertRegex(repr(stored), r"b\[i,j,p\] of shape \(7, 7, 4\)")
+        self.assertEqual(list(results.arrays), ["b"])
+        np.testing.assert_array_equal(np.asarray(stored), expected)
+        keys = [3, (1, 2), (1, 2, 3), (-1, -7), slice(1, 6), (slice(0, 7, 2), slice(3, None)), (..., 2), (slice(2, 5), ..., slice(1, 3)), (slice(5, 2), 1), ...]
+        with h5py.File(results.path, "a") as f:  # the same as a dataset per block
+            about = dict(f["saved/arrays/b"].attrs)
+            whole = f["saved/arrays/b"][()]
+            del f["saved/arrays/b"]
+            group = f["saved/arrays"].create_group("blocks")
+            group.attrs.update(about)
+            f["saved/arrays/b"] = group
+            starts = [[0, 2, 5, 7], [0, 2, 5, 7], [0, 3, 4]]
+            for i, j, p in f["saved/blocks/b"][()]:
+                box = tuple(slice(s[n - 1], s[n]) for s, n in zip(starts, (i, j, p)))
+                group[f"{i}.{j}.{p}"] = whole[tuple(reversed(box))]
+        by_block = results.arrays["b"]
+        for key in keys:
+            np.testing.assert_array_equal(by_block[key], expected[key], str(key))
+        results = sialx.Job(program, segments={"ao": [2, 3, 2], "mo": [3, 1]}, arrays={"a": a}, save="b").run(self.dir / "job")
+        for key in keys:
+            np.testing.assert_array_equal(results.arrays["b"][key], expected[key], str(key))
+        self.assertIsInstance(stored[1, 2, 3], float)
+        for key, says in ((7, "out of bounds"), ((0, 0, 0, 0), "has 3 dimensions, and 4"), (slice(None, None, -1), "step of 1 or more"), ((..., ...), "only one")):
+            with self.assertRaisesRegex(IndexError, says):
+                stored[key]
+        with self.assertRaisesRegex(sialx.UnknownName, "there are: b"):
+            results.arrays["B"]
+
     def test_arrays_keep_their_indices(self):
         rng = np.random.default_rng(8)
         a = rng.normal(size=(5, 4, 3))

@@ -14,12 +14,11 @@
 #include "runtime/base/error.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/checkpoint/pack.h"
+#include "runtime/interp/blocks/array_parts.h"
 #include "runtime/job/hdf5_file.h"
 
 namespace sial {
 namespace {
-
-using Extents = std::vector<std::int64_t>;
 
 constexpr std::int64_t part_bytes = std::int64_t{32} << 20;  // that a rank reads at once, or one block
 constexpr std::int64_t least_part_bytes = std::int64_t{1} << 18;
@@ -33,122 +32,6 @@ std::string shape_text(std::span<const std::int64_t> extents) {
 
 Extents declared_extents(const BoundArray& array) {
   return {array.whole.extent.begin(), array.whole.extent.begin() + array.rank};
-}
-
-/// Segments of one dimension that are read together.
-struct Group {
-  std::int32_t first = 0, last = -1;
-  std::int64_t offset = 0, extent = 0;
-};
-
-/// Groups of at least one segment, of at most `target` elements where segments allow it. Ends where a chunk ends are
-/// preferred.
-std::vector<Group> cut(const BoundDim& dim, std::int64_t target, std::int64_t chunk) {
-  std::vector<Group> groups;
-  for (std::int32_t s = dim.lo; s <= dim.hi;) {
-    Group group{s, s, dim.offset_of(s), dim.extent_of(s)}, at_chunk = group;
-    const auto ends_with_chunk = [&] { return (group.offset + group.extent) % chunk == 0; };
-    bool found = ends_with_chunk();
-    while (group.last < dim.hi && group.extent + dim.extent_of(group.last + 1) <= target) {
-      group.extent += dim.extent_of(++group.last);
-      if (!ends_with_chunk()) continue;
-      at_chunk = group;
-      found = true;
-    }
-    const bool is_rest = group.last == dim.hi;
-    groups.push_back(found && !is_rest ? at_chunk : group);
-    s = groups.back().last + 1;
-  }
-  return groups;
-}
-
-std::int64_t largest_segment(const BoundDim& dim) {
-  if (dim.unit) return 1;
-  return dim.extent.empty() ? 1 : std::max<std::int64_t>(1, *std::max_element(dim.extent.begin(), dim.extent.end()));
-}
-
-/// The parts of an array: products of groups of segments, the first dimension fastest.
-class Parts {
- public:
-  Parts(const BoundArray& array, const Extents& chunk, std::int64_t bytes) : rank_(array.rank) {
-    const auto of_chunk = [&](int d) { return chunk.empty() ? 1 : chunk[static_cast<std::size_t>(d)]; };
-    Extents target(static_cast<std::size_t>(rank_));
-    const auto elements = [&] { return std::accumulate(target.begin(), target.end(), 1.0, std::multiplies<>()); };
-    const auto most = static_cast<double>(bytes) / sizeof(double);
-    for (int d = 0; d < rank_; ++d)
-      target[d] = std::max(largest_segment(array.dim[d]), std::min(of_chunk(d), array.dim[d].total()));
-    if (elements() > most)
-      for (int d = 0; d < rank_; ++d) target[d] = largest_segment(array.dim[d]);
-    for (int d = 0; d < rank_; ++d) {
-      const std::int64_t total = std::max<std::int64_t>(array.dim[d].total(), 1), now = target[d];
-      const auto fits = static_cast<std::int64_t>(std::min(most / (elements() / static_cast<double>(now)), 1e18));
-      target[d] = std::max(now, std::min(total, fits));
-      if (target[d] < total) break;
-    }
-    for (int d = 0; d < rank_; ++d) {
-      groups_.push_back(cut(array.dim[d], target[d], of_chunk(d)));
-      count_ *= std::ssize(groups_.back());
-    }
-  }
-
-  std::int64_t count() const { return count_; }
-  std::vector<Group> part(std::int64_t number) const {
-    std::vector<Group> part;
-    for (const std::vector<Group>& groups : groups_) {
-      part.push_back(groups[static_cast<std::size_t>(number % std::ssize(groups))]);
-      number /= std::ssize(groups);
-    }
-    return part;
-  }
-  /// Bytes of the chunks that the largest part touches at its border with the next one.
-  std::int64_t bytes_of_chunks(const Extents& chunk) const {
-    if (chunk.empty()) return 0;
-    std::int64_t bytes = sizeof(double);
-    for (int d = 0; d < rank_; ++d) {
-      std::int64_t extent = 1;
-      for (const Group& g : groups_[static_cast<std::size_t>(d)]) extent = std::max(extent, g.extent);
-      const std::int64_t of_chunk = std::max<std::int64_t>(chunk[static_cast<std::size_t>(d)], 1);
-      bytes *= of_chunk * (extent / of_chunk + 2);
-      if (bytes > cache_bytes) return cache_bytes;
-    }
-    return bytes;
-  }
-
- private:
-  int rank_;
-  std::int64_t count_ = 1;
-  std::vector<std::vector<Group>> groups_;
-};
-
-struct BlockAt {
-  BlockIndex block;
-  Shape shape;
-  std::int64_t size = 0;
-  std::uint64_t key = 0;
-};
-
-/// A block out of the part that it lies in, both with the first dimension fastest.
-void copy_block(const BoundArray& array, const BlockAt& at, std::span<const Group> part, const double* from,
-                double* to) {
-  std::array<std::int64_t, max_rank> index{}, stride{};
-  std::int64_t step = 1;
-  for (int d = 0; d < array.rank; ++d) {
-    stride[d] = step;
-    step *= part[d].extent;
-    from += (array.dim[d].offset_of(at.block.segment[d]) - part[d].offset) * stride[d];
-  }
-  const std::int64_t row = at.shape.extent[0];
-  for (;;) {
-    std::int64_t offset = 0;
-    for (int d = 1; d < array.rank; ++d) offset += index[d] * stride[d];
-    to = std::copy_n(from + offset, row, to);
-    int d = 1;
-    for (; d < array.rank; ++d) {
-      if (++index[d] < at.shape.extent[d]) break;
-      index[d] = 0;
-    }
-    if (d >= array.rank) return;
-  }
 }
 
 /// What is wrong with an array's values, at an element of the array; before all elements: it cannot be read.
@@ -188,9 +71,9 @@ class GivenValues {
       dataset_ = std::make_unique<Hdf5Dataset>(source_->file, source_->dataset, static_cast<std::size_t>(cache));
   }
 
-  void read(std::span<const Group> part, std::vector<double>& out) {
+  void read(std::span<const SegmentGroup> part, std::vector<double>& out) {
     Extents first, count;
-    for (const Group& g : part) {
+    for (const SegmentGroup& g : part) {
       first.push_back(g.offset);
       count.push_back(g.extent);
     }
@@ -324,28 +207,21 @@ void GivenArrays::fill(ArrayId id, Statement here) const {
   const std::int64_t bytes = std::clamp(total / (parts_a_rank * transport.size()), least_part_bytes, part_bytes);
   try {
     const Extents chunk = context_.model ? Extents() : values.chunk();
-    const Parts parts(array, chunk, bytes);
+    const ArrayParts parts(array, chunk, bytes);
     const std::int64_t rank = transport.rank(), ranks = transport.size();
     const std::int64_t begin = parts.count() * rank / ranks, end = parts.count() * (rank + 1) / ranks;
-    if (begin < end && !context_.model) values.open(parts.bytes_of_chunks(chunk));
+    if (begin < end && !context_.model) values.open(parts.bytes_of_chunks(chunk, cache_bytes));
     std::vector<double> buffer, block;
     for (std::int64_t n = begin; n < end; ++n) {
-      const std::vector<Group> part = parts.part(n);
-      std::int64_t size = 1;
-      std::array<std::int32_t, max_rank> lo{}, hi{};
-      for (int d = 0; d < array.rank; ++d) {
-        size *= part[d].extent;
-        lo[d] = part[d].first;
-        hi[d] = part[d].last;
-      }
+      const std::vector<SegmentGroup> part = parts.part(n);
+      const std::int64_t size = size_of(part);
       buffer.resize(static_cast<std::size_t>(size));
       if (size > 0 && !context_.model) values.read(part, buffer);
       if (values.finding()) continue;
-      BlockAt at;
-      walk_blocks(array, lo, hi, at, [&](const BlockAt& b) {
+      walk_part(array, part, [&](const BlockAt& b) {
         if (b.size == size) return context_.env.store.snapshots().load_array_block(id, b.block, buffer);
         block.resize(static_cast<std::size_t>(b.size));
-        if (b.size > 0 && !context_.model) copy_block(array, b, part, buffer.data(), block.data());
+        if (b.size > 0 && !context_.model) copy_from_part(array, b, part, buffer.data(), block.data());
         context_.env.store.snapshots().load_array_block(id, b.block, block);
       });
       context_.env.store.fetch().end_statement();

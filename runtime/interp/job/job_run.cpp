@@ -11,6 +11,7 @@
 #include "runtime/bytecode/layout.h"
 #include "runtime/interp/blocks/bind.h"
 #include "runtime/interp/job/checkpoints.h"
+#include "runtime/interp/job/saved_output.h"
 #include "runtime/interp/job/saved_values.h"
 #include "runtime/stats/earlier_run.h"
 
@@ -134,43 +135,9 @@ ProgramOutcome JobRunner::outcome_of(const Machine& machine) const {
   return outcome;
 }
 
-void JobRunner::gather_saved(const std::string& label,
-                             const std::function<void(const BlockIndex&, std::span<const double>)>& on_rank_0) {
-  const std::vector<BlockIndex> mine = env_.store.snapshots().saved_blocks(label);
-  std::size_t next = 0;
-  for (bool more = true; more;) {
-    std::vector<std::byte> message(1);  // first byte: whether this rank has more after this round
-    while (next < mine.size() && message.size() < gather_round_bytes) {
-      const std::vector<double> data = env_.store.snapshots().saved_block(label, mine[next]);
-      const std::uint64_t n = data.size();
-      const std::size_t at = message.size();
-      message.resize(at + sizeof(BlockIndex) + sizeof n + n * sizeof(double));
-      std::memcpy(&message[at], &mine[next], sizeof(BlockIndex));
-      std::memcpy(&message[at + sizeof(BlockIndex)], &n, sizeof n);
-      if (n) std::memcpy(&message[at + sizeof(BlockIndex) + sizeof n], data.data(), n * sizeof(double));
-      ++next;
-    }
-    message[0] = std::byte{next < mine.size()};
-    const auto all = env_.transport.all_gather(message, {CollectiveKind::gather, {sequence_, -1}});
-    more = false;
-    for (const std::vector<std::byte>& bytes : all) {
-      more |= bytes[0] != std::byte{0};
-      if (env_.transport.rank() != 0) continue;
-      std::vector<double> data;
-      for (std::size_t at = 1; at < bytes.size();) {
-        BlockIndex block;
-        std::uint64_t n = 0;
-        std::memcpy(&block, &bytes[at], sizeof block);
-        std::memcpy(&n, &bytes[at + sizeof block], sizeof n);
-        at += sizeof block + sizeof n;
-        SIAL_CHECK(at + n * sizeof(double) <= bytes.size(), "block of {} numbers in {} bytes", n, bytes.size() - at);
-        data.resize(n);
-        if (n) std::memcpy(data.data(), &bytes[at], n * sizeof(double));
-        at += n * sizeof(double);
-        on_rank_0(block, data);
-      }
-    }
-  }
+void JobRunner::write_saved(const std::string& label, bool plain, ResultsWriter* writer) {
+  SavedOutput(env_, {CollectiveKind::gather, {sequence_, -1}})
+      .write(label, env_.state.saved_remote.at(label), plain, writer);
 }
 
 std::vector<ProgramDescription> JobRunner::descriptions() const {

@@ -44,9 +44,8 @@ class JobRunner {
   void run(std::span<const std::shared_ptr<const Module>> programs);
   const std::vector<ProgramOutcome>& outcomes() const { return outcomes_; }
 
-  /// Collective: brings the blocks saved under `label` to rank 0, a limited amount at a time.
-  void gather_saved(const std::string& label,
-                    const std::function<void(const BlockIndex&, std::span<const double>)>& on_rank_0);
+  /// Collective: writes what was saved under `label`, see SavedOutput::write().
+  void write_saved(const std::string& label, bool plain, ResultsWriter* writer);
 
   /// The programs of the job, with their static and saved arrays.
   std::vector<ProgramDescription> descriptions() const;

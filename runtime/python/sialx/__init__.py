@@ -2,6 +2,6 @@
 
 from .job import Job, JobError, JobWarning
 from .molecule import Molecule, from_pyscf
-from .results import Results, UnknownName
+from .results import Results, SavedArray, UnknownName
 
-__all__ = ["Job", "JobError", "JobWarning", "Molecule", "Results", "UnknownName", "from_pyscf"]
+__all__ = ["Job", "JobError", "JobWarning", "Molecule", "Results", "SavedArray", "UnknownName", "from_pyscf"]

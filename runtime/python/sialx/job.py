@@ -48,7 +48,8 @@ class Job:
     arrays: predefined static, distributed and served arrays, NumPy arrays with indices in the order of the SIAL program: x[i,j] there has the shape
     (extent of i, extent of j), each the sum over the index's segments; kept as float64, in the units that the program expects
     (atomic units throughout sialx). restore: results of earlier jobs. memory: per rank, "2GB" or a number of bytes.
-    include: folders of imported programs. output: the table of job.toml, for example {"dir": "out"}.
+    include: folders of imported programs. save: distributed and served arrays that the results are to have, though no program says
+    `set_persistent`: `results.arrays["t2"]`. output: the table of job.toml, for example {"dir": "out"}.
     """
 
     programs: list[StrPath]
@@ -60,6 +61,7 @@ class Job:
     include: list[StrPath]
     restore: list[StrPath]
     output: dict[str, str]
+    save: list[str]
 
     def __init__(
         self,
@@ -72,6 +74,7 @@ class Job:
         include: StrPath | Iterable[StrPath] = (),
         restore: StrPath | Iterable[StrPath] = (),
         output: Mapping[str, str] | None = None,
+        save: str | Iterable[str] = (),
     ) -> None:
         self.programs = _paths(programs)
         if not self.programs:
@@ -84,7 +87,8 @@ class Job:
         self.include = _paths(include)
         self.restore = _paths(restore)
         self.output = dict(output or {})
-        for name in [*self.values, *self.arrays]:
+        self.save = [save] if isinstance(save, str) else list(save)
+        for name in [*self.values, *self.arrays, *self.save]:
             if not _NAME.match(name):
                 raise ValueError(f"`{name}` is not a name of a SIAL program")
 
@@ -97,7 +101,7 @@ class Job:
             top["include"] = [self._path(p) for p in self.include]
         if self.memory is not None:
             top["memory"] = self.memory
-        tables: dict[str, Mapping[str, Any]] = {"values": self.values, "segments": self.segments, "output": self.output}
+        tables: dict[str, Mapping[str, Any]] = {"values": self.values, "segments": self.segments, "output": {**self.output, **({"arrays": self.save} if self.save else {})}}
         if self.molecule is not None:
             tables["molecule"] = self.molecule.write(folder)
         if self.arrays:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
+import operator
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, TypeVar
 
@@ -60,6 +62,129 @@ class Numbers(Dict[str, _Number]):
         return Numbers, (self.kind, dict(self))
 
 
+class SavedArray:
+    """A distributed or served array in a results file. Only what is asked for is read: `results.arrays["t2"][0:10, :]`, `np.asarray(results.arrays["t2"])`.
+
+    Indices are in the order of the SIAL program, and an element that no block holds is zero. `segments` has the extents of all segments, a list per dimension;
+    `indices` the names of the indices as the program declares them, None where the file does not say.
+    """
+
+    shape: tuple[int, ...]
+    segments: list[list[int]]
+    indices: list[str] | None
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, path: Path, label: str) -> None:
+        self._path, self._place, self.label = path, f"saved/arrays/{_encode(label)}", label
+        with h5py.File(path, "r") as f:
+            item = f[self._place]
+            counts = [int(n) for n in item.attrs["n_segments"]]
+            ends = np.cumsum(counts)[:-1]
+            self.segments = [[int(x) for x in part] for part in np.split(np.asarray(item.attrs["segment_extents"]), ends)]
+            names = item.attrs.get("indices")
+            self.indices = (names.decode() if isinstance(names, bytes) else str(names)).split(",") if names else None
+        self.shape = tuple(sum(extents) for extents in self.segments)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Of all elements."""
+        return 8 * math.prod(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        """Integers, slices with a step of 1 or more, and `...`, as of a NumPy array."""
+        where, squeezed = self._box(key)
+        with h5py.File(self._path, "r") as f:
+            item = f[self._place]
+            if isinstance(item, h5py.Dataset):
+                values = np.asfortranarray(item[tuple(reversed(where))].T)
+            else:
+                values = self._of_blocks(item, where)
+        for axis in reversed(squeezed):
+            values = np.take(values, 0, axis=axis)
+        return values if values.ndim else values.item()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if copy is False:
+            raise ValueError("an array of a file cannot be had without a copy")
+        return np.asarray(self[...], dtype=dtype)
+
+    def __repr__(self) -> str:
+        names = f"[{','.join(self.indices)}]" if self.indices else ""
+        return f"<array {self.label}{names} of shape {self.shape} in {self._path}, {self.nbytes / 1e6:.1f} MB; [...] reads it>"
+
+    def _box(self, key: Any) -> tuple[list[slice], list[int]]:
+        """A slice per dimension, and the dimensions that an integer picks from."""
+        keys = list(key) if isinstance(key, tuple) else [key]
+        if sum(k is Ellipsis for k in keys) > 1:
+            raise IndexError("only one `...`")
+        if not any(k is Ellipsis for k in keys):
+            keys.append(Ellipsis)
+        at = next(i for i, k in enumerate(keys) if k is Ellipsis)
+        keys[at:at + 1] = [slice(None)] * (self.ndim - len(keys) + 1)
+        if len(keys) != self.ndim:
+            raise IndexError(f"`{self.label}` has {self.ndim} dimensions, and {len(keys)} are indexed")
+        where, squeezed = [], []
+        for axis, (k, extent) in enumerate(zip(keys, self.shape)):
+            if isinstance(k, slice):
+                start, stop, step = k.indices(extent)
+                if step < 1:
+                    raise IndexError("slices need a step of 1 or more: read the part, and turn it around")
+                where.append(slice(start, max(start, stop), step))
+                continue
+            number = operator.index(k)
+            if not -extent <= number < extent:
+                raise IndexError(f"{number} is out of bounds for dimension {axis} of `{self.label}`, of extent {extent}")
+            where.append(slice(number % extent, number % extent + 1, 1))
+            squeezed.append(axis)
+        return where, squeezed
+
+    def _of_blocks(self, group: h5py.Group, where: list[slice]) -> NDArray[np.float64]:
+        """Out of a dataset per block."""
+        first = [int(n) for n in group.attrs["first_segment"]]
+        starts = [np.concatenate([[0], np.cumsum(e)]) for e in self.segments]
+        box = [(w.start, w.stop) for w in where]
+        whole = np.zeros([stop - start for start, stop in box], order="F")
+        for name in group:
+            at = [int(n) - f0 for n, f0 in zip(name.split("."), first)]
+            begins = [int(s[k]) for s, k in zip(starts, at)]
+            ends = [int(s[k + 1]) for s, k in zip(starts, at)]
+            low = [max(b, start) for b, (start, _) in zip(begins, box)]
+            high = [min(e, stop) for e, (_, stop) in zip(ends, box)]
+            if any(lo >= hi for lo, hi in zip(low, high)):
+                continue
+            from_block = tuple(slice(lo - b, hi - b) for lo, hi, b in zip(low, high, begins))
+            whole[tuple(slice(lo - start, hi - start) for lo, hi, (start, _) in zip(low, high, box))] = group[name][tuple(reversed(from_block))].T
+        return np.asfortranarray(whole[tuple(slice(None, None, w.step) for w in where)])
+
+
+class SavedArrays(Mapping[str, SavedArray]):
+    """Distributed and served arrays of a results file, by label. A name that is not there is an UnknownName."""
+
+    def __init__(self, path: Path, labels: list[str]) -> None:
+        self._path, self._labels = path, labels
+
+    def __getitem__(self, label: str) -> SavedArray:
+        if label not in self._labels:
+            raise UnknownName(label, self._labels, "the saved array")
+        return SavedArray(self._path, label)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._labels)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def __repr__(self) -> str:
+        return "\n".join(repr(self[label]) for label in self) or "no saved arrays"
+
+
 class Results:
     """Results of the run in `folder` (or of the results file given). `text` is what the programs printed, when known.
 
@@ -106,35 +231,23 @@ class Results:
         """A static array that set_persistent saved: shape as of `static`."""
         return self._dataset("saved/statics", label, self.saved_static_labels, "the saved static array")
 
+    @property
+    def arrays(self) -> SavedArrays:
+        """Distributed and served arrays that set_persistent saved, or that the job asked for (`save=`), by label."""
+        return SavedArrays(self.path, self.saved_array_labels)
+
     def saved_array(self, label: str) -> NDArray[np.float64]:
-        """A distributed or served array that set_persistent saved: shape as of `static`; blocks never written are zero."""
-        self._known(label, self.saved_array_labels, "the saved array")
-        with h5py.File(self.path, "r") as f:
-            item = f["saved/arrays"][_encode(label)]
-            if isinstance(item, h5py.Dataset):
-                return np.asfortranarray(item[()].T)
-            first = [int(n) for n in item.attrs["first_segment"]]
-            extents = self._extents(item)
-            starts = [np.concatenate([[0], np.cumsum(e)]) for e in extents]
-            whole = np.zeros([int(s[-1]) for s in starts], order="F")
-            for name in item:
-                at = [int(n) - f0 for n, f0 in zip(name.split("."), first)]
-                where = tuple(slice(int(s[k]), int(s[k + 1])) for s, k in zip(starts, at))
-                whole[where] = item[name][()].T
-            return whole
+        """The whole of one of `arrays`: shape as of `static`; blocks never written are zero."""
+        whole: NDArray[np.float64] = self.arrays[label][...]
+        return whole
 
     def segments(self, label: str) -> list[list[int]]:
         """Extents of all segments of a saved array, a list per dimension."""
-        self._known(label, self.saved_array_labels, "the saved array")
-        with h5py.File(self.path, "r") as f:
-            return self._extents(f["saved/arrays"][_encode(label)])
+        return self.arrays[label].segments
 
     def indices(self, label: str) -> list[str] | None:
         """Names of the indices of a saved array, as its program declared it; None where the file does not say."""
-        self._known(label, self.saved_array_labels, "the saved array")
-        with h5py.File(self.path, "r") as f:
-            names = self._attributes(f["saved/arrays"][_encode(label)]).get("indices")
-            return names.split(",") if names else None
+        return self.arrays[label].indices
 
     def program(self, name: str) -> dict[str, int | float | NDArray[np.float64]]:
         """Every scalar, int and static array at the end of one of `programs`, by name."""
@@ -167,12 +280,6 @@ class Results:
         group = f["molecule"]
         symbols = [symbol.decode() for symbol in group["symbols"][()]]
         return {"symbols": symbols, "coordinates": group["coordinates"][()], "charges": group["charges"][()], **cls._attributes(group)}
-
-    @staticmethod
-    def _extents(item: h5py.HLObject) -> list[list[int]]:
-        counts = [int(n) for n in item.attrs["n_segments"]]
-        ends = np.cumsum(counts)[:-1]
-        return [[int(x) for x in part] for part in np.split(np.asarray(item.attrs["segment_extents"]), ends)]
 
     @staticmethod
     def _numbers(f: h5py.File, group: str, convert: Callable[[Any], _Number], kind: str) -> Numbers[_Number]:

@@ -89,10 +89,15 @@ std::vector<double> RankSnapshots::saved_block(const std::string& label_name, co
   return std::move(*data);
 }
 
-HeldValues RankSnapshots::hold_saved_block(const std::string& label_name, const BlockIndex& block) const {
+std::optional<HeldValues> RankSnapshots::find_saved_block(const std::string& label_name,
+                                                          const BlockIndex& block) const {
   const Label* label = labels_.find(label_name);
   SIAL_CHECK(label, "no label \"{}\"", label_name);
-  std::optional<HeldValues> held = requests_.hold_block({label->number, label->generation, block}, label->placement);
+  return requests_.hold_block({label->number, label->generation, block}, label->placement);
+}
+
+HeldValues RankSnapshots::hold_saved_block(const std::string& label_name, const BlockIndex& block) const {
+  std::optional<HeldValues> held = find_saved_block(label_name, block);
   SIAL_CHECK(held, "label \"{}\" has no block {}", label_name, block_name("", block));
   return std::move(*held);
 }

@@ -24,6 +24,7 @@ class RankSnapshots final : public StoreSnapshots {
   std::vector<BlockIndex> saved_blocks(const std::string& label) const override;
   std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const override;
   HeldValues hold_saved_block(const std::string& label, const BlockIndex& block) const override;
+  std::optional<HeldValues> find_saved_block(const std::string& label, const BlockIndex& block) const override;
   void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) override;
   void load_label(const std::string& label) override;
   std::vector<BlockIndex> array_blocks(ArrayId array) override;

@@ -65,7 +65,8 @@ set_persistent b "b"
 endsial four
 )";
 
-std::vector<std::byte> compiled(const std::string& path, const std::vector<std::string>&, std::ostream& diagnostics) {
+std::vector<std::byte> compiled(const std::string& path, const std::vector<std::string>&,
+                                const std::vector<std::string>&, std::ostream& diagnostics) {
   SourceManager sources;
   Emitter emitter;
   const CompileResult result = compile_file(path, {}, sources, emitter);

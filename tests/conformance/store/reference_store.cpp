@@ -324,6 +324,11 @@ class ReferenceSnapshots final : public StoreSnapshots {
   HeldValues hold_saved_block(const std::string& label, const BlockIndex& block) const override {
     return held(saved_block(label, block));
   }
+  std::optional<HeldValues> find_saved_block(const std::string& label, const BlockIndex& block) const override {
+    const auto& blocks = all_.labels.at(label).blocks;
+    if (!blocks.contains(block)) return std::nullopt;
+    return hold_saved_block(label, block);
+  }
   void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) override {
     all_.labels[label].blocks[block] = all_.copy(data.data(), static_cast<std::int64_t>(data.size()));
   }
