@@ -20,7 +20,7 @@
 namespace sial {
 namespace {
 
-constexpr std::int64_t part_bytes = std::int64_t{32} << 20;  // that a rank reads at once, or one block
+constexpr std::int64_t part_bytes = std::int64_t{4} << 20;  // that a rank reads at once, or one block
 constexpr std::int64_t least_part_bytes = std::int64_t{1} << 18;
 constexpr std::int64_t parts_a_rank = 4;                      // where the array is large enough
 constexpr std::int64_t cache_bytes = std::int64_t{64} << 20;  // of chunks that two parts share, or one chunk

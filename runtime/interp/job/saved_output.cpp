@@ -22,7 +22,7 @@
 namespace sial {
 namespace {
 
-constexpr std::int64_t part_bytes = std::int64_t{32} << 20;  // that a rank has in memory, or one block
+constexpr std::int64_t part_bytes = std::int64_t{4} << 20;  // that a rank has in memory, or one block
 constexpr std::int64_t least_part_bytes = std::int64_t{1} << 18;
 constexpr std::int64_t parts_a_rank = 4;  // where the array is large enough
 constexpr std::size_t round_bytes = std::size_t{4} << 20;
@@ -162,12 +162,16 @@ void SavedOutput::write_share(const std::string& label, const BoundArray& array,
   for (std::int64_t n = parts.count() * share / shares, end = parts.count() * (share + 1) / shares; n < end; ++n) {
     const std::vector<SegmentGroup> part = parts.part(n);
     const std::int64_t size = size_of(part);
-    buffer.assign(static_cast<std::size_t>(size), 0.0);
+    buffer.resize(static_cast<std::size_t>(size));
     bool any = n == 0;  // where the mark was; elsewhere there are zeros
+    std::vector<double> zeros;
     walk_part(array, part, [&](const BlockAt& at) {
       if (at.size == 0) return;
       const std::optional<HeldValues> held = env_.store.snapshots().find_saved_block(label, at.block);
-      if (!held) return;
+      if (!held) {
+        zeros.resize(static_cast<std::size_t>(at.size));
+        return copy_to_part(array, at, part, zeros.data(), buffer.data());
+      }
       SIAL_CHECK(std::ssize(held->values) == at.size, "a block of {} elements, {} expected", held->values.size(),
                  at.size);
       copy_to_part(array, at, part, held->values.data(), buffer.data());
