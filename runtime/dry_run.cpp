@@ -22,10 +22,12 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   for (std::size_t p = 0; p < contents.size(); ++p)
     programs.push_back(std::make_shared<const Module>(read_module(contents[p], stated.programs[p])));
   Job job = stated;
+  take_extents(job, programs);
   read_arrays(job.data, arrays_read_in_parts(programs));
   const SavedArrays saved = saved_arrays(job);
   const SegmentChoice choice = choose_segments(job, programs, saved, setting, time);
   for (const std::string& option : choice.options) apply_segments(job, option);
+  if (!job.values_of_arrays.empty()) take_extents(job, programs);
   for (const auto& lines : {job.segment_choices, choice.lines})
     for (const std::string& line : lines) err << line << std::endl;
   const MemoryModel plan = model_memory(programs, job.data, saved, setting);

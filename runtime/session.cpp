@@ -190,9 +190,15 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
 }
 
 const Job& Session::with_arrays(const Job& stated, std::span<const std::shared_ptr<const Module>> programs) {
-  if (stated.data.sources.empty()) return stated;
-  read_arrays(own_job_.emplace(stated).data, arrays_read_in_parts(programs));
-  return *own_job_;
+  if (lacks_values(stated, programs)) {
+    own_job_ = stated;
+    take_extents(*own_job_, programs);
+  }
+  if (!stated.data.sources.empty()) {
+    if (!own_job_) own_job_ = stated;
+    read_arrays(own_job_->data, arrays_read_in_parts(programs));
+  }
+  return own_job_ ? *own_job_ : stated;
 }
 
 const Job& Session::with_segments(const Job& stated, const std::string& options) {
@@ -251,6 +257,7 @@ int Session::run_programs(const Job& given) {
   if (transport_.rank() == 0) segments = best_segments(begun, programs);
   share(exit_ok, segments);
   const Job& job = with_segments(begun, segments);
+  if (!job.values_of_arrays.empty()) take_extents(*own_job_, programs);
   if (transport_.rank() == 0)
     for (const auto& lines : {job.segment_choices, choice_lines_})
       for (const std::string& line : lines) err_ << line << std::endl;

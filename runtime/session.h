@@ -156,6 +156,12 @@ std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_p
 ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream& err,
                        std::vector<std::vector<std::byte>>& contents);
 
+/// Whether programs have predefined ints that the job does not state.
+bool lacks_values(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
+/// Sets those that the shapes of given arrays tell, and segments that nobody stated. Throws InputError where shapes do
+/// not agree with each other or with segments.
+void take_extents(Job& job, std::span<const std::shared_ptr<const Module>> programs);
+
 /// "error: prog.sialx:12:3: ..." with the hint, the rank and the host, for the error stream. No host: there is only
 /// one.
 std::string error_text(const SialError& error, int rank, int ranks, const std::string& host = {});

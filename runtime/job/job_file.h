@@ -57,6 +57,7 @@ struct Job {
 
   // What the user stated, kept apart from what follows from it.
   std::set<std::string> given_values, given_arrays;
+  std::set<std::string> values_of_arrays;                  // values that follow from the shapes of arrays
   std::map<OptionId, std::string> settings;                // options of the job file and of the command line
   FragmentRequest fragments;                               // of the molecule, from [molecule]
   std::map<std::string, SegmentRequest> segment_requests;  // keys of [segments]: ao, occ, virt, moa, ...

@@ -66,6 +66,38 @@ class GivenArrays(ArrayJobs):
                  {"ao": [11, 3, 10], "mo": [9, 7], "moa": [5, 1, 6, 8], "la": [4, 8]})
         self.compare(four, [*SHARED, WORLDS[2]], "four dimensions")
 
+    def test_ranges_from_shapes(self) -> None:
+        """Predefined ints that bound a range, and segments that nobody states, follow from the arrays."""
+        data = np.random.default_rng(23).standard_normal((230, 230))
+        program = ("sial ranges\npredefined int n\npredefined int m\npredefined int q\naoindex i = 1:n\naoindex j = 1:n\nindex k = -1:m\nmoindex p = 2:q\n"
+                   "predefined distributed a[i,j]\npredefined static w[k]\npredefined served b[p,k]\nscalar total\nscalar part\nstatic s[i,j]\n"
+                   "do i\ndo j\nget a[i,j]\ns[i,j] = a[i,j]\nenddo j\nenddo i\ndo k\ntotal += w[k]\ndo p\nrequest b[p,k]\npart = b[p,k]*b[p,k]\ntotal += part\nenddo p\nenddo k\nendsial ranges\n")
+        with h5py.File(self.dir / "data.h5", "w") as f:
+            f["a"], f["w"], f["b"], f["wrong"] = data, np.arange(4.0), np.full((4, 9), 2.0), np.ones((4, 8))
+        arrays = "".join(f'{n} = {{file = "data.h5", dataset = "{n}"}}\n' for n in "awb")
+        self.job([program], {"mo": [3, 4, 5]}, arrays)
+        for more, n in (((), 15), (("--segments", "ao_target=50"), 5), (("--segments", "ao=50,100,80"), 3)):
+            for ranks in (1, 2):
+                self.run_ok(ranks, *more)
+                np.testing.assert_array_equal(self.static("s"), data)
+                with h5py.File(self.dir / "results.h5") as f:
+                    self.assertEqual([int(f[f"ints/{name}"][()]) for name in "nmq"], [n, 2, 3])
+                    self.assertEqual(float(f["scalars/total"][()]), 6.0 + 4 * 9 * 4.0)
+        self.assertIn("n = 15: from the shape of the array a", self.sialrun(1).stderr)
+        self.run_ok(1, "--dry-run")
+        stated = self.sialrun(1, "--set", "n=2", "--segments", "ao=50,100,80")
+        self.assertRegex(stated.stderr, r"has the shape \(230, 230\), and program `ranges` declares .* takes \(150, 150\)")
+        for changed, says in ((arrays.replace('dataset = "b"', 'dataset = "wrong"'), r"job.toml:\d+:\d+: dataset `wrong` in `\S+` has 8 elements where the array `b` has the index `p`, and no number of segments of kind mo has as many\n +hint: all indices of kind mo .*: 3, 4, 5;"),
+                              (arrays.replace('dataset = "w"', 'dataset = "a"'), "has the shape|dimensions|extent"),
+                              (arrays.replace('w = {file = "data.h5", dataset = "w"}', 'w = {file = "data.h5", dataset = "five"}'), r"`m` is 2 by the shape of the array `b`, and 3 by that of `w`|`m` is 3 by the shape of the array `w`, and 2 by that of `b`")):
+            with h5py.File(self.dir / "data.h5", "a") as f:
+                if "five" not in f:
+                    f["five"] = np.arange(5.0)
+            self.job([program], {"mo": [3, 4, 5]}, changed)
+            done = self.sialrun(1)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, says)
+
     def test_spill(self) -> None:
         data = np.random.default_rng(22).standard_normal((400, 400))
         self.write(data)

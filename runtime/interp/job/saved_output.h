@@ -1,7 +1,7 @@
 #pragma once
 // Arrays that were saved, written into the results file: each rank writes a contiguous share of the array straight into
 // the place that rank 0 has reserved for its values, and takes the blocks for it from their homes. Memory: a part of
-// 32 MiB, or one block.
+// 4 MiB, or one block.
 
 #include <functional>
 #include <span>
