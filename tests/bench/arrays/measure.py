@@ -85,7 +85,7 @@ def main():
         print(f"{n} x {n} doubles, {8e-9 * n * n:.2f} GB, segments of {args.segment}, files in {args.folder}; medians of {args.repeat} rounds\n")
         print("| | ranks | h5py | sialrun | speed of sialrun, h5py = 1 |\n|---|---|---|---|---|")
         for ranks in (1, 2):
-            times = {key: [] for key in ("plain", "chunked", "write", "h5 plain", "h5 chunked", "h5 write")}
+            times: dict[str, list[float]] = {key: [] for key in ("plain", "chunked", "write", "h5 plain", "h5 chunked", "h5 write")}
             for _ in range(args.repeat):
                 small = timed(lambda: sialrun(args, folder, "small", [args.segment], ranks, "--results", "none"))
                 for kind in ("plain", "chunked"):
