@@ -171,6 +171,58 @@ endsial half
         with self.assertRaisesRegex(sialx.UnknownName, "there are: b"):
             results.arrays["B"]
 
+    def test_plan_and_report(self):
+        """Memory and time before a run, the report after it, and what notebooks show."""
+        program = self.program("""sial square
+aoindex i = 1:norb
+aoindex j = 1:norb
+aoindex k = 1:norb
+distributed a[i,j]
+distributed b[i,j]
+temp t[i,j]
+scalar x
+scalar part
+pardo i, j
+  t[i,j] = 1.5
+  put a[i,j] = t[i,j]
+endpardo i, j
+sip_barrier
+pardo i, j
+  do k
+    get a[i,k]
+    get a[k,j]
+    t[i,j] = a[i,k]*a[k,j]
+    put b[i,j] += t[i,j]
+    part += t[i,j]*t[i,j]
+  enddo k
+endpardo i, j
+collective x += part
+endsial square
+""".replace("aoindex i", "predefined int norb\naoindex i", 1))
+        job = sialx.Job(program, segments={"ao": [100] * 8}, memory="100MB")
+        one, four = job.dry_run(), job.dry_run(ranks=4)
+        self.assertTrue(one.fits and four.fits)
+        self.assertAlmostEqual(one.peak_bytes / 1e6, 10.7, delta=3)  # two arrays of 5.1 MB, and temps
+        self.assertLess(four.peak_bytes, one.peak_bytes)
+        self.assertEqual(list(one.of_programs) or ["square"], ["square"])
+        self.assertGreater(one.seconds, four.seconds)
+        self.assertEqual(job.predict(ranks=4), four.seconds)
+        self.assertRegex(repr(one), r"<Plan: \S+ MB per rank, fits, \S+ s predicted; .text has all>")
+        self.assertIn("<pre>", one._repr_html_())
+        job.memory = "1MB"
+        small = job.dry_run()
+        self.assertFalse(small.fits)
+        self.assertIn("does not fit", repr(small))
+        with self.assertRaisesRegex(sialx.JobError, "norb"):
+            sialx.Job(program).dry_run()
+        job.memory = "100MB"
+        results = job.run(self.dir / "job")
+        self.assertRegex(results.report(), r"program square \(\S+program.sialx\)")
+        with self.assertRaisesRegex(RuntimeError, "no-such"):
+            results.report("--no-such")
+        self.assertRegex(repr(results), r"<Results in \S+results.h5: .*x = \d")
+        self.assertRegex(results._repr_html_(), r"<td>x</td><td>\d")
+
     def test_arrays_keep_their_indices(self):
         rng = np.random.default_rng(8)
         a = rng.normal(size=(5, 4, 3))

@@ -2,6 +2,7 @@
 
 from .job import Job, JobError, JobWarning
 from .molecule import Molecule, from_pyscf
+from .plan import Plan
 from .results import Results, SavedArray, UnknownName
 
-__all__ = ["Job", "JobError", "JobWarning", "Molecule", "Results", "SavedArray", "UnknownName", "from_pyscf"]
+__all__ = ["Job", "JobError", "JobWarning", "Molecule", "Plan", "Results", "SavedArray", "UnknownName", "from_pyscf"]

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ import h5py
 import numpy as np
 
 from .molecule import Molecule
+from .plan import Plan
 from .results import Results
 
 if TYPE_CHECKING:
@@ -135,10 +137,7 @@ class Job:
         What the programs print is in the results' `text`; `echo` shows it while it comes. What sialrun writes to the error stream is in the
         folder's messages.txt; its warnings are also given as `JobWarning`s, through Python's `warnings`."""
         path = self.write(folder)
-        program = sialrun or os.environ.get("SIALRUN") or shutil.which("sialrun")
-        if not program:
-            raise FileNotFoundError("sialrun is not on the PATH: put the bin folder of the build there, or set SIALRUN to the program")
-        command = [str(Path(program).resolve()), path.name, *map(str, flags)]
+        command = [program_path(sialrun), path.name, *map(str, flags)]
         if ranks > 1:
             command = [*mpirun, "-n", str(ranks), *command]
         text = []
@@ -158,9 +157,38 @@ class Job:
         where = Path(folder) / self.output.get("dir", ".")
         return Results(where, text="".join(text), results=self.output.get("results", "results.h5"), run_json=self.output.get("run_json", "run.json"))
 
+    def dry_run(self, ranks: int = 1, ranks_per_node: int | None = None, flags: Iterable[object] = (), sialrun: StrPath | None = None) -> Plan:
+        """What the job will need on so many ranks: memory and predicted time. Nothing runs, and no file stays. Raises JobError for a job that cannot
+        be read."""
+        layout = ["--ranks", str(ranks), *(["--ranks-per-node", str(ranks_per_node)] if ranks_per_node else [])]
+        with tempfile.TemporaryDirectory(prefix="sialx-") as folder:
+            command = [program_path(sialrun), self.write(folder).name, "--dry-run", *layout, *map(str, flags)]
+            done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        fits = done.returncode == 0
+        if not fits and not re.search("^does not fit|^ *peak ", done.stdout, re.M):
+            raise JobError(done.returncode, done.stderr)
+        return Plan.of(done.stdout, fits)
+
+    def predict(self, ranks: int = 1, ranks_per_node: int | None = None, sialrun: StrPath | None = None) -> float:
+        """Predicted seconds of the job on so many ranks of this kind of machine. Raises JobError where there is no prediction."""
+        plan = self.dry_run(ranks, ranks_per_node, sialrun=sialrun)
+        if plan.seconds is None:
+            raise JobError(0, f"there is no prediction for this job:\n{plan.text}")
+        return plan.seconds
+
     @staticmethod
     def _path(p: StrPath) -> str:
         return str(Path(p).resolve())
+
+
+def program_path(stated: StrPath | None, name: str = "sialrun") -> str:
+    """The program: as stated, $SIALRUN (or what lies beside it), or from the PATH."""
+    known = os.environ.get("SIALRUN")
+    beside = str(Path(known).with_name(name)) if known else None
+    program = stated or beside or shutil.which(name)
+    if not program:
+        raise FileNotFoundError(f"{name} is not on the PATH: put the bin folder of the build there, or set SIALRUN to the program")
+    return str(Path(program).resolve())
 
 
 def _paths(given: StrPath | Iterable[StrPath]) -> list[StrPath]:

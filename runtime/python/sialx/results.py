@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import html
 import json
 import math
 import operator
 import os
 import re
+import subprocess
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, TypeVar
@@ -262,6 +264,34 @@ class Results:
         with open(self.run_json_path) as f:
             read: dict[str, Any] = json.load(f)
         return read
+
+    def report(self, *options: str, sialreport: str | os.PathLike[str] | None = None) -> str:
+        """The optimisation report, `sialreport run.json OPTIONS`: where time went, what was optimised, what was missed and why."""
+        from .job import program_path
+
+        done = subprocess.run([program_path(sialreport, "sialreport"), str(self.run_json_path.resolve()), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip())
+        return done.stdout
+
+    def __repr__(self) -> str:
+        return f"<Results in {self.path}: {', '.join(f'{name} = {value!r}' for name, value in self._listed()) or 'no numbers'}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, repr(value)) for name, value in self._listed()]
+        rows += [(f"{name} (static)", "x".join(map(str, self.static_shape(name)))) for name in self.static_names]
+        rows += [(label, repr(array)) for label, array in self.arrays.items()]
+        cells = "".join(f"<tr><td>{html.escape(name)}</td><td>{html.escape(text)}</td></tr>" for name, text in rows)
+        return f"<table><caption>{html.escape(str(self.path))}</caption>{cells}</table>"
+
+    def static_shape(self, name: str) -> tuple[int, ...]:
+        """Of a static array, without reading it."""
+        self._known(name, self.static_names, "the static array")
+        with h5py.File(self.path, "r") as f:
+            return tuple(reversed(f["statics"][_encode(name)].shape))
+
+    def _listed(self) -> list[tuple[str, int | float]]:
+        return [*self.scalars.items(), *self.ints.items()]
 
     def costs(self, n: int = 10) -> list[tuple[float, int, str]]:
         """The n dearest lines: (seconds, executions, "file:line"), dearest first."""
