@@ -20,7 +20,7 @@ def launch(binary: pathlib.Path, places: list[int], more: list[str]) -> list[str
     """The job with `places[k]` ranks on host k + 1."""
     hosts = ",".join(f"node{host}:{ranks}" for host, ranks in enumerate(places, 1) if ranks)
     return ["mpirun", "-n", str(sum(places)), "--host", hosts, "--bind-to", "none", str(binary / "sialrun"), str(PROGRAM), "--set", "norb=2", "--set", f"phases={PHASES}", "--segments", f"ao={SEGMENT},{SEGMENT}",
-            "--results", "none", "--output-dir", f"{SHARED}/job", "--checkpoint-every", "0.3s", *more]
+            "--results", "none", "--output-dir", f"{SHARED}/job", "--checkpoint-every", "0.3s", "--start-limit", "60s", *more]
 
 
 def layout_of(draw: random.Random, hosts: int) -> list[int]:
