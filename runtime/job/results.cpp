@@ -60,7 +60,7 @@ std::vector<std::int64_t> dense_extents(const SavedLayout& layout) {
 /// Where a block lies in the dense array.
 struct Box {
   int rank = 0;
-  std::array<std::int64_t, max_rank> extent{1, 1, 1, 1, 1, 1}, stride{};
+  std::array<std::int64_t, max_rank> extent = unit_extents, stride{};
   std::int64_t offset = 0, size = 1;
 };
 
