@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "runtime/base/shape.h"
+
 namespace sial::sema {
 
 namespace {
@@ -210,9 +212,10 @@ void Declarations::declare_array(const ast::Decl& decl, const ast::ArrayDecl& ar
                   remote);
   std::vector<SymbolId> dims;
   bool ok = true;
-  if (array.dims.size() > 6) {
-    context_.report(Code::E_RANK, cover(array.dims[6].span, array.dims.back().span),
-                    fmt::format("`{}` has {} dimensions; arrays have 1 to 6", array.name.text, array.dims.size()));
+  if (array.dims.size() > max_rank) {
+    context_.report(
+        Code::E_RANK, cover(array.dims[max_rank].span, array.dims.back().span),
+        fmt::format("`{}` has {} dimensions; arrays have 1 to {}", array.name.text, array.dims.size(), max_rank));
     ok = false;
   }
   for (const ast::Name& dim : array.dims) {
@@ -242,12 +245,12 @@ void Declarations::declare_special(const ast::Decl& decl, const ast::SpecialDecl
         Code::E_SIG, special.signature->span,
         fmt::format("the signature `{}` has the letter `{}`", special.signature->text, special.signature->text[bad]),
         "one letter per argument: r (read), w (written), u (read and written)");
-  } else if (signature.size() > 6) {
+  } else if (signature.size() > max_rank) {
     context_.report(Code::E_SIG, special.signature->span,
                     fmt::format("the signature `{}` has {} arguments", signature, signature.size()),
-                    "a special takes at most six");
+                    fmt::format("a special takes at most {}", max_rank));
   }
-  if (bad != std::string::npos || signature.size() > 6) {
+  if (bad != std::string::npos || signature.size() > max_rank) {
     context_.refuse(special.name);
     return;
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/shape.h"
+
 namespace sial::sema {
 
 void LoopHeads::open(const ast::DoLoop& loop) {
@@ -37,9 +39,9 @@ void LoopHeads::open(const ast::SubLoop& loop) {
 }
 
 void LoopHeads::open(const ast::Stmt& stmt, const ast::PardoLoop& loop) {
-  if (loop.indices.size() > 6)
-    context_.report(Code::E_RANK, loop.indices[6].span,
-                    fmt::format("a pardo has at most 6 indices, this one has {}", loop.indices.size()));
+  if (loop.indices.size() > max_rank)
+    context_.report(Code::E_RANK, loop.indices[max_rank].span,
+                    fmt::format("a pardo has at most {} indices, this one has {}", max_rank, loop.indices.size()));
   walk_.collective_use(stmt, CollectiveKind::pardo);
   walk_.open_loop(&stmt);
   const std::vector<SymbolId> indices = pardo_indices(loop);

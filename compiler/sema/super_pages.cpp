@@ -8,6 +8,7 @@
 
 #include "compiler/diag/table.h"
 #include "compiler/sema/super_table.h"
+#include "runtime/base/shape.h"
 
 namespace sial {
 namespace {
@@ -30,13 +31,13 @@ std::string direction(const std::vector<std::string>& signatures, std::size_t k)
   return letters.find('r') == std::string::npos ? "written" : "read or written, as declared";
 }
 
-/// "dimensions 1, 3, 5: virtual orbitals".
+/// "dimensions 1, 3, 5, 7: virtual orbitals".
 std::string dimension_lines(const ArgumentRule& argument) {
   std::string out;
   if (argument.any_shape) return out;
   if (!argument.same_as.empty()) return fmt::format("       dimensions: those of {}\n", argument.same_as);
   for (const std::vector<DimensionRule>& shape : argument.shapes) {
-    const std::vector<DimensionRule> dimensions = argument.repeats ? argument.of_rank(6) : shape;
+    const std::vector<DimensionRule> dimensions = argument.repeats ? argument.of_rank(max_rank) : shape;
     std::vector<OrbitalRange> said;
     for (const DimensionRule& one : dimensions) {
       if (one.range == OrbitalRange::any || std::find(said.begin(), said.end(), one.range) != said.end()) continue;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/base/shape.h"
+
 namespace sial {
 namespace {
-
-constexpr int max_dimensions = 6;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -63,7 +63,7 @@ std::vector<DimensionRule> ArgumentRule::of_rank(int rank) const {
   for (const std::vector<DimensionRule>& shape : shapes) {
     const int once = static_cast<int>(shape.size());
     if (rank == once) return shape;
-    if (!repeats || rank > max_dimensions || rank == 0 || rank % once != 0) continue;
+    if (!repeats || rank > max_rank || rank == 0 || rank % once != 0) continue;
     std::vector<DimensionRule> result;
     for (int d = 0; d < rank; d += once) std::copy(shape.begin(), shape.end(), std::back_inserter(result));
     return result;

@@ -9,7 +9,7 @@
 
 namespace sial {
 
-inline constexpr int max_rank = 6;                 // of an array; grammar/README.md, Tables
+inline constexpr int max_rank = 8;                 // of an array; grammar/README.md, Tables
 inline constexpr int subsegments_per_segment = 4;  // grammar/README.md, Subindices
 
 /// Numbers are those of the initial-data files of ACES4 and are part of the module format.
@@ -22,6 +22,13 @@ enum class IndexKind : std::int32_t {
   la = 1006,
   sub = 1007
 };
+
+/// Extents of a block of one element, whatever its rank.
+inline constexpr std::array<std::int64_t, max_rank> unit_extents = [] {
+  std::array<std::int64_t, max_rank> extents{};
+  extents.fill(1);
+  return extents;
+}();
 
 enum class ArrayKind : std::int32_t {
   static_ = 1,
@@ -45,7 +52,7 @@ struct BlockIndex {
 /// Extents of a block, first dimension fastest in memory (column-major). Unused entries are 1.
 struct Shape {
   std::int32_t rank = 0;
-  std::array<std::int64_t, max_rank> extent{1, 1, 1, 1, 1, 1};
+  std::array<std::int64_t, max_rank> extent = unit_extents;
   std::int64_t size() const {
     std::int64_t n = 1;
     for (int d = 0; d < rank; ++d) n *= extent[d];

@@ -16,7 +16,7 @@
 
 namespace sial {
 
-inline constexpr std::uint32_t module_format_version = 3;
+inline constexpr std::uint32_t module_format_version = 4;
 
 enum class Relop : std::int32_t { lt = 0, le = 1, gt = 2, ge = 3, eq = 4, ne = 5 };
 enum class SetOp : std::int32_t { assign = 0, add = 1, subtract = 2, scale = 3 };
@@ -63,7 +63,7 @@ struct ArrayRow {
   std::string name;
   ArrayKind kind = ArrayKind::temp;
   bool predefined = false, sparse = false;
-  std::vector<IndexId> dims;  // 1..6
+  std::vector<IndexId> dims;  // 1..8
   bool operator==(const ArrayRow&) const = default;
 };
 
@@ -85,7 +85,7 @@ enum class LoopKind : std::int32_t { do_ = 0, sub = 1, pardo = 2 };
 /// instructions; [body] = body_begin; [next] = do_next/sub_next/pardo_next; end = next + 1 = first instruction after.
 struct LoopRow {
   LoopKind kind = LoopKind::do_;
-  std::vector<IndexId> indices;  // one for do/sub, 1..6 for pardo
+  std::vector<IndexId> indices;  // one for do/sub, 1..8 for pardo
   std::int32_t begin = 0, body = 0, next = 0, end = 0;
   std::int32_t n_wheres = 0;
   std::int32_t pragma = -1;  // string pool entry or -1 (fragment pragmas are already where clauses)

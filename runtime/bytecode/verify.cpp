@@ -250,8 +250,8 @@ void verify_tables(VerifyContext& c) {
   each(c, "array", m.arrays, verify_array);
   each(c, "special", m.specials, [](const VerifyContext& x, const SpecialRow& row) {
     verify_name(x, row.name);
-    x.require(row.signature.size() <= 6, "`{}` takes {} arguments, at most 6 are possible", row.name,
-              row.signature.size());
+    x.require(row.signature.size() <= static_cast<std::size_t>(max_rank),
+              "`{}` takes {} arguments, at most {} are possible", row.name, row.signature.size(), max_rank);
     x.require(row.signature.find_first_not_of("rwu") == std::string::npos,
               "the signature of `{}` has letters other than r, w and u", row.name);
   });

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int format_version = 3;
+constexpr int format_version = 4;
 
 class Hash {
  public:

@@ -21,7 +21,7 @@ template <class T>
 struct BlockView {
   T* data = nullptr;
   std::int32_t rank = 0;
-  std::array<std::int64_t, max_rank> extent{1, 1, 1, 1, 1, 1};
+  std::array<std::int64_t, max_rank> extent = unit_extents;
   std::array<std::int64_t, max_rank> stride{};
   std::array<std::int32_t, max_rank> label{};
 };

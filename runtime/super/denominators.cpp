@@ -1,4 +1,4 @@
-// Orbital energy denominators: virtual orbitals at positions 1, 3, 5 of a block, occupied ones at 2, 4, 6.
+// Orbital energy denominators: virtual orbitals at positions 1, 3, 5, 7 of a block, occupied ones at 2, 4, 6, 8.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ std::vector<double> orbital_energies(const SuperArg& t, int dimension, const Sup
 EnergyDifferences energy_differences(const SuperArg& t, const SuperArg& alpha, const SuperArg& beta, double shift,
                                      bool divide) {
   if (t.shape.rank % 2 != 0 || t.shape.rank == 0)
-    throw SialError(fmt::format("{} must have rank 2, 4 or 6, it has {}", describe(t, 0), t.shape.rank));
+    throw SialError(fmt::format("{} must have rank 2, 4, 6 or 8, it has {}", describe(t, 0), t.shape.rank));
   EnergyDifferences e;
   e.rank = t.shape.rank;
   e.shift = shift;
@@ -75,7 +75,8 @@ void apply(SuperArg& t, const EnergyDifferences& e) {
   switch (e.rank) {
     case 2: return apply_lines<1>(t, e);
     case 4: return apply_lines<2>(t, e);
-    default: return apply_lines<3>(t, e);
+    case 6: return apply_lines<3>(t, e);
+    default: return apply_lines<4>(t, e);
   }
 }
 

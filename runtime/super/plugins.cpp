@@ -20,9 +20,11 @@ namespace {
 
 static_assert(SIALX_MAX_RANK == max_rank && SIALX_AO == static_cast<int>(IndexKind::ao) &&
               SIALX_SUB == static_cast<int>(IndexKind::sub));
-// The layout plugins are compiled against: a change here is a new interface, not a new version.
-static_assert(sizeof(sialx_argument) == 184 && offsetof(sialx_argument, segment) == 120 &&
-              offsetof(sialx_argument, letter) == 180);
+// The layout plugins are compiled against: a change here is a new interface, which plugins of earlier versions cannot
+// use.
+constexpr std::uint32_t oldest_plugin_version = 2;
+static_assert(sizeof(sialx_argument) == 232 && offsetof(sialx_argument, segment) == 152 &&
+              offsetof(sialx_argument, letter) == 228);
 
 /// What `state` of the host points to during one call.
 struct Call {
@@ -203,7 +205,7 @@ void Plugins::load(const std::string& path) {
     throw SialError(fmt::format("`{}` is no sialx plugin: it has no `sialx_plugin_entry`", path),
                     "end its source with SIALX_PLUGIN(...), see sialx/plugin.h");
   const sialx_plugin* plugin = entry();
-  if (!plugin || plugin->version < 1 || plugin->version > SIALX_PLUGIN_VERSION)
+  if (!plugin || plugin->version < oldest_plugin_version || plugin->version > SIALX_PLUGIN_VERSION)
     throw SialError(
         fmt::format("plugin `{}` is of version {} of the plugin interface, and this sialrun knows version {}", path,
                     plugin ? plugin->version : 0, SIALX_PLUGIN_VERSION),

@@ -92,6 +92,7 @@ def main():
 
         build_c("plain_c.so")
         build_c("newer.so", "-DVERSION=99")
+        build_c("older.so", "-DVERSION=1")
         build_c("clash.so", '-DNAME="return_ovl"')
         build_c("capital.so", '-DNAME="Twice"')
         build_c("letters.so", '-DSIGNATURES="u x"')
@@ -154,7 +155,8 @@ def main():
         expect("missing file", 2, "there is no plugin `absent.so`", shell(*run, "--plugin", "absent.so", program("c_twice u")))
         expect("no library", 2, "cannot load the plugin `text.so`", shell(*run, "--plugin", "text.so", "p.sialx"))
         expect("no plugin", 2, "`other.so` is no sialx plugin", shell(*run, "--plugin", "other.so", "p.sialx"))
-        expect("wrong version", 2, "plugin `newer.so` is of version 99 of the plugin interface, and this sialrun knows version 1", shell(*run, "--plugin", "newer.so", "p.sialx"))
+        expect("wrong version", 2, "plugin `newer.so` is of version 99 of the plugin interface, and this sialrun knows version 2", shell(*run, "--plugin", "newer.so", "p.sialx"))
+        expect("arguments of six dimensions", 2, "plugin `older.so` is of version 1 of the plugin interface, and this sialrun knows version 2", shell(*run, "--plugin", "older.so", "p.sialx"))
         expect("a name of sialx", 2, "plugin `clash.so` defines `return_ovl`, which is a super instruction of sialx", shell(*run, "--plugin", "clash.so", "p.sialx"))
         expect("two of a name", 2, "plugins `plain_c.so` and `./plain_c.so` both define `c_twice`", shell(*run, "--plugin", "plain_c.so", "--plugin", "./plain_c.so", "p.sialx"))
         expect("a capital", 2, "plugin `capital.so`, instruction 1: its name", shell(*run, "--plugin", "capital.so", "p.sialx"))

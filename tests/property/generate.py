@@ -8,6 +8,7 @@ import random
 from body import BodyWriter, Env
 from control import Control
 from hints import strew
+from many_dimensions import ManyDimensions
 from phases import Phases
 from program import Body, Node, Program
 from remote_access import RemoteAccess
@@ -116,6 +117,8 @@ class Generator:
             body += Control(self).stretch()
         if self.seed % 4 != 2:
             body += RemoteAccess(self).stretch()
+        if self.seed % 3 == 2:
+            body += ManyDimensions(self).stretch()
         if not self.before and self.chance(15):
             body += self.save()
         body += self.checksums()

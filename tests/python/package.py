@@ -297,6 +297,69 @@ endsial again
         after = sialx.Job(again, segments={"ao": [2, 3], "mo": [3, 1]}, restore=saved).run(self.dir / "job")
         self.assertAlmostEqual(after.scalars["x"], float(np.sum((a * 1e-3 + 2) ** 2)), places=10)
 
+    def test_eight_dimensions(self):
+        rng = np.random.default_rng(9)
+        shape = (3, 4, 3, 2, 2, 1, 3, 2)
+        a, b = rng.normal(size=shape), rng.normal(size=shape[::-1])
+        names = "i,p,j,k,l,m,j2,n"
+        declared = """aoindex i = 1:2
+aoindex j = 1:2
+aoindex j2 = 1:2
+moindex p = 1:2
+index k = 1:2
+index l = 0:1
+index m = 5:5
+index n = 1:2
+distributed d[i,p,j,k,l,m,j2,n]
+served e[n,j2,m,l,k,j,p,i]
+"""
+        loops = "".join(f"do {x}\n" for x in names.split(","))
+        ends = "".join(f"enddo {x}\n" for x in reversed(names.split(",")))
+        program = self.program(f"""sial eight
+{declared}predefined static a[{names}]
+predefined distributed b[n,j2,m,l,k,j,p,i]
+static copy[{names}]
+pardo {names}
+  put d[{names}] = a[{names}]
+  get b[n,j2,m,l,k,j,p,i]
+  prepare e[n,j2,m,l,k,j,p,i] = b[n,j2,m,l,k,j,p,i]
+endpardo {names}
+server_barrier
+set_persistent d "d"
+set_persistent e "e"
+{loops}copy[{names}] = a[{names}]
+{ends}set_persistent copy "a"
+endsial eight
+""")
+        job = sialx.Job(program, segments={"ao": [2, 1], "mo": [3, 1]}, arrays={"a": a, "b": b})
+        for ranks in (1, 2):
+            results = job.run(self.dir / "job", ranks=ranks)
+            np.testing.assert_array_equal(results.saved_array("d"), a)
+            np.testing.assert_array_equal(results.saved_array("e"), b)
+            np.testing.assert_array_equal(results.saved_static("a"), a)
+            self.assertEqual(results.indices("d"), names.split(","))
+            with h5py.File(results.path) as file:  # the first index varies fastest
+                np.testing.assert_array_equal(file["saved/arrays/d"][...].T, a)
+                self.assertEqual(file["saved/arrays/e"].shape, shape)
+        saved = self.dir / "eight.h5"
+        results.path.rename(saved)
+        again = self.program(f"""sial again
+{declared}static d2[{names}]
+static e2[n,j2,m,l,k,j,p,i]
+restore_persistent d "d"
+restore_persistent e "e"
+sip_barrier
+{loops}get d[{names}]
+request e[n,j2,m,l,k,j,p,i]
+d2[{names}] = d[{names}]
+e2[n,j2,m,l,k,j,p,i] = e[n,j2,m,l,k,j,p,i]
+{ends}endsial again
+""")
+        for ranks in (1, 2):
+            after = sialx.Job(again, segments={"ao": [2, 1], "mo": [3, 1]}, restore=saved).run(self.dir / "job", ranks=ranks)
+            np.testing.assert_array_equal(after.static("d2"), a)
+            np.testing.assert_array_equal(after.static("e2"), b)
+
     def test_arrays_stored_by_block(self):
         # As the runtime stores what is too large for one dataset; made by hand here.
         blocks = {(2, 1): np.arange(6.0).reshape(2, 3), (3, 2): np.full((1, 2), 7.0)}

@@ -49,6 +49,18 @@ class Restart(Pieces):
                     self.assertEqual(got, out)
                     self.assert_same_results(items(self.dir / "results.h5"), results)
 
+    def test_eight_dimensions(self):
+        """Arrays of as many dimensions as there can be, in all places where arrays live."""
+        for ranks, more in ((0, ()), (0, ("--simulate", "ranks=3,seed=4"))):
+            with self.subTest(more=more):
+                args = [PROGRAMS / "dimensions.sialx", "--set", "norb=2", "--segments", "ao=2,1", *more]
+                out, results, _ = self.whole(*args, ranks=ranks)
+                self.assertIn("0.0", out.splitlines()[0])
+                got, stops = self.pieces(*args, ranks=ranks, stop=("--checkpoint-every", "0", "--stop-after", "1"))
+                self.assertEqual(got, out)
+                self.assertGreater(stops, 2)
+                self.assert_same_results(items(self.dir / "results.h5"), results)
+
     def test_checkpoints_change_nothing(self):
         for ranks, more in WORLDS[:4]:
             with self.subTest(ranks=ranks, more=more):

@@ -75,10 +75,18 @@ void FusedGroup::run(std::int32_t end) {
   carry_out();
 }
 
+/// Steps of chains take a table of differences for each of so many pairs of dimensions; blocks of more are left to the
+/// super instruction itself.
+static bool has_tables(const Module& module, const ArgRow& block) {
+  return module.refs[static_cast<std::size_t>(block.id)].entries.size() <=
+         2 * static_cast<std::size_t>(kernels::FusedTile::sources_per_step);
+}
+
 bool FusedGroup::run_on_device(const Instruction& in, Statement here) {
   if (!device_.cache() || in.c == 0) return false;
   const ArgRow& first = arguments_.row(in, 0);
-  if (first.kind != ArgKind::block || !calls_.element_form(in.a) || !operands_.on_device_only(first.id, here))
+  if (first.kind != ArgKind::block || !calls_.element_form(in.a) || !has_tables(context_.module, first) ||
+      !operands_.on_device_only(first.id, here))
     return false;
   position_.jump(here.pc);
   run(here.pc + 1);
@@ -258,8 +266,8 @@ void FusedGroup::execute(const Instruction& in, Statement here) {
 bool FusedGroup::takes_energies(const Instruction& in) const {
   const std::string& signature = context_.module.specials[in.a].signature;
   return calls_.element_form(in.a) != nullptr && in.c > 0 && in.c <= max_rank &&
-         arguments_.row(in, 0).kind == ArgKind::block && signature.find_first_not_of('r', 1) == std::string::npos &&
-         signature[0] == 'u';
+         arguments_.row(in, 0).kind == ArgKind::block && has_tables(context_.module, arguments_.row(in, 0)) &&
+         signature.find_first_not_of('r', 1) == std::string::npos && signature[0] == 'u';
 }
 
 /// Adds the differences that a super instruction works with, if it is of that kind and gets its target itself. On a

@@ -64,8 +64,8 @@ void FusedRunner::prepare(const MutableView& target, const std::vector<FusedStep
       continue;
     }
     const EnergyDifferences& e = *from.energies;
-    SIAL_CHECK(e.rank == target.rank && e.rank % 2 == 0 && e.rank > 0, "differences of rank {} for a block of rank {}",
-               e.rank, target.rank);
+    SIAL_CHECK(e.rank == target.rank && e.rank % 2 == 0 && e.rank > 0 && e.rank <= 2 * FusedTile::sources_per_step,
+               "differences of rank {} for a block of rank {}", e.rank, target.rank);
     for (int q = 0; q < to.n_sources; ++q) {
       std::vector<double>& table = tables_[k][q];
       table.clear();

@@ -99,17 +99,17 @@ CodeKey device_fused_key(const DeviceFusedCode& code) {
   key.kind = CodeKind::device_fused;
   Packer head;
   head.put(static_cast<std::int32_t>(code.steps.size()), 16);
-  head.put(code.dims, 8);
-  head.put(code.box_dims, 8);
+  head.put(code.dims, device_dims + 1);
+  head.put(code.box_dims, device_dims + 1);
   head.put(code.wide, 2);
   head.put(code.pairs, 2);
   head.put(code.unrolled, 2);
   head.put(code.batched, 2);
+  head.put(code.energy_units, 16);
   key.p[0] = head.number();
   Packer energies;
-  energies.put(code.rank, 8);
-  energies.put(code.energy_units, 16);
-  for (const std::int8_t d : code.dim_of) energies.put(code.rank > 0 ? d + 1 : 0, 7);
+  energies.put(code.rank, device_dims + 1);
+  for (const std::int8_t d : code.dim_of) energies.put(code.rank > 0 ? d + 1 : 0, device_dims + 1);
   key.p[1] = energies.number();
   for (std::size_t k = 0; k < code.steps.size(); ++k) {
     const DeviceStep& s = code.steps[k];
@@ -130,16 +130,17 @@ bool read_device_fused_key(const CodeKey& key, DeviceFusedCode& code) {
   Unpacker head(key.p[0]);
   const std::int32_t steps = head.get(16);
   if (steps < 1 || steps > DeviceFusedCode::most_steps) return false;
-  found.dims = head.get(8);
-  found.box_dims = head.get(8);
+  found.dims = head.get(device_dims + 1);
+  found.box_dims = head.get(device_dims + 1);
   found.wide = head.get(2) == 1;
   found.pairs = head.get(2) == 1;
   found.unrolled = head.get(2) == 1;
   found.batched = head.get(2) == 1;
+  found.energy_units = head.get(16);
   Unpacker energies(key.p[1]);
-  found.rank = energies.get(8);
-  found.energy_units = energies.get(16);
-  for (std::int8_t& d : found.dim_of) d = static_cast<std::int8_t>(energies.get(7) - (found.rank > 0 ? 1 : 0));
+  found.rank = energies.get(device_dims + 1);
+  for (std::int8_t& d : found.dim_of)
+    d = static_cast<std::int8_t>(energies.get(device_dims + 1) - (found.rank > 0 ? 1 : 0));
   if (!head.done() || !energies.done()) return false;
   for (std::int32_t k = 0; k < steps; ++k) {
     Unpacker step(key.p[static_cast<std::size_t>(k) + 2]);

@@ -2,7 +2,7 @@
 // What generated GPU kernels are given, as the planner writes it and the code generator reads it: keys and the structs
 // of their arguments. Plain data: generated code reads it by offsets.
 //
-// A kernel goes over a target of up to six joined dimensions. Plain kernels number all elements from the first
+// A kernel goes over a target of up to eight joined dimensions. Plain kernels number all elements from the first
 // dimension on, and each thread block takes `span` consecutive ones. Box kernels cut the first box_dims dimensions into
 // boxes, one thread block each; sources that lie in another order are read into shared memory in their own order and
 // taken from there in the target's.
@@ -20,7 +20,7 @@
 
 namespace sial::kernels {
 
-inline constexpr int device_dims = 6;
+inline constexpr int device_dims = 8;
 inline constexpr std::int64_t max_elements = (std::int64_t{1} << 31) - 1;  // of a launch: what device_divisor divides
 inline constexpr std::int64_t max_narrow_offset = std::int64_t{1}
                                                   << 30;  // boxes at the border reach beyond the last element

@@ -46,10 +46,10 @@ struct Operand {
   MutableView view;
 
   Operand(Numbers& numbers, int rank, const std::array<std::int64_t, max_rank>& extent, bool permuted, bool part) {
-    std::array<int, max_rank> order{0, 1, 2, 3, 4, 5};
+    std::array<int, max_rank> order{0, 1, 2, 3, 4, 5, 6, 7};
     if (permuted)
       for (int d = rank - 1; d > 0; --d) std::swap(order[d], order[numbers.below(d + 1)]);
-    Extents6 margin{};
+    Extents margin{};
     for (int d = 0; d < rank && part; ++d) margin[d] = 1 + numbers.below(3);
     memory.resize(static_cast<std::size_t>(lay_out(view, rank, extent, order, margin)) + 64);
     for (double& x : memory) x = numbers();
@@ -112,16 +112,16 @@ bool alone(const MutableView& t, const FusedStep& s) {
 
 struct Case {
   int rank = 0;
-  std::array<std::int64_t, max_rank> extent{1, 1, 1, 1, 1, 1};
+  std::array<std::int64_t, max_rank> extent = unit_extents;
   bool special = false, differences = false;
 };
 
 Case random_case(Numbers& numbers) {
   static constexpr std::int64_t few[] = {0, 1, 1, 2, 3, 5, 7, 8, 11, 12, 13, 14, 15, 16, 17, 25};
   Case c;
-  c.rank = static_cast<int>(numbers.below(7));
+  c.rank = static_cast<int>(numbers.below(max_rank + 1));
   c.special = numbers.below(2) == 0;
-  c.differences = c.rank > 0 && c.rank % 2 == 0 && numbers.below(3) == 0;
+  c.differences = c.rank > 0 && c.rank % 2 == 0 && c.rank <= 2 * FusedTile::sources_per_step && numbers.below(3) == 0;
   std::int64_t volume = 1;
   for (int d = 0; d < c.rank; ++d) {
     std::int64_t n = few[numbers.below(std::size(few))];
@@ -274,7 +274,7 @@ TEST_CASE("squares that reach back divide nothing twice") {
     MutableView view;
     view.data = t.data();
     view.rank = 2;
-    view.extent = {n, n, 1, 1, 1, 1};
+    view.extent = {n, n, 1, 1, 1, 1, 1, 1};
     view.stride = {1, n, 0, 0, 0, 0};
     view.label = {0, 1, 0, 0, 0, 0};
     ConstView turned = as_const(view);
@@ -315,7 +315,7 @@ TEST_CASE("chains that look alike but for the number of their sources are done e
   }
   MutableView view;
   view.data = t.data();
-  view.extent = {n, 1, 1, 1, 1, 1};
+  view.extent = {n, 1, 1, 1, 1, 1, 1, 1};
   view.stride = {1, n, n, n, 0, 0};
   view.label = {0, 1, 2, 3, 0, 0};
   const FusedStep by_two{FusedOp::divide, 0.0, {}, {}, &two}, by_four{FusedOp::divide, 0.0, {}, {}, &four},
@@ -361,7 +361,7 @@ TEST_CASE("the first step that divides by zero is named, wherever its element is
   MutableView view;
   view.data = t.data();
   view.rank = 2;
-  view.extent = {n, n, 1, 1, 1, 1};
+  view.extent = {n, n, 1, 1, 1, 1, 1, 1};
   view.stride = {1, n, 0, 0, 0, 0};
   view.label = {0, 1, 0, 0, 0, 0};
   FusedRunner runner;

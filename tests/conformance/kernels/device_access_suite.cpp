@@ -76,7 +76,7 @@ struct Planned {
 
 Planned permuted(HostFallbacks& fallbacks, const Permutation& p, FusedOp op, std::int64_t first = 32) {
   Numbers numbers(1);
-  Extents6 extent{1, 1, 1, 1, 1, 1};
+  Extents extent = unit_extents;
   std::copy(p.extent.begin(), p.extent.end(), extent.begin());
   const auto rank = static_cast<int>(p.extent.size());
   DeviceOperand target(numbers, rank, extent, as_is, {}, first), source(numbers, rank, extent, p.order, {}, first);
@@ -105,13 +105,13 @@ TEST_CASE("permuted sources and targets are met in full segments, shared memory 
     return;
   }
   const std::vector<Permutation> turned = {
-      {{30, 30, 30, 30}, {3, 1, 2, 0, 4, 5}}, {{16, 16, 16, 16}, {3, 1, 2, 0, 4, 5}},
-      {{10, 10, 10, 10}, {3, 1, 2, 0, 4, 5}}, {{30, 30, 30, 30}, {1, 0, 2, 3, 4, 5}},
-      {{10, 10, 10, 10}, {1, 0, 3, 2, 4, 5}}, {{16, 16, 16, 16}, {2, 3, 0, 1, 4, 5}},
-      {{10, 10, 10, 10}, {0, 2, 1, 3, 4, 5}}, {{5, 20, 5, 20}, {2, 3, 0, 1, 4, 5}},
-      {{5, 5, 25, 25}, {3, 1, 2, 0, 4, 5}},   {{100, 100}, {1, 0, 2, 3, 4, 5}},
-      {{31, 37, 29}, {2, 1, 0, 3, 4, 5}},     {{6, 7, 5, 8, 6, 5}, {5, 3, 4, 1, 2, 0}},
-      {{33, 65, 17}, {1, 2, 0, 3, 4, 5}},     {{8, 8, 8, 8}, {3, 2, 1, 0, 4, 5}}};
+      {{30, 30, 30, 30}, {3, 1, 2, 0, 4, 5, 6, 7}}, {{16, 16, 16, 16}, {3, 1, 2, 0, 4, 5, 6, 7}},
+      {{10, 10, 10, 10}, {3, 1, 2, 0, 4, 5, 6, 7}}, {{30, 30, 30, 30}, {1, 0, 2, 3, 4, 5, 6, 7}},
+      {{10, 10, 10, 10}, {1, 0, 3, 2, 4, 5, 6, 7}}, {{16, 16, 16, 16}, {2, 3, 0, 1, 4, 5, 6, 7}},
+      {{10, 10, 10, 10}, {0, 2, 1, 3, 4, 5, 6, 7}}, {{5, 20, 5, 20}, {2, 3, 0, 1, 4, 5, 6, 7}},
+      {{5, 5, 25, 25}, {3, 1, 2, 0, 4, 5, 6, 7}},   {{100, 100}, {1, 0, 2, 3, 4, 5, 6, 7}},
+      {{31, 37, 29}, {2, 1, 0, 3, 4, 5, 6, 7}},     {{6, 7, 5, 8, 6, 5}, {5, 3, 4, 1, 2, 0}},
+      {{33, 65, 17}, {1, 2, 0, 3, 4, 5, 6, 7}},     {{8, 8, 8, 8}, {3, 2, 1, 0, 4, 5, 6, 7}}};
   for (const Permutation& p : turned)
     for (const FusedOp op : {FusedOp::copy, FusedOp::accumulate}) {
       CAPTURE(p.extent, p.order);
@@ -127,8 +127,8 @@ TEST_CASE(
     "sources that go along with the target are read where they lie, two elements at a time where all is aligned") {
   HostFallbacks fallbacks;
   if (!fallbacks.available()) return;
-  const Permutation dense{{30, 30, 30, 30}, as_is}, rows{{30, 20, 20, 30}, {0, 2, 1, 3, 4, 5}},
-      odd{{31, 20, 21, 9}, {0, 2, 1, 3, 4, 5}};
+  const Permutation dense{{30, 30, 30, 30}, as_is}, rows{{30, 20, 20, 30}, {0, 2, 1, 3, 4, 5, 6, 7}},
+      odd{{31, 20, 21, 9}, {0, 2, 1, 3, 4, 5, 6, 7}};
   for (const Permutation& p : {dense, rows, odd}) {
     CAPTURE(p.extent);
     const Planned found = permuted(fallbacks, p, FusedOp::accumulate, 32);
@@ -145,7 +145,7 @@ TEST_CASE(
 TEST_CASE("small blocks are not turned, and a source without contiguous elements is read where it lies") {
   HostFallbacks fallbacks;
   if (!fallbacks.available()) return;
-  CHECK_FALSE(permuted(fallbacks, {{7, 7, 7}, {2, 1, 0, 3, 4, 5}}, FusedOp::copy).turned);
+  CHECK_FALSE(permuted(fallbacks, {{7, 7, 7}, {2, 1, 0, 3, 4, 5, 6, 7}}, FusedOp::copy).turned);
   Numbers numbers(1);
   DeviceOperand target(numbers, 2, {60, 60, 1, 1, 1, 1}, as_is, {});
   std::vector<double> memory(60 * 60 * 2);
@@ -159,11 +159,11 @@ TEST_CASE("small blocks are not turned, and a source without contiguous elements
 
 TEST_CASE("steps go together as far as boxes, arguments and keys reach") {
   Numbers numbers(1);
-  const Extents6 extent{32, 32, 32, 32, 1, 1};
+  const Extents extent{32, 32, 32, 32, 1, 1, 1, 1};
   DeviceOperand target(numbers, 4, extent, as_is, {});
   const auto launches = [&](const std::vector<std::array<int, max_rank>>& orders) {
     std::vector<DeviceOperand> sources;
-    for (const auto& order : orders) sources.emplace_back(numbers, 4, extent, order, Extents6{});
+    for (const auto& order : orders) sources.emplace_back(numbers, 4, extent, order, Extents{});
     std::vector<FusedStep> steps;
     for (const DeviceOperand& s : sources) {
       FusedStep step;
@@ -174,7 +174,8 @@ TEST_CASE("steps go together as far as boxes, arguments and keys reach") {
     }
     return plan_device_fused(target.view, steps).size();
   };
-  const std::array<int, max_rank> swapped{1, 0, 2, 3, 4, 5}, also{1, 0, 3, 2, 4, 5}, other{2, 1, 0, 3, 4, 5};
+  const std::array<int, max_rank> swapped{1, 0, 2, 3, 4, 5, 6, 7}, also{1, 0, 3, 2, 4, 5, 6, 7},
+      other{2, 1, 0, 3, 4, 5, 6, 7};
   CHECK(launches({as_is, as_is, as_is, as_is, as_is, as_is, as_is, as_is}) == 1);
   CHECK(launches({as_is, as_is, as_is, as_is, as_is, as_is, as_is, as_is, as_is}) == 2);
   CHECK(launches({swapped, as_is, also}) == 1);       // the same box does for both
@@ -185,7 +186,8 @@ TEST_CASE("steps go together as far as boxes, arguments and keys reach") {
 TEST_CASE("launches of large blocks fill a large GPU, of small ones are spread") {
   HostFallbacks fallbacks;
   if (!fallbacks.available()) return;
-  const Permutation large{{30, 30, 30, 30}, {3, 1, 2, 0, 4, 5}}, small{{10, 10, 10, 10}, {3, 1, 2, 0, 4, 5}};
+  const Permutation large{{30, 30, 30, 30}, {3, 1, 2, 0, 4, 5, 6, 7}},
+      small{{10, 10, 10, 10}, {3, 1, 2, 0, 4, 5, 6, 7}};
   CHECK(permuted(fallbacks, large, FusedOp::copy).launches.at(0).blocks >= 264);
   CHECK(permuted(fallbacks, small, FusedOp::copy).launches.at(0).blocks >= 20);
   Numbers numbers(1);

@@ -25,14 +25,14 @@ struct DeviceOperand {
   std::vector<double> memory;
   MutableView view;
 
-  DeviceOperand(Numbers& numbers, int rank, const Extents6& extent, const std::array<int, max_rank>& order,
-                const Extents6& margin, std::int64_t first = 32) {
+  DeviceOperand(Numbers& numbers, int rank, const Extents& extent, const std::array<int, max_rank>& order,
+                const Extents& margin, std::int64_t first = 32) {
     const std::int64_t all = lay_out(view, rank, extent, order, margin);
     memory.assign(static_cast<std::size_t>(all + first) + 32, std::numeric_limits<double>::quiet_NaN());
     view.data = memory.data() + first;
     for (int d = 0; d < rank; ++d)
       if (view.extent[d] == 0) return;
-    Extents6 at{};
+    Extents at{};
     for (;;) {
       std::int64_t o = 0;
       for (int d = 0; d < rank; ++d) o += at[d] * view.stride[d];
@@ -79,6 +79,6 @@ class HostFallbacks {
   std::vector<double> shared_;
 };
 
-inline constexpr std::array<int, max_rank> as_is{0, 1, 2, 3, 4, 5};
+inline constexpr std::array<int, max_rank> as_is{0, 1, 2, 3, 4, 5, 6, 7};
 
 }  // namespace sial::kernels

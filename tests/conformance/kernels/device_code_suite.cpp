@@ -13,14 +13,14 @@ namespace {
 
 struct Setting {
   int rank = 0;
-  Extents6 extent{1, 1, 1, 1, 1, 1};
+  Extents extent = unit_extents;
   std::int64_t volume = 1;
 };
 
 Setting random_setting(Numbers& choose, std::int64_t most) {
   static constexpr std::int64_t few[] = {0, 1, 1, 2, 3, 4, 5, 7, 8, 10, 11, 13, 16, 17, 29, 30, 31, 32};
   Setting s;
-  s.rank = static_cast<int>(choose.below(7));
+  s.rank = static_cast<int>(choose.below(max_rank + 1));
   for (int d = 0; d < s.rank; ++d) {
     std::int64_t n = few[choose.below(std::size(few))];
     if (n == 0 && choose.below(10) > 0) n = 6;
@@ -38,8 +38,8 @@ std::array<int, max_rank> random_order(Numbers& choose, int rank) {
   return order;
 }
 
-Extents6 random_margin(Numbers& choose, bool even = false) {
-  Extents6 margin{};
+Extents random_margin(Numbers& choose, bool even = false) {
+  Extents margin{};
   for (std::int64_t& m : margin) m = even ? 2 * choose.below(2) : choose.below(3);
   return margin;
 }
@@ -77,13 +77,13 @@ void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunn
   Numbers numbers(seed + 1, choose.below(2) == 0 ? std::span(odd_numbers) : std::span<const double>());
   const bool even = choose.below(2) == 0;
   DeviceOperand target(numbers, setting.rank, setting.extent, as_is,
-                       choose.below(3) == 0 ? random_margin(choose, even) : Extents6{},
+                       choose.below(3) == 0 ? random_margin(choose, even) : Extents{},
                        even ? 32 : 32 + choose.below(2));
   std::vector<DeviceOperand> sources;
   for (int k = 0; k < 4; ++k)
     sources.emplace_back(
         numbers, setting.rank, setting.extent, choose.below(3) > 0 ? random_order(choose, setting.rank) : as_is,
-        choose.below(4) == 0 ? random_margin(choose, even) : Extents6{}, even ? 32 : 32 + choose.below(2));
+        choose.below(4) == 0 ? random_margin(choose, even) : Extents{}, even ? 32 : 32 + choose.below(2));
   const std::vector<EnergyDifferences> energies = {energies_of(choose, setting), energies_of(choose, setting),
                                                    energies_of(choose, setting), energies_of(choose, setting)};
   Form random;
@@ -112,7 +112,7 @@ void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunn
       case FusedOp::accumulate: source(a, s.a); break;
       case FusedOp::divide:
       case FusedOp::multiply:
-        if (setting.rank == 0 || setting.rank % 2 != 0) continue;
+        if (setting.rank == 0 || setting.rank % 2 != 0 || setting.rank > 2 * FusedTile::sources_per_step) continue;
         s.energies = &energies[static_cast<std::size_t>(a % 4)];
         break;
       default: break;
@@ -132,7 +132,7 @@ void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunn
 double plain_dot(const ConstView& a, const ConstView& b) {
   for (int d = 0; d < a.rank; ++d)
     if (a.extent[d] == 0) return 0.0;
-  Extents6 at{};
+  Extents at{};
   long double sum = 0.0;
   for (;;) {
     std::int64_t i = 0, j = 0;
@@ -179,7 +179,7 @@ TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU"
   FusedRunner runner;
   const Setting large[] = {{4, {30, 30, 30, 30, 1, 1}, 810000},
                            {4, {31, 30, 29, 28, 1, 1}, 755160},
-                           {2, {1000, 701, 1, 1, 1, 1}, 701000},
+                           {2, {1000, 701, 1, 1, 1, 1, 1, 1}, 701000},
                            {6, {8, 10, 8, 10, 8, 12}, 614400}};
   std::uint32_t seed = 0;
   for (const Setting& setting : large)
@@ -210,14 +210,14 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
     const bool even = choose.below(3) > 0;
     const auto order = random_order(choose, setting.rank),
                other = choose.below(2) == 0 ? as_is : random_order(choose, setting.rank);
-    const Extents6 margin = choose.below(3) == 0 ? random_margin(choose, even) : Extents6{};
+    const Extents margin = choose.below(3) == 0 ? random_margin(choose, even) : Extents{};
     const int form = static_cast<int>(choose.below(4));
     std::vector<DeviceOperand> targets, first, second;
     for (std::size_t c = 0; c < chains; ++c) {
       // One that is not aligned as the others are is enough to keep all from going two elements at a time.
       const auto at = [&] { return even && (form != 3 || c != 1) ? 32 : 32 + choose.below(2); };
       targets.emplace_back(numbers, setting.rank, setting.extent, as_is, margin, at());
-      first.emplace_back(numbers, setting.rank, setting.extent, order, Extents6{}, at());
+      first.emplace_back(numbers, setting.rank, setting.extent, order, Extents{}, at());
       second.emplace_back(numbers, setting.rank, setting.extent, other, margin, at());
     }
     std::vector<std::vector<FusedStep>> steps(chains);
@@ -302,7 +302,7 @@ TEST_CASE("large energies lie in a table, and large arguments make several launc
   Numbers numbers(5);
   FusedRunner runner;
   for (const std::int64_t n : {100, 700}) {
-    const Setting s{2, {n, 300, 1, 1, 1, 1}, n * 300};
+    const Setting s{2, {n, 300, 1, 1, 1, 1, 1, 1}, n * 300};
     DeviceOperand target(numbers, 2, s.extent, as_is, {}), source(numbers, 2, s.extent, {1, 0}, {});
     std::vector<EnergyDifferences> energies;
     for (int k = 0; k < 5; ++k) energies.push_back(energies_of(numbers, s));
@@ -331,7 +331,7 @@ TEST_CASE("blocks without elements, chains without steps and single elements") {
   const std::vector<FusedStep> scale = {{FusedOp::scale, 3.0, {}, {}, nullptr}};
   CHECK(plan_device_fused(t, scale).size() == 1);
   t.rank = 2;
-  t.extent = {5, 0, 1, 1, 1, 1};
+  t.extent = {5, 0, 1, 1, 1, 1, 1, 1};
   t.stride = {1, 5, 0, 0, 0, 0};
   CHECK(plan_device_fused(t, scale).empty());
   ConstView c;
@@ -396,10 +396,11 @@ TEST_CASE("operands further away than 32 bits reach are met") {
   }
   double* far = static_cast<double*>(memory);
   Numbers numbers(4);
-  const Setting s{2, {rows, columns, 1, 1, 1, 1}, rows * columns};
+  const Setting s{2, {rows, columns, 1, 1, 1, 1, 1, 1}, rows * columns};
   DeviceOperand near(numbers, 2, s.extent, {1, 0}, {});
   MutableView t;
-  t.data = far, t.rank = 2, t.extent = {rows, columns, 1, 1, 1, 1}, t.stride = {1, apart, 0, 0, 0, 0}, t.label = {0, 1};
+  t.data = far, t.rank = 2, t.extent = {rows, columns, 1, 1, 1, 1, 1, 1}, t.stride = {1, apart, 0, 0, 0, 0},
+  t.label = {0, 1};
   std::vector<FusedStep> step(1);
   step[0].op = FusedOp::copy;
   REQUIRE(fused_source(t, near.read(), step[0].a));

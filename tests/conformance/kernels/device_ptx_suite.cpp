@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 std::vector<CodeKey> representative() {
   Numbers numbers(1);
   std::vector<CodeKey> keys;
-  const auto add = [&](const Extents6& extent, int rank,
+  const auto add = [&](const Extents& extent, int rank,
                        const std::vector<std::pair<FusedOp, std::array<int, max_rank>>>& chain,
                        std::int64_t first = 32) {
     // Addresses only: plans do not look at memory.
@@ -56,9 +56,9 @@ std::vector<CodeKey> representative() {
     const std::vector<FusedWork> batch(3, FusedWork{t, steps});
     for (const DeviceLaunch& l : plan_device_fused(batch)) keys.push_back(l.key);
   };
-  const std::array<int, max_rank> swapped{3, 1, 2, 0, 4, 5}, turned{1, 0, 2, 3, 4, 5}, back{5, 4, 3, 2, 1, 0},
-      inner{0, 2, 1, 3, 4, 5};
-  const Extents6 e30{30, 30, 30, 30, 1, 1}, e5{5, 6, 7, 5, 6, 5};
+  const std::array<int, max_rank> swapped{3, 1, 2, 0, 4, 5, 6, 7}, turned{1, 0, 2, 3, 4, 5, 6, 7},
+      back{5, 4, 3, 2, 1, 0, 6, 7}, all_back{7, 6, 5, 4, 3, 2, 1, 0}, inner{0, 2, 1, 3, 4, 5, 6, 7};
+  const Extents e30{30, 30, 30, 30, 1, 1, 1, 1}, e5{5, 6, 7, 5, 6, 5, 1, 1}, e8{3, 4, 5, 3, 4, 5, 3, 4};
   using enum FusedOp;
   add(e30, 4, {{fill, as_is}});
   add(e30, 4, {{copy, swapped}});
@@ -67,16 +67,19 @@ std::vector<CodeKey> representative() {
   add(e30, 4, {{sum, inner}, {scale, as_is}, {add_scalar, as_is}});
   add(e30, 4, {{divide, as_is}, {multiply, as_is}});
   add(e5, 6, {{copy, back}});
+  add(e8, 8, {{copy, all_back}});
+  add(e8, 8, {{scaled_copy, all_back}, {divide, as_is}});
   add(e5, 6, {{scaled_copy, back}, {divide, as_is}});
-  add({3000, 3000, 1, 1, 1, 1}, 2, {{divide, as_is}});
-  add({50000, 50000, 1, 1, 1, 1}, 2, {{copy, turned}});
+  add({3000, 3000, 1, 1, 1, 1, 1, 1}, 2, {{divide, as_is}});
+  add({50000, 50000, 1, 1, 1, 1, 1, 1}, 2, {{copy, turned}});
   std::vector<std::pair<FusedOp, std::array<int, max_rank>>> sums(8, {sum, inner});
   add(e30, 4, sums);  // pairs of sixteen sources
   add(e30, 4, sums, 33);
-  add({40, 40, 40, 40, 40, 1}, 6, {{sum, inner}, {divide, as_is}, {accumulate, as_is}});
+  add({40, 40, 40, 40, 40, 1, 1, 1}, 6, {{sum, inner}, {divide, as_is}, {accumulate, as_is}});
   keys.push_back(device_dot_key(1, false));
   keys.push_back(device_dot_key(4, false));
   keys.push_back(device_dot_key(6, true));
+  keys.push_back(device_dot_key(8, true));
   keys.push_back({CodeKind::device_sum, {}});
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());

@@ -1,10 +1,12 @@
 // Every kernel implementation against a naive evaluator that knows only labels and positions: random ranks, label
 // orders, extents (0 and 1 included), strided views, and the special cases of alpha and beta.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -53,6 +55,14 @@ int first_difference(const std::vector<double>& x, const std::vector<double>& y)
   return -1;
 }
 
+/// The extent, or 1 where all of them would make more work than a case should be.
+std::int64_t bounded(std::int64_t extent, std::int64_t& volume) {
+  constexpr std::int64_t most = 20000;
+  if (volume * extent > most) return 1;
+  volume *= std::max<std::int64_t>(1, extent);
+  return extent;
+}
+
 double pick_scale(Generator& g) {
   constexpr double values[] = {1.0, 1.0, 1.0, 0.0, -1.0, 2.0, -3.0, 0.5};
   return values[g.below(8)];
@@ -65,9 +75,10 @@ void contraction_case(Kernels& kernels, std::uint64_t seed) {
   const int n_columns = static_cast<int>(g.below(std::min(max_rank - n_summed, max_rank - n_rows) + 1));
   std::map<int, std::int64_t> extents;
   std::vector<int> rows, columns, summed;
+  std::int64_t volume = 1;
   for (int i = 0; i < n_rows + n_columns + n_summed; ++i) {
     const int label = 100 + 7 * i;
-    extents[label] = g.extent();
+    extents[label] = bounded(g.extent(), volume);
     (i < n_rows ? rows : i < n_rows + n_columns ? columns : summed).push_back(label);
   }
   auto join = [](std::vector<int> x, const std::vector<int>& y) {
@@ -103,10 +114,11 @@ void copy_case(Kernels& kernels, std::uint64_t seed) {
   std::map<int, std::int64_t> extents;
   std::vector<int> labels;
   const int rank = static_cast<int>(g.below(max_rank + 1));
+  std::int64_t volume = 1;
   for (int i = 0; i < rank; ++i) {
     labels.push_back(10 - i);
     // Low ranks also with extents that do not fit the tiles of a blocked transposition.
-    extents[10 - i] = rank <= 2 && g.chance(50) ? 20 + g.below(60) : g.extent();
+    extents[10 - i] = rank <= 2 && g.chance(50) ? 20 + g.below(60) : bounded(g.extent(), volume);
   }
   Operand a = g.operand(g.shuffled(labels), extents);
   Operand d = g.operand(g.shuffled(labels), extents);
@@ -128,9 +140,10 @@ void dot_case(Kernels& kernels, std::uint64_t seed) {
   std::map<int, std::int64_t> extents;
   std::vector<int> labels;
   const int rank = static_cast<int>(g.below(max_rank + 1));
+  std::int64_t volume = 1;
   for (int i = 0; i < rank; ++i) {
     labels.push_back(i + 1);
-    extents[i + 1] = rank <= 2 && g.chance(50) ? 20 + g.below(60) : g.extent();
+    extents[i + 1] = rank <= 2 && g.chance(50) ? 20 + g.below(60) : bounded(g.extent(), volume);
   }
   Operand a = g.operand(g.shuffled(labels), extents);
   Operand b = g.operand(g.shuffled(labels), extents);
@@ -163,14 +176,14 @@ TEST_CASE("operands that are matrices already are not packed") {
   auto shape = [](std::int64_t m, std::int64_t n, std::int64_t o) {
     Shape s;
     s.rank = 3;
-    s.extent = {m, n, o, 1, 1, 1};
+    s.extent = {m, n, o, 1, 1, 1, 1, 1};
     return s;
   };
   // d[i,j,a] = x[i,j,k] y[k,a] and its transposed storages
   std::vector<double> x(6 * 5 * 4, 1.0), y(4 * 7, 2.0), d(6 * 5 * 7, 0.0);
   Shape ys;
   ys.rank = 2;
-  ys.extent = {4, 7, 1, 1, 1, 1};
+  ys.extent = {4, 7, 1, 1, 1, 1, 1, 1};
   BlockOp op;
   op.has_b = true;
   op.a = dense_view<const double>(x.data(), shape(6, 5, 4), {1, 2, 9});
@@ -228,4 +241,56 @@ TEST_CASE("the BLAS in use is named") {
   CountingResource workspace;
   auto kernels = make_kernels("blas", workspace);
   for (std::uint64_t i = 0; i < 200; ++i) contraction_case(*kernels, 77 + i);
+}
+
+TEST_CASE("kernels agree with a naive evaluation on seven and eight dimensions") {
+  const std::string name = GENERATE(as<std::string>(), "reference", "blas", "auto");
+  CountingResource workspace;
+  auto kernels = make_kernels(name, workspace);
+  const std::uint64_t seed = base_seed();
+  const auto check = [&](Generator& g, const std::vector<int>& of_d, const std::vector<int>& of_a,
+                         const std::vector<int>* of_b, const std::vector<int>& free, const std::vector<int>& summed) {
+    std::map<int, std::int64_t> extents;
+    for (const int label : free) extents[label] = 1 + g.below(3);
+    for (const int label : summed) extents[label] = 1 + g.below(3);
+    Operand d = g.operand(g.shuffled(of_d), extents), a = g.operand(g.shuffled(of_a), extents);
+    std::optional<Operand> b;
+    if (of_b) b = g.operand(g.shuffled(*of_b), extents);
+    const double alpha = pick_scale(g), beta = pick_scale(g);
+    const auto want = expected(d, a, b ? &*b : nullptr, alpha, beta, extents, free, summed);
+    BlockOp op;
+    op.d = d.view<double>();
+    op.a = a.view<const double>();
+    op.has_b = b.has_value();
+    if (b) op.b = b->view<const double>();
+    op.alpha = alpha;
+    op.beta = beta;
+    kernels->run(op);
+    INFO(name << " alpha " << alpha << " beta " << beta << " labels " << of_d.size() << " " << of_a.size());
+    REQUIRE(first_difference(want, d.memory) == -1);
+  };
+  const auto range = [](int from, int to) {
+    std::vector<int> labels;
+    for (int label = from; label < to; ++label) labels.push_back(label);
+    return labels;
+  };
+  const auto join = [](std::vector<int> x, const std::vector<int>& y) {
+    x.insert(x.end(), y.begin(), y.end());
+    return x;
+  };
+  for (int rank = 7; rank <= max_rank; ++rank)
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      Generator g(seed + i + 1000 * static_cast<std::uint64_t>(rank));
+      const std::vector<int> free = range(0, rank);
+      check(g, free, free, nullptr, free, {});  // a permutation
+      for (int left = 1; left < rank; ++left) {
+        const std::vector<int> rows = range(0, left), columns = range(left, rank);
+        check(g, free, rows, &columns, free, {});  // an outer product
+        const std::vector<int> b = join(columns, {100});
+        check(g, free, join(rows, {100}), &b, free, {100});  // a result of this many dimensions
+        const std::vector<int> all = join(columns, rows);
+        check(g, rows, all, &columns, rows, columns);  // operands of this many
+      }
+    }
+  CHECK(workspace.stats().bytes_in_use == 0);
 }

@@ -67,7 +67,7 @@ class Generator {
 
   Pair pair(std::int64_t most) {
     Pair p;
-    const std::int64_t rank = 1 + below(6);
+    const std::int64_t rank = 1 + below(sial::max_rank);
     std::int64_t room = most;
     for (std::int64_t k = 0; k < rank; ++k) {
       const std::int64_t e = extent(room);

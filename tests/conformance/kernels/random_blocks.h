@@ -10,7 +10,7 @@
 
 namespace sial::kernels {
 
-using Extents6 = std::array<std::int64_t, max_rank>;
+using Extents = std::array<std::int64_t, max_rank>;
 
 class Numbers {
  public:
@@ -29,8 +29,8 @@ class Numbers {
 
 /// Makes `view` that of a block whose k-th dimension is named order[k], dense or, with margins, a part of a larger
 /// array. How many elements that has.
-inline std::int64_t lay_out(MutableView& view, int rank, const Extents6& extent, const std::array<int, max_rank>& order,
-                            const Extents6& margin) {
+inline std::int64_t lay_out(MutableView& view, int rank, const Extents& extent, const std::array<int, max_rank>& order,
+                            const Extents& margin) {
   view.rank = rank;
   std::int64_t stride = 1;
   for (int d = 0; d < rank; ++d) {

@@ -96,14 +96,14 @@ TEST_CASE("tables") {
       {"the bound 0 of a segment index is below 1", [](Module& m) { m.indices[2].lo.value = 0; }},
       {"the range 4:3 is empty", [](Module& m) { m.indices[2].lo.value = 4; }},
       {"there is no array kind 7", [](Module& m) { m.arrays[0].kind = static_cast<ArrayKind>(7); }},
-      {"`t` has 0 dimensions, 1 to 6 are possible", [](Module& m) { m.arrays[0].dims.clear(); }},
-      {"`t` has 7 dimensions, 1 to 6 are possible", [](Module& m) { m.arrays[0].dims.assign(7, IndexId(0)); }},
+      {"`t` has 0 dimensions, 1 to 8 are possible", [](Module& m) { m.arrays[0].dims.clear(); }},
+      {"`t` has 9 dimensions, 1 to 8 are possible", [](Module& m) { m.arrays[0].dims.assign(9, IndexId(0)); }},
       {"a dimension of `t` is index 5, which does not exist", [](Module& m) { m.arrays[0].dims[1] = IndexId(5); }},
       {"`st` is stored as a whole and cannot have the subindex `ii`",
        [](Module& m) { m.arrays[3].dims[0] = IndexId(4); }},
       {"`t` is predefined but not static", [](Module& m) { m.arrays[0].predefined = true; }},
       {"`t` is sparse but neither distributed nor served", [](Module& m) { m.arrays[0].sparse = true; }},
-      {"`f` takes 7 arguments, at most 6 are possible", [](Module& m) { m.specials[0].signature = "rrrrrrr"; }},
+      {"`f` takes 9 arguments, at most 8 are possible", [](Module& m) { m.specials[0].signature = "rrrrrrrrr"; }},
       {"the signature of `f` has letters other than r, w and u", [](Module& m) { m.specials[0].signature = "rx"; }},
   });
 }
@@ -111,7 +111,7 @@ TEST_CASE("tables") {
 TEST_CASE("loop rows") {
   check_all({
       {"there is no loop kind 3", [](Module& m) { m.loops[0].kind = static_cast<LoopKind>(3); }},
-      {"the loop has 0 indices, 1 to 6 are possible", [](Module& m) { m.loops[0].indices.clear(); }},
+      {"the loop has 0 indices, 1 to 8 are possible", [](Module& m) { m.loops[0].indices.clear(); }},
       {"the loop has 2 indices, 1 to 1 are possible", [](Module& m) { m.loops[1].indices = {IndexId(0), IndexId(1)}; }},
       {"the loop runs over index 12, which does not exist", [](Module& m) { m.loops[0].indices[1] = IndexId(12); }},
       {"a segment loop cannot run over `ii`", [](Module& m) { m.loops[0].indices[1] = IndexId(4); }},

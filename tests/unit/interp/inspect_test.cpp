@@ -13,7 +13,7 @@ namespace {
 const double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 ConstView matrix(const std::vector<double>& data, std::int64_t rows, std::int64_t columns) {
-  return dense_view(data.data(), Shape{2, {rows, columns, 1, 1, 1, 1}}, {});
+  return dense_view(data.data(), Shape{2, {rows, columns, 1, 1, 1, 1, 1, 1}}, {});
 }
 
 std::vector<double> selected(const ConstView& view, double threshold, std::int64_t limit, std::int64_t expected) {

@@ -11,7 +11,7 @@ using sial::PrintFormat;
 namespace {
 
 sial::ConstView block(const std::vector<double>& data, std::int64_t rows, std::int64_t columns) {
-  return sial::dense_view(data.data(), sial::Shape{2, {rows, columns, 1, 1, 1, 1}}, {});
+  return sial::dense_view(data.data(), sial::Shape{2, {rows, columns, 1, 1, 1, 1, 1, 1}}, {});
 }
 
 std::string printed(PrintFormat format, void (*what)(sial::Printer&)) {

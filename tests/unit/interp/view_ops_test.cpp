@@ -12,7 +12,7 @@ sial::MutableView inner(std::vector<double>& data) {
   sial::MutableView v;
   v.data = data.data() + 1 + 2 * 4;
   v.rank = 2;
-  v.extent = {2, 3, 1, 1, 1, 1};
+  v.extent = {2, 3, 1, 1, 1, 1, 1, 1};
   v.stride = {1, 4};
   return v;
 }
@@ -35,7 +35,7 @@ TEST_CASE("element loops touch exactly the view") {
 TEST_CASE("copies and sums follow index order, not memory order") {
   std::vector<double> data(20), dense(6);
   std::iota(data.begin(), data.end(), 0.0);
-  sial::Shape shape{2, {2, 3, 1, 1, 1, 1}};
+  sial::Shape shape{2, {2, 3, 1, 1, 1, 1, 1, 1}};
   sial::copy_view(sial::dense_view(dense.data(), shape, {}), sial::as_const(inner(data)));
   CHECK(dense == std::vector<double>{9, 10, 13, 14, 17, 18});
   sial::sum_views(inner(data), sial::as_const(sial::dense_view(dense.data(), shape, {})), sial::as_const(inner(data)),

@@ -273,6 +273,13 @@ TEST_CASE("energy denominators") {
   CHECK(t6.data[0] == Approx(1 / (-1.0 - 2.0 - 2.0 - 1.0 - 2.0 - 4.0)));
   CHECK(t6.data[1] == Approx(1 / (-1.0 - 2.0 - 1.0 - 1.0 - 2.0 - 4.0)));
 
+  // Rank 8: one more pair.
+  Array t8({1, 1, 1, 1, 1, 1, 1, 2}, {1, 1});
+  t8.at(0, 3, 2).simple(1, 2).at(2, 4, 3).simple(3, 1).at(4, 5, 4).simple(5, 1).at(6, 3, 2).at(7, 1, 0);
+  execute(c, "energy_denominator_rhf", {t8, fock});
+  CHECK(t8.data[0] == Approx(1 / (-1.0 - 2.0 - 2.0 - 1.0 - 2.0 - 4.0 - 2.0 - 1.0)));
+  CHECK(t8.data[1] == Approx(1 / (-1.0 - 2.0 - 2.0 - 1.0 - 2.0 - 4.0 - 1.0 - 1.0)));
+
   // A Fock matrix over a later range of segments (frozen core): its first row is orbital 2.
   Array active({4, 4});
   for (int i = 0; i < 4; ++i) active.data[i * 5] = e[i + 1];
@@ -285,7 +292,7 @@ TEST_CASE("energy denominators") {
   CHECK_THAT(execution_error(c, "energy_denominator_rhf", {small, active}),
              Contains("orbital 1") && Contains("2 to 5"));
   Array odd({2, 2, 2});
-  CHECK_THAT(execution_error(c, "energy_denominator_rhf", {odd, fock}), Contains("rank 2, 4 or 6"));
+  CHECK_THAT(execution_error(c, "energy_denominator_rhf", {odd, fock}), Contains("rank 2, 4, 6 or 8"));
   Array zero_fock({5, 5}), ones({1, 1}, {1});
   ones.at(0, 3, 2);
   CHECK_THAT(execution_error(c, "energy_denominator_rhf", {ones, zero_fock}), Contains("is zero"));

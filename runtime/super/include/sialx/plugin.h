@@ -31,9 +31,11 @@
 extern "C" {
 #endif
 
-/* Later versions only append to sialx_host: a plugin of version n runs in every sialrun that knows n or more. */
-#define SIALX_PLUGIN_VERSION 1
-#define SIALX_MAX_RANK 6
+/* Later versions only append to sialx_host: a plugin of version n runs in every sialrun that knows n or more, if the
+   layout of sialx_argument is the same. Version 1 had arguments of at most six dimensions; such plugins must be
+   compiled again. */
+#define SIALX_PLUGIN_VERSION 2
+#define SIALX_MAX_RANK 8
 
 /* Kinds of indices. */
 enum {
