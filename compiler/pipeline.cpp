@@ -90,7 +90,8 @@ const std::vector<Pass>& passes() {
   static const std::vector<Pass> list = {
       {"parse", 0,
        [](Work& w) {
-         w.ast = load_compilation(w.sources, w.path, w.options.include_dirs, w.emitter, w.options.texts);
+         w.ast = load_compilation(w.sources, w.path, w.options.include_dirs, w.emitter, w.options.texts,
+                                  w.options.imports_files);
          return w.ast != nullptr;
        },
        [](const Work& w) { return print_ast(*w.ast, w.sources); }},

@@ -20,6 +20,7 @@ inline constexpr int default_optimisation = 2;
 struct CompileOptions {
   std::vector<std::string> include_dirs;
   const SourceTexts* texts = nullptr;  // compile these; null: the files
+  bool imports_files = false;          // beside the texts
   CheckOptions check;
   int optimisation = default_optimisation;
   std::vector<std::string> saved;  // distributed and served arrays that the job keeps: `set_persistent` by their names

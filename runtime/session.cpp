@@ -80,7 +80,9 @@ void Session::start() {
   if (transport_.is_server()) return;
   KernelOptions kernel_options = options_.kernel_options;
   const int ranks_here = static_cast<int>(transport_.ranks_of_node(transport_.node()).size());
-  if (const int share = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, ranks_here));
+  if (const int share = kernel_options.threads > 1 ? std::max(1, static_cast<int>(std::thread::hardware_concurrency()) /
+                                                                     std::max(1, ranks_here))
+                                                   : 1;
       kernel_options.threads > share) {
     if (transport_.rank() == 0)
       err_ << fmt::format(
@@ -278,7 +280,7 @@ int Session::run_programs(const Job& given) {
   run_options.machine.profile =
       options_.text_stats || options_.explain_kernels || (run_json && !options_.machine.cost_model);
   if (device_) device_->take_times(run_options.machine.profile && options_.device_times);
-  run_options.keep_saved = results;
+  run_options.keep_saved = results || options_.take_results;
   if (run_json) run_options.earlier_run = (std::filesystem::path(job.output_dir) / job.run_json_path).string();
   if (options_.checkpoints) {
     const std::string folder = checkpoint_folder_of(job);
@@ -329,6 +331,7 @@ int Session::run_programs(const Job& given) {
   sequence_ += static_cast<std::int32_t>(programs.size());
   phase_ = state_->phase;
   if (results) write_results(job);
+  if (options_.take_results) options_.take_results(*runner_, *state_, store_->snapshots());
   if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
   store_->monitor().set_trace(nullptr);
   if (trace_) runner_->write_trace(options_.trace);

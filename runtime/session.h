@@ -57,6 +57,9 @@ struct SessionOptions {
   std::string version;
   std::optional<std::string> restart;  // go on from the checkpoint in this folder; empty: the job's
   std::string restart_id;              // ... which must be that of this job id; empty: any
+  /// Called on all ranks when a job's programs have ended, before what they left goes: for a caller that wants results
+  /// without a file, or beside it. May be empty.
+  std::function<void(const JobRunner&, const RankState&, const StoreSnapshots&)> take_results;
 };
 
 /// Turns a source file into a module's bytes; writes diagnostics and returns nothing when it has errors. `saved`:

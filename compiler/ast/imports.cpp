@@ -24,8 +24,12 @@ std::string physical_path(const fs::path& path) {
 class Loader {
  public:
   Loader(SourceManager& sources, const std::vector<std::string>& include_dirs, Emitter& emitter,
-         const SourceTexts* texts)
-      : sources_(sources), emitter_(emitter), directories_(include_dirs), texts_(texts) {
+         const SourceTexts* texts, bool other_files)
+      : sources_(sources),
+        emitter_(emitter),
+        directories_(include_dirs),
+        texts_(texts),
+        reads_files_(!texts || other_files) {
     if (const char* path = std::getenv("SIALPATH")) {
       std::string_view rest = path;
       while (!rest.empty()) {
@@ -49,15 +53,16 @@ class Loader {
 
  private:
   std::optional<std::string> read(const std::string& path, std::string& error) const {
-    if (!texts_) return read_source_file(path, error);
-    const auto given = texts_->find(path);
-    if (given == texts_->end()) error = "it was not given";
-    return given == texts_->end() ? std::nullopt : std::optional(given->second);
+    if (texts_) {
+      if (const auto given = texts_->find(path); given != texts_->end()) return given->second;
+      error = "it was not given";
+    }
+    return reads_files_ ? read_source_file(path, error) : std::nullopt;
   }
 
   bool is_file(const fs::path& path) const {
     std::error_code ignored;
-    return texts_ ? texts_->contains(path.string()) : fs::is_regular_file(path, ignored);
+    return (texts_ && texts_->contains(path.string())) || (reads_files_ && fs::is_regular_file(path, ignored));
   }
 
   struct Open {
@@ -172,7 +177,8 @@ class Loader {
   SourceManager& sources_;
   Emitter& emitter_;
   std::vector<std::string> directories_;
-  const SourceTexts* texts_;  // null: the disk's
+  const SourceTexts* texts_;  // null: none are given
+  const bool reads_files_;    // the disk's
   std::unique_ptr<ast::Compilation> compilation_ = std::make_unique<ast::Compilation>();
   std::map<std::string, File> files_;  // by canonical path
   std::vector<Open> open_;
@@ -188,8 +194,8 @@ std::optional<std::string> read_source_file(const std::string& path, std::string
 
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
                                                    const std::vector<std::string>& include_dirs, Emitter& emitter,
-                                                   const SourceTexts* texts) {
-  return Loader(sources, include_dirs, emitter, texts).load(main_path);
+                                                   const SourceTexts* texts, bool other_files) {
+  return Loader(sources, include_dirs, emitter, texts, other_files).load(main_path);
 }
 
 }  // namespace sial

@@ -19,10 +19,11 @@ using SourceTexts = std::map<std::string, std::string>;
 /// Reads `main_path` and everything it imports. A path in an import is tried as it stands (relative to the working
 /// directory), then in the importing file's directory, in `include_dirs` in order, and in those of SIALPATH. Null when
 /// the main file could not be read or any file has errors; all of them are reported, each file's own errors once. With
-/// `texts` there are no other files than these; an import that no path leads to is then the one that ends in its name.
+/// `texts` there are no other files than these, unless `other_files`; an import that no path leads to is then the one
+/// that ends in its name.
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
                                                    const std::vector<std::string>& include_dirs, Emitter& emitter,
-                                                   const SourceTexts* texts = nullptr);
+                                                   const SourceTexts* texts = nullptr, bool other_files = false);
 
 /// The file's text; nullopt with a message in `error` when it cannot be read.
 std::optional<std::string> read_source_file(const std::string& path, std::string& error);

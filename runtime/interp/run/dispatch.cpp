@@ -1,5 +1,7 @@
 // The loop over instructions, and the time that each takes.
 
+#include <chrono>
+
 #include "runtime/interp/run/machine_parts.h"
 
 namespace sial {
@@ -111,6 +113,33 @@ class Modelled {
   std::int64_t light_ = 0;
 };
 
+/// Lets the caller of the run in now and then: it may end the program between two statements. The clock is read where
+/// a statement takes time anyway.
+class Interruptible {
+ public:
+  explicit Interruptible(MachineParts& parts) : ask_(parts.context.options.between_statements) {}
+  void light() {
+    if (++light_ == light_statements) look();
+  }
+  void heavy(const Instruction&, std::int32_t) { look(); }
+
+ private:
+  static constexpr int light_statements = 256;
+  static constexpr std::chrono::milliseconds often{100};
+
+  void look() {
+    light_ = 0;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - asked_ < often) return;
+    ask_();
+    asked_ = std::chrono::steady_clock::now();
+  }
+
+  const std::function<void()>& ask_;
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+  int light_ = 0;
+};
+
 template <bool profile, bool check, class Model = NoModel>
 void loop(MachineParts& parts) {
   const Instruction* code = parts.context.module.code.data();
@@ -162,6 +191,7 @@ void run_instructions(MachineParts& parts) {
   if (parts.context.model && by_instruction) loop<true, false, Modelled>(parts);
   else if (parts.context.model) loop<false, false, Modelled>(parts);
   else if (parts.check.on()) loop<true, true>(parts);
+  else if (parts.context.options.between_statements) loop<false, false, Interruptible>(parts);
   else if (by_instruction) loop<true, false>(parts);
   else loop<false, false>(parts);
 }

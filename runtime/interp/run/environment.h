@@ -2,6 +2,7 @@
 // What a rank's interpreter is given: its options, what it works with, and what outlives a program on this rank.
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -50,6 +51,9 @@ struct MachineOptions {
   CostModel* cost_model = nullptr;   // says what block statements and super instructions cost, which are then not
                                      // executed; outlives the machine. Null: they are
   const Plugins* plugins = nullptr;  // super instructions beside the table's; outlive the machine
+  /// Called about ten times a second, between statements; what it throws ends the program. Empty: nobody asks. For
+  /// runs without a cost model and without checks.
+  std::function<void()> between_statements = {};
 };
 
 /// What outlives a program on one rank of a job.

@@ -29,14 +29,16 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.]*\Z")
 
 
 class JobError(RuntimeError):
-    """A run that did not end well; its text is what sialrun wrote to the error stream. `code` is the exit code."""
+    """A run that did not end well; its text is what sialrun wrote to the error stream. `code` is the exit code, `output` what the programs of
+    sialx.run had printed."""
 
-    def __init__(self, code: int, text: str) -> None:
+    def __init__(self, code: int, text: str, output: str = "") -> None:
         super().__init__(text.strip() or f"sialrun ended with exit code {code}")
         self.code = code
+        self.output = output
 
-    def __reduce__(self) -> tuple[type[JobError], tuple[int, str]]:
-        return JobError, (self.code, str(self))
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JobError, (self.code, str(self), self.output)
 
 
 class JobWarning(UserWarning):
