@@ -238,7 +238,7 @@ TEST_CASE("GPUs that are too old, keys that are none and builds without a genera
   }
   const auto source = make_device_code_source(8, 6, "");
   const bool none = !why_no_device_code().empty();
-  for (const CodeKey& key : {CodeKey{CodeKind::device_fused, {-1}}, CodeKey{CodeKind::device_dot, {7, 0}},
+  for (const CodeKey& key : {CodeKey{CodeKind::device_fused, {-1}}, CodeKey{CodeKind::device_dot, {device_dims + 1, 0}},
                              CodeKey{CodeKind::tile, {1, 1}}}) {
     try {
       source->ptx(key);

@@ -176,8 +176,8 @@ TEST_CASE("what is wrong in a damaged file is named") {
   CHECK_THAT(error(format_legacy_dat(d)),
              Contains("arrays, elements of `coords`") && Contains("6 elements, and the extents ask for 9"));
   d = sample_dat();
-  d.arrays[3].dims = {1, 1, 1, 1, 1, 1, 6};
-  CHECK_THAT(error(format_legacy_dat(d)), Contains("rank of `coords`") && Contains("7 dimensions"));
+  d.arrays[3].dims = {1, 1, 1, 1, 1, 1, 1, 1, 6};
+  CHECK_THAT(error(format_legacy_dat(d)), Contains("rank of `coords`") && Contains("9 dimensions"));
   d = sample_dat();
   d.segments[1].second[2] = 0;
   CHECK_THAT(error(format_legacy_dat(d)), Contains("segment sizes of kind 1002") && Contains("0 elements"));
