@@ -61,6 +61,11 @@ void for_rows(const BoundArray& array, const BlockAt& at, std::span<const Segmen
 
 }  // namespace
 
+std::int64_t bytes_of_parts(const BoundArray& array, std::int64_t ranks) {
+  constexpr std::int64_t most = std::int64_t{4} << 20, parts_a_rank = 4;
+  return std::clamp(8 * array.whole.size() / (parts_a_rank * ranks), least_part_bytes, most);
+}
+
 ArrayParts::ArrayParts(const BoundArray& array, const Extents& chunk, std::int64_t bytes) : rank_(array.rank) {
   const auto of_chunk = [&](int d) { return chunk.empty() ? 1 : chunk[static_cast<std::size_t>(d)]; };
   Extents target(static_cast<std::size_t>(rank_));

@@ -19,6 +19,12 @@ struct SegmentGroup {
   std::int64_t offset = 0, extent = 0;  // elements
 };
 
+/// Arrays of fewer bytes are one rank's alone.
+inline constexpr std::int64_t least_part_bytes = std::int64_t{1} << 18;
+/// Of the parts that `ranks` ranks read or write, which stay in the processor's caches: 4 MiB, or less, so that each
+/// rank has several.
+std::int64_t bytes_of_parts(const BoundArray& array, std::int64_t ranks);
+
 /// Products of groups of segments, the first dimension fastest.
 class ArrayParts {
  public:

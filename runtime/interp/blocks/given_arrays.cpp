@@ -20,9 +20,6 @@
 namespace sial {
 namespace {
 
-constexpr std::int64_t part_bytes = std::int64_t{4} << 20;  // that a rank reads at once, or one block
-constexpr std::int64_t least_part_bytes = std::int64_t{1} << 18;
-constexpr std::int64_t parts_a_rank = 4;                      // where the array is large enough
 constexpr std::int64_t cache_bytes = std::int64_t{64} << 20;  // of chunks that two parts share, or one chunk
 
 /// As HDF5 and NumPy list extents: the slowest first.
@@ -203,8 +200,7 @@ void GivenArrays::fill(ArrayId id, Statement here) const {
         where.empty() ? context_.place_name(here) : where);
 
   Transport& transport = context_.env.transport;
-  const std::int64_t total = 8 * array.whole.size();
-  const std::int64_t bytes = std::clamp(total / (parts_a_rank * transport.size()), least_part_bytes, part_bytes);
+  const std::int64_t bytes = bytes_of_parts(array, transport.size());
   try {
     const Extents chunk = context_.model ? Extents() : values.chunk();
     const ArrayParts parts(array, chunk, bytes);

@@ -22,9 +22,6 @@
 namespace sial {
 namespace {
 
-constexpr std::int64_t part_bytes = std::int64_t{4} << 20;  // that a rank has in memory, or one block
-constexpr std::int64_t least_part_bytes = std::int64_t{1} << 18;
-constexpr std::int64_t parts_a_rank = 4;  // where the array is large enough
 constexpr std::size_t round_bytes = std::size_t{4} << 20;
 using Mark = std::array<double, 2>;
 
@@ -142,7 +139,7 @@ std::vector<int> SavedOutput::writers(const Place& place, bool together) const {
     if (!is_first)
       can = place.file.get() >= 0 && (host == place.host || !keeps_pages_of_hosts(place.file.get())) &&
             ::pread(place.file.get(), mark.data(), sizeof mark, place.values.offset) == sizeof mark &&
-            std::memcmp(mark.data(), place.mark.data(), sizeof mark) == 0;
+            mark == place.mark;
   }
   std::vector<int> ranks;
   int rank = 0;
@@ -155,9 +152,8 @@ std::vector<int> SavedOutput::writers(const Place& place, bool together) const {
 
 void SavedOutput::write_share(const std::string& label, const BoundArray& array, const Place& place, std::int64_t share,
                               std::int64_t shares) const {
-  const std::int64_t bytes = std::clamp(8 * array.whole.size() / (parts_a_rank * shares), least_part_bytes, part_bytes);
   if (place.file.get() < 0) throw EnvironmentError(std::strerror(ENOENT));
-  const ArrayParts parts(array, {}, bytes);
+  const ArrayParts parts(array, {}, bytes_of_parts(array, shares));
   std::vector<double> buffer;
   for (std::int64_t n = parts.count() * share / shares, end = parts.count() * (share + 1) / shares; n < end; ++n) {
     const std::vector<SegmentGroup> part = parts.part(n);
