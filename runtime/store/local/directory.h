@@ -41,16 +41,19 @@ struct alignas(64) Entry {
   std::uint64_t value;          // the block's chunk; 0: absent
   std::uint64_t version;        // how often the value has been changed
   std::uint64_t contributions;  // deterministic mode: chunks to be added in (rank, sequence) order
-  std::uint64_t dirty_next;
+  union {
+    std::uint64_t dirty_next;   // of blocks
+    std::uint64_t shelf_first;  // of shelves
+  };
   std::uint64_t below;  // the value's copy in a tier (spill/tier_copy.h); 0: none
   PhaseRecord phase;
   // Hints for what leaves memory, in uses of blocks on the node (spill/spill_area.h), the next one as a word of
   // spill/next_use.h; anybody writes them:
   std::atomic<std::uint64_t> last_use, next_use;
   // Shelves only:
-  std::uint64_t shelf_first;  // guarded by `lock`
   std::atomic<std::uint32_t> ranks_advanced, nodes_advanced;
 };
+static_assert(sizeof(Entry) == 192);
 
 /// Number of chains for a node's heap size; a power of two.
 std::size_t directory_chains(std::size_t node_bytes);
