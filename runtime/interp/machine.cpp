@@ -40,7 +40,7 @@ void Machine::begin_program() {
   const Module& m = p.context.module;
   std::vector<RemoteArrayInfo> remote;
   for (std::size_t a = 0; a < m.arrays.size(); ++a)
-    if (is_remote(m.arrays[a].kind)) remote.push_back({ArrayId(a), m.arrays[a].name});
+    if (is_remote(m.arrays[a].kind)) remote.push_back({ArrayId(a), m.arrays[a].name, m.arrays[a].sparse});
   p.context.env.store.synchronization().begin_program(p.context.sequence, std::move(remote), place_names(m));
   p.position.set(m.main_entry, m.main_entry);
   p.statics.make_used(p.position.current());

@@ -17,6 +17,7 @@ namespace sial {
 struct RemoteArrayInfo {
   ArrayId id;
   std::string name;
+  bool sparse = false;  // blocks that do not exist are zero to who reads them
 };
 
 class StoreSynchronization {

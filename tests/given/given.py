@@ -110,6 +110,24 @@ class GivenArrays(ArrayJobs):
             total = json.loads((self.dir / "run.json").read_text())["total"]
             self.assertGreater(total["tier_bytes_written"], 0)
 
+    def test_sparse(self) -> None:
+        """Blocks of a sparse array that hold zeros only are not made, and are zeros to who gets them."""
+        data = np.zeros((700, 700))
+        data[13, 642], data[200:300, 100:200], data[-1, -1] = 2.5, np.random.default_rng(24).standard_normal((100, 100)), -1
+        self.write(data)
+        dense = copy_program("distributed", ["aoindex i = 1:7", "aoindex j = 1:7"])
+        for text in (dense, dense.replace("predefined", "predefined sparse")):
+            self.job([text], {"ao": [100] * 7})
+            self.compare(data, WORLDS, text)
+        idle = "sial idle\naoindex i = 1:7\naoindex j = 1:7\npredefined {}distributed a[i,j]\nscalar x\npardo i, j\nwhere i == j\nget a[i,j]\nx += a[i,j]*a[i,j]\nendpardo i, j\nendsial idle\n"
+        high = []
+        for word in ("", "sparse "):
+            self.job([idle.format(word)], {"ao": [100] * 7})
+            self.run_ok()
+            high.append(json.loads((self.dir / "run.json").read_text())["total"]["memory_high_water"])
+        self.assertGreater(high[0], 49 * 80000)
+        self.assertLess(high[1], 10 * 80200)  # three blocks, and copies of six that are zero
+
     def test_subindices(self) -> None:
         """An array over subindices: its blocks are parts of segments, some of them empty."""
         data = np.random.default_rng(23).standard_normal((4, 13))

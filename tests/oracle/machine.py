@@ -297,9 +297,9 @@ class Machine:
         fetched = ref.key in ref.array.blocks
         if (fetched or ref.key in ref.array.private) and ref.key not in ref.array.stale:
             return
-        if ref.key not in ref.array.remote:
+        if ref.key not in ref.array.remote and not ref.array.sparse:
             raise LanguageError("absent", f"get of {ref.text()}, which was never put")
-        ref.array.blocks[ref.key] = ref.array.remote[ref.key].copy(order="F")
+        ref.array.blocks[ref.key] = ref.array.remote[ref.key].copy(order="F") if ref.key in ref.array.remote else np.zeros(ref.shape, order="F")
         ref.array.private.pop(ref.key, None)
         ref.array.stale.discard(ref.key)
         if not fetched:

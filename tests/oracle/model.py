@@ -132,9 +132,9 @@ class Array(Entity):
     dense: Any
     stale: set[Key]
 
-    def __init__(self, name: str, module: Module, array_kind: str, contiguous: bool, dims: list[Any], predefined: bool) -> None:
+    def __init__(self, name: str, module: Module, array_kind: str, contiguous: bool, dims: list[Any], predefined: bool, sparse: bool = False) -> None:
         super().__init__("array", name, module)
-        self.array_kind, self.contiguous, self.dims, self.predefined = array_kind, contiguous, dims, predefined
+        self.array_kind, self.contiguous, self.dims, self.predefined, self.sparse = array_kind, contiguous, dims, predefined, sparse
         self.blocks, self.remote, self.private, self.regions, self.dense, self.stale = {}, {}, {}, {}, None, set()
 
     def drop_copies(self) -> None:
@@ -196,7 +196,7 @@ def declare(module: Module, declaration: Json, data: JobData) -> None:
         entity = Subindex(name, module, module.find(declaration["parent"]))
     elif kind == "ArrayDecl":
         dims = [module.find(d) for d in declaration["dims"]]
-        entity = Array(name, module, declaration["array_kind"], declaration["contiguous"], dims, declaration["predefined"])
+        entity = Array(name, module, declaration["array_kind"], declaration["contiguous"], dims, declaration["predefined"], declaration["sparse"])
     elif kind == "ProcDecl":
         entity = Named("proc", name, module, body=declaration["body"])
     else:

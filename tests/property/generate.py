@@ -44,7 +44,7 @@ class Generator:
         return self.random.randrange(100) < percent
 
     # ---- declarations
-    def declare(self, array_kind, kinds, prefix, contiguous=False):
+    def declare(self, array_kind, kinds, prefix, modifier=""):
         name = f"{prefix}{len(self.arrays)}"
         canonical = {AO: ["i", "j", "k", "l"], MO: ["a", "b", "c"], SIMPLE: ["s", "t"], TABLE: ["u", "u"]}
         used: dict[str, int] = {}
@@ -54,7 +54,7 @@ class Generator:
             dims.append(names[used.get(kind, 0) % len(names)])
             used[kind] = used.get(kind, 0) + 1
         self.arrays[name], self.dims[name] = (array_kind, tuple(kinds)), dims
-        self.declared.append(f"{'contiguous ' if contiguous else ''}{array_kind} {name}[{','.join(dims)}]")
+        self.declared.append(f"{modifier}{array_kind} {name}[{','.join(dims)}]")
         return name
 
     def of_kind(self, array_kind):
@@ -92,12 +92,13 @@ class Generator:
         self.squares = [self.declare(r.choice(["distributed", "served"]), [AO, AO], "q") for _ in range(2)]
         self.remotes += self.squares
         self.triangle = self.declare(r.choice(["distributed", "served"]), [AO, AO], "half")
+        self.sparse = self.declare(r.choice(["distributed", "served"]), [AO, AO], "few", modifier="sparse ")
         self.square_statics = [self.declare("static", [AO, AO], "sq")]
         self.statics += self.square_statics
         self.mill_temps = [self.declare("temp", [AO, AO], "m") for _ in range(4)]
         self.pattern = self.declare("temp", [AO, AO], "pattern")
         self.mill_local = self.declare("local", [AO, AO], "ml")
-        self.regions = [self.declare("local", self.random_kinds(1, 2), "cl", contiguous=True)] if not self.lean else []
+        self.regions = [self.declare("local", self.random_kinds(1, 2), "cl", modifier="contiguous ")] if not self.lean else []
         self.private = self.declare("local", [AO, r.choice([AO, MO])], "pl")
         body: Body = ["execute get_my_rank rank"]
         for array in self.locals:
@@ -155,9 +156,10 @@ class Generator:
         return [f'restore_persistent {array} "{fitting[0]}"'] if fitting else []
 
     def fill_triangle(self):
-        """Blocks of the half array exist where the first index is not greater than the second."""
+        """Blocks of the half array exist where the first index is not greater than the second. Those of the sparse array too, and others are zero."""
         put = f"{self.statement(self.triangle, 'put')} {self.triangle}[i,j] = (scalar)({self.weight(['i', 'j'])})"
-        return [Node("pardo i, j", [put], "endpardo i, j", wheres=["where i <= j"]), self.barrier()]
+        few = f"{self.statement(self.sparse, 'put')} {self.sparse}[i,j] = (scalar)({self.weight(['j', 'i'])})"
+        return [Node("pardo i, j", [put, few], "endpardo i, j", wheres=["where i <= j"]), self.barrier()]
 
     def arguments(self):
         sets = {"norb": len(self.segments[AO]), "nmo": len(self.segments[MO]), "zero": 0}

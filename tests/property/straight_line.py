@@ -78,6 +78,10 @@ class StraightLine:
             ref = (self.g.triangle, tuple(labels))
             self.get(body, st, ref)
             return ref
+        if pick == 6 and self.g.chance(60):
+            ref = (self.g.sparse, tuple(labels))
+            self.get(body, st, ref)
+            return ref
         if pick == 5 and self.owned:
             ref = self.own(st)
             if ref and set(ref[1]) == set(labels):

@@ -199,6 +199,8 @@ void GivenArrays::fill(ArrayId id, Statement here) const {
         "check the segments against the data; the extents of a dataset come in reverse order: `a[i,j]` takes (extent of j, extent of i)",
         where.empty() ? context_.place_name(here) : where);
 
+  // A sparse array has no blocks that are zero. With a cost model their values are not known: all are there.
+  const bool sparse = context_.module.arrays[id.at()].sparse && !context_.model;
   Transport& transport = context_.env.transport;
   const std::int64_t bytes = bytes_of_parts(array, transport.size());
   try {
@@ -215,10 +217,15 @@ void GivenArrays::fill(ArrayId id, Statement here) const {
       if (size > 0 && !context_.model) values.read(part, buffer);
       if (values.finding()) continue;
       walk_part(array, part, [&](const BlockAt& b) {
-        if (b.size == size) return context_.env.store.snapshots().load_array_block(id, b.block, buffer);
-        block.resize(static_cast<std::size_t>(b.size));
-        if (b.size > 0 && !context_.model) copy_from_part(array, b, part, buffer.data(), block.data());
-        context_.env.store.snapshots().load_array_block(id, b.block, block);
+        const bool whole = b.size == size;
+        if (!whole) {
+          block.resize(static_cast<std::size_t>(b.size));
+          if (b.size > 0 && !context_.model) copy_from_part(array, b, part, buffer.data(), block.data());
+        }
+        const std::vector<double>& values_of_block = whole ? buffer : block;
+        if (sparse && std::all_of(values_of_block.begin(), values_of_block.end(), [](double x) { return x == 0; }))
+          return;
+        context_.env.store.snapshots().load_array_block(id, b.block, values_of_block);
       });
       context_.env.store.fetch().end_statement();
     }

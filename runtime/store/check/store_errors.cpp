@@ -60,9 +60,12 @@ void throw_outcome(StoreContext& context, const Outcome& outcome, RequestKind ki
             fmt::format(
                 "move the `delete` behind the last get of {}, or put {} again, with a sip_barrier between the put and the get",
                 context.arrays.name(id), what));
-      throw SialError(fmt::format("block {} does not exist: it was never written before the last barrier (get at {})",
-                                  what, context.arrays.place(place)),
-                      fmt::format("put {} before getting it, with a sip_barrier between the put and the get", what));
+      throw SialError(
+          fmt::format("block {} does not exist: it was never written before the last barrier (get at {})", what,
+                      context.arrays.place(place)),
+          fmt::format(
+              "put {} before getting it, with a sip_barrier between the put and the get; where blocks that were never written are zero, declare the array `sparse`",
+              what));
     case BlockStatus::wrong_size: {
       const std::string& label = context.arrays.at(id).restored_from;
       throw SialError(

@@ -26,6 +26,12 @@ void FetchedBlocks::take_copy(HeldBlock& h, std::int64_t size) {
   copies_.add_copy(h);
 }
 
+void FetchedBlocks::take_zeros(HeldBlock& h, std::int64_t size) {
+  take_copy(h, size);
+  if (context_.options.values) std::fill_n(h.value->data(), size, 0.0);
+  context_.heap.changed(h.value);
+}
+
 void FetchedBlocks::let_go(HeldBlock& h) {
   if (h.ahead) prefetches_.take_out(h);
   if (h.fetch) {
@@ -203,6 +209,7 @@ void FetchedBlocks::end_comparison(HeldBlock& h) {
   if (reply.outcome.status == BlockStatus::ok) return;
   copies_.drop_value(h);
   h.kept = false;
+  h.outcome = reply.outcome;
 }
 
 const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int64_t size, Place place) {
@@ -248,6 +255,8 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
   }
   copies_.note_read(*h);
   if (context_.spilled && !h->own && h->value && NodeHeap::is_not_there(h->value)) wait_for_tier(*h, row);
+  if (!h->own && !h->value && h->outcome.status == BlockStatus::absent && context_.arrays.at(id).info.sparse)
+    take_zeros(*h, size);
   const Chunk* c = h->own ? h->own : h->value;
   if (!c) report(context_, h->outcome, RequestKind::get, id, block, size, h->get_place);
   if (c->doubles != size)

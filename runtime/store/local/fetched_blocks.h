@@ -39,6 +39,8 @@ class FetchedBlocks final : public BlockFetch {
   void take_copy(HeldBlock& h, std::int64_t size);
   void lease(HeldBlock& h, std::int64_t size, Place place);
   void bring_stale_back(HeldBlock& h);
+  /// A copy of a block that a sparse array does not have.
+  void take_zeros(HeldBlock& h, std::int64_t size);
   void wait_for_tier(const HeldBlock& h, AccessStats& row);
 
   StoreContext& context_;
