@@ -17,7 +17,7 @@ packages=(
   libhwloc-dev libnuma-dev                                             # memory nodes of a machine
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev       # formats and command lines
   catch2 python3 python3-numpy python3-h5py                            # tests
-  python3-dev                                                          # programs inside Python
+  python3-dev python3-mpi4py                                           # programs inside Python
   python3-yaml python3-jsonschema                                      # tests of the report's formats
   iproute2                                                             # tests on several hosts
   clang-format-19 python3-venv                                         # tests of the code's format; ruff, mypy and clang-tidy, see tests/lint

@@ -200,6 +200,11 @@ const Job& Session::with_arrays(const Job& stated, std::span<const std::shared_p
     if (!own_job_) own_job_ = stated;
     read_arrays(own_job_->data, arrays_read_in_parts(programs));
   }
+  const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
+  if (std::ranges::any_of(stated.data.arrays, is_made)) {
+    if (!own_job_) own_job_ = stated;
+    make_arrays(own_job_->data, arrays_read_in_parts(programs));
+  }
   return own_job_ ? *own_job_ : stated;
 }
 
@@ -281,6 +286,7 @@ int Session::run_programs(const Job& given) {
       options_.text_stats || options_.explain_kernels || (run_json && !options_.machine.cost_model);
   if (device_) device_->take_times(run_options.machine.profile && options_.device_times);
   run_options.keep_saved = results || options_.take_results;
+  run_options.statics_of_all = static_cast<bool>(options_.take_results);
   if (run_json) run_options.earlier_run = (std::filesystem::path(job.output_dir) / job.run_json_path).string();
   if (options_.checkpoints) {
     const std::string folder = checkpoint_folder_of(job);

@@ -155,9 +155,10 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options);
 std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
 
 /// The modules of a job's programs: their files, or the compiled sources, with the arrays that the job saves. Another
-/// code than exit_ok when a source cannot be read or has errors (reported on `err`).
+/// code than exit_ok when a source cannot be read or has errors (reported on `err`). `results_elsewhere`: what is saved
+/// goes where no results file is.
 ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream& err,
-                       std::vector<std::vector<std::byte>>& contents);
+                       std::vector<std::vector<std::byte>>& contents, bool results_elsewhere = false);
 
 /// Whether programs have predefined ints that the job does not state.
 bool lacks_values(const Job& job, std::span<const std::shared_ptr<const Module>> programs);

@@ -88,7 +88,8 @@ std::vector<std::vector<std::string>> arrays_to_save(const Job& job, std::span<c
 
 }  // namespace
 
-ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream& err, std::vector<Bytes>& contents) {
+ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream& err, std::vector<Bytes>& contents,
+                       bool results_elsewhere) {
   const auto read = [&](const std::string& path, const std::vector<std::string>& saved) {
     return is_compiled(path) ? read_bytes(path) : compile(path, job.include_dirs, saved, err);
   };
@@ -99,7 +100,7 @@ ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream&
     programs.push_back(read_module(contents.back(), path));
   }
   if (job.saved_arrays.empty()) return exit_ok;
-  if (job.results_path == "none")
+  if (job.results_path == "none" && !results_elsewhere)
     throw InputError(fmt::format("the job saves the array `{}`, and writes no results file", job.saved_arrays.front()),
                      "leave out `--save` (`arrays` under [output]), or `--results none`");
   const std::vector<std::vector<std::string>> saved = arrays_to_save(job, programs);
@@ -117,7 +118,7 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
   int code = exit_ok;
   if (transport_.rank() == 0) {
     try {
-      code = read_programs(job, compile_, err_, contents);
+      code = read_programs(job, compile_, err_, contents, static_cast<bool>(options_.take_results));
     } catch (const SialError& error) {
       err_ << error_text(error, 0, 1) << std::endl;
       code = exit_code_of(error);

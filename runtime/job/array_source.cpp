@@ -1,6 +1,9 @@
 #include "runtime/job/array_source.h"
 
 #include <filesystem>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,6 +56,17 @@ void read_arrays(JobData& data, const std::set<std::string>& in_parts) {
       if (source.integers) data.int_arrays[name] = {source.extents, h5.read_ints(source.dataset), origin};
       data.arrays[name] = {source.extents, h5.read(source.dataset), origin};
     });
+  }
+}
+
+void make_arrays(JobData& data, const std::set<std::string>& in_parts) {
+  for (auto& [name, array] : data.arrays) {
+    if (!array.fill || in_parts.contains(name)) continue;
+    const std::vector<std::int64_t> first(array.extents.size(), 0);
+    const auto size = std::accumulate(array.extents.begin(), array.extents.end(), std::int64_t{1}, std::multiplies<>());
+    array.data.resize(static_cast<std::size_t>(size));
+    const FillPart fill = std::exchange(array.fill, {});
+    if (size > 0) fill(first, array.extents, array.data.data());
   }
 }
 

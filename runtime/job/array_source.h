@@ -16,4 +16,7 @@ ArraySource look_at_array(const std::string& name, const std::string& file, cons
 /// Reads all arrays whole that nobody has read yet, but for those `in_parts`.
 void read_arrays(JobData& data, const std::set<std::string>& in_parts = {});
 
+/// Likewise arrays whose values are made when they are needed.
+void make_arrays(JobData& data, const std::set<std::string>& in_parts);
+
 }  // namespace sial

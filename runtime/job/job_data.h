@@ -3,7 +3,9 @@
 // with its basis. Read-only once the job runs; shared by all ranks of a process.
 
 #include <array>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,12 +13,18 @@
 
 namespace sial {
 
+/// Writes a part of an array, column-major: elements from `first` on, `count` in each direction. What it throws passes
+/// through.
+using FillPart =
+    std::function<void(std::span<const std::int64_t> first, std::span<const std::int64_t> count, double* out)>;
+
 /// Dense column-major array of doubles with its extents. `origin` says where it came from, for messages about its
-/// shape.
+/// shape. With `fill` the values are not there but are made when they are needed, part by part; `data` is empty.
 struct DataArray {
   std::vector<std::int64_t> extents;
   std::vector<double> data;
   std::string origin = {};
+  FillPart fill = {};
 };
 struct IntDataArray {
   std::vector<std::int64_t> extents;

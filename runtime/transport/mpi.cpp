@@ -23,8 +23,9 @@ struct Arrival {
 
 class MpiTransport final : public ExchangeTransport {
  public:
-  MpiTransport(int* argc, char*** argv, const MpiOptions& options)
-      : world_(argc, argv, options), server_(world_), client_(world_, activity()) {
+  template <class... Arguments>
+  explicit MpiTransport(Arguments&&... arguments)
+      : world_(std::forward<Arguments>(arguments)...), server_(world_), client_(world_, activity()) {
     if (node_count() > 1 && !is_server())
       helper_ = std::thread([this] {
         try {
@@ -213,6 +214,10 @@ const ExchangeTransport::Parts& MpiTransport::exchange(const CollectiveRecord& r
 
 std::unique_ptr<Transport> make_mpi(int* argc, char*** argv, const MpiOptions& options) {
   return std::make_unique<MpiTransport>(argc, argv, options);
+}
+
+std::unique_ptr<Transport> make_mpi_of(int communicator, const MpiOptions& options) {
+  return std::make_unique<MpiTransport>(communicator, options);
 }
 
 }  // namespace sial

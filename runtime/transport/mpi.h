@@ -1,6 +1,7 @@
 #pragma once
 // Ranks as MPI processes. Collectives and requests are messages; node memory is POSIX shared memory (shared_memory.h).
-// MPI is initialised by make_mpi and finalised when the transport is destroyed after finish(). With one node nobody but
+// MPI is initialised by make_mpi and finalised when the transport is destroyed after finish(), but where it was started
+// before (make_mpi_of). With one node nobody but
 // the rank's own thread calls MPI; with several, a helper thread per rank serves requests (MPI_THREAD_MULTIPLE).
 
 #include <cstddef>
@@ -39,5 +40,13 @@ std::string describe_mpi();
 
 /// Collective. When it fails after MPI has started it ends the job with one message, as abort_job does.
 std::unique_ptr<Transport> make_mpi(int* argc, char*** argv, const MpiOptions& options);
+
+/// Collective over the ranks of a communicator (its Fortran handle, as MPI_Comm_c2f gives it) of an MPI that is running
+/// and goes on after the transport. Errors end all processes, as with make_mpi. Throws EnvironmentError where MPI does
+/// not run, or lets only the thread call it that has started it.
+std::unique_ptr<Transport> make_mpi_of(int communicator, const MpiOptions& options);
+
+/// As the MPI that is loaded calls itself, with its version.
+std::string name_of_mpi();
 
 }  // namespace sial

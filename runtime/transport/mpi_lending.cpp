@@ -37,7 +37,7 @@ int answer_tag(int slot) { return data_tag(slot) + 1; }
 class MpiLending final : public RemoteMemory {
  public:
   MpiLending(MpiWorld& world, Lender& lender) : world_(world), lender_(lender) {
-    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "making the communicator of lent memory");
+    check_mpi(MPI_Comm_dup(world_.all, &comm_), "making the communicator of lent memory");
     for (int s = 0; s < slots; ++s) free_slots_.push_back(s);
     others_ = world.layout->total() - 1;
     close_sent_.resize(static_cast<std::size_t>(others_) + 1, 0);

@@ -80,7 +80,8 @@ bool perhaps_several_hosts() {
   return all > 1;
 }
 
-/// As it calls itself, with its version.
+}  // namespace
+
 std::string name_of_mpi() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
@@ -90,8 +91,6 @@ std::string name_of_mpi() {
   std::replace(name.begin(), name.end(), '\t', ' ');
   return name;
 }
-
-}  // namespace
 
 int launched_ranks() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
@@ -151,20 +150,43 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
   int provided = 0;
   check_mpi(MPI_Init_thread(argc, argv, level, &provided), "starting");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // inherited by the communicators made below
+  all = MPI_COMM_WORLD;
   int total = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &total);
+  MPI_Comm_size(all, &total);
   if (total == 1 && several_ranks) refuse_to_be_alone();
-  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host),
+  meet(provided);
+}
+
+MpiWorld::MpiWorld(int communicator, const MpiOptions& wanted) : options(wanted), owns_mpi_(false) {
+  int runs = 0, ended = 0, mine = 0, provided = 0;
+  MPI_Initialized(&runs);
+  MPI_Finalized(&ended);
+  if (!runs || ended) throw EnvironmentError("MPI does not run", "call this between MPI_Init and MPI_Finalize");
+  MPI_Query_thread(&provided);
+  MPI_Is_thread_main(&mine);
+  if (!mine && provided < MPI_THREAD_SERIALIZED)
+    throw EnvironmentError("this MPI takes calls of the thread only that has started it",
+                           "start it with MPI_THREAD_MULTIPLE, or run in that thread");
+  check_mpi(MPI_Comm_dup(MPI_Comm_f2c(communicator), &all), "making a communicator of its own");
+  MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
+  meet(provided);
+}
+
+/// Who is where, and what they share.
+void MpiWorld::meet(int provided) {
+  int total = 0;
+  MPI_Comm_rank(all, &rank);
+  MPI_Comm_size(all, &total);
+  check_mpi(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host),
             "finding the ranks of this host");
   my_host = rank;  // a host is named by its first rank
   check_mpi(MPI_Bcast(&my_host, 1, MPI_INT, 0, host), "naming this host");
   host_of.resize(static_cast<std::size_t>(total));
-  check_mpi(MPI_Allgather(&my_host, 1, MPI_INT, host_of.data(), 1, MPI_INT, MPI_COMM_WORLD), "exchanging host names");
+  check_mpi(MPI_Allgather(&my_host, 1, MPI_INT, host_of.data(), 1, MPI_INT, all), "exchanging host names");
   host_of_rank_0 = host_of[0];
   try {
     arrange(provided);
-    take_short_naps();
+    if (owns_mpi_) take_short_naps();
     looks_yielded_ = let_looks_yield(false);
   } catch (const SialError& e) {  // all ranks fail alike: only here can they agree on who says so
     const bool everywhere = dynamic_cast<const EnvironmentError*>(&e) == nullptr;
@@ -194,13 +216,13 @@ void MpiWorld::announce() {
 
 void MpiWorld::name_hosts() {
   if (std::all_of(host_of.begin(), host_of.end(), [&](int h) { return h == host_of_rank_0; })) return;
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &watch), "making the watchers' communicator");
+  check_mpi(MPI_Comm_dup(all, &watch), "making the watchers' communicator");
   std::array<char, 64> mine{};
   gethostname(mine.data(), mine.size() - 1);
-  std::vector<std::array<char, 64>> all(host_of.size());
-  check_mpi(MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, all.data(), mine.size(), MPI_CHAR, MPI_COMM_WORLD),
+  std::vector<std::array<char, 64>> names(host_of.size());
+  check_mpi(MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, names.data(), mine.size(), MPI_CHAR, all),
             "exchanging host names");
-  for (const auto& name : all) host_names.emplace_back(printable_name(name.data()));
+  for (const auto& name : names) host_names.emplace_back(printable_name(name.data()));
 }
 
 void MpiWorld::arrange(int provided) {
@@ -217,9 +239,9 @@ void MpiWorld::arrange(int provided) {
   layout = std::make_unique<NodeLayout>(host_of, options.ranks_per_node, options.servers, options.homes_on_workers);
   const bool worker = rank < layout->workers;
   const NodeId my_node = layout->node_of[static_cast<std::size_t>(rank)];
-  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, worker ? 0 : 1, rank, &workers), "making the workers' communicator");
-  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, my_node.number(), rank, &node), "making the node's communicator");
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &requests), "making the requests' communicator");
+  check_mpi(MPI_Comm_split(all, worker ? 0 : 1, rank, &workers), "making the workers' communicator");
+  check_mpi(MPI_Comm_split(all, my_node.number(), rank, &node), "making the node's communicator");
+  check_mpi(MPI_Comm_dup(all, &requests), "making the requests' communicator");
   if (layout->ranks.size() > 1 && provided < MPI_THREAD_MULTIPLE)
     throw EnvironmentError("this MPI does not support MPI_THREAD_MULTIPLE, which jobs on several nodes need",
                            "use another MPI, or one node");
@@ -230,12 +252,17 @@ MpiWorld::~MpiWorld() {
   // A rank that leaves without finish() leaves because of an error: the job must not wait for it in MPI_Finalize.
   if (!finished) return;
   let_looks_yield(looks_yielded_);
-  MPI_Finalize();
+  if (owns_mpi_) {
+    MPI_Finalize();
+    return;
+  }
+  for (MPI_Comm* made : {&watch, &requests, &node, &workers, &host, &all})
+    if (*made != MPI_COMM_NULL) MPI_Comm_free(made);
 }
 
 void MpiWorld::limit_end() {
   end_limit_ =
-      std::make_unique<TimeLimit>(launched_ranks() > 1 ? options.lost_after : 0,
+      std::make_unique<TimeLimit>(owns_mpi_ && launched_ranks() > 1 ? options.lost_after : 0,
                                   "the job is complete, but its ranks have not ended", "`--lost-after` sets the limit");
 }
 
@@ -352,7 +379,7 @@ void MpiWorld::abort(const std::string& message, int exit_code) {
 
 void MpiWorld::leave(int exit_code) {
   int total = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &total);
+  MPI_Comm_size(all, &total);
   if (total == 1 || options.servers > 0 || !finished) return;
   // srun takes the largest code, which an abort makes 137; and it says little about others than 0.
   if (std::getenv("SLURM_STEP_ID") && !std::getenv("OMPI_COMM_WORLD_SIZE")) return;
@@ -360,7 +387,7 @@ void MpiWorld::leave(int exit_code) {
   std::fflush(stderr);
   // Codes may differ, where one rank alone could not write: all take the same way out.
   int worst = exit_code;
-  if (MPI_Allreduce(&exit_code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS || worst == 0) return;
+  if (MPI_Allreduce(&exit_code, &worst, 1, MPI_INT, MPI_MAX, all) != MPI_SUCCESS || worst == 0) return;
   if (rank != 0) wait_to_be_killed(worst);
   silence_abort();
   MPI_Abort(MPI_COMM_WORLD, worst);

@@ -62,6 +62,8 @@ bool reports_device_memory();
 class MpiWorld {
  public:
   MpiWorld(int* argc, char*** argv, const MpiOptions& options);
+  /// In an MPI that runs: see make_mpi_of().
+  MpiWorld(int communicator, const MpiOptions& options);
   ~MpiWorld();
   MpiWorld(const MpiWorld&) = delete;
   MpiWorld& operator=(const MpiWorld&) = delete;
@@ -97,6 +99,7 @@ class MpiWorld {
   std::vector<int> host_of;  // the first rank of the host of each rank
   int host_of_rank_0 = 0, my_host = 0;
   std::vector<std::string> host_names;  // by rank; empty where all ranks are on one host
+  MPI_Comm all = MPI_COMM_NULL;
   MPI_Comm workers = MPI_COMM_NULL, node = MPI_COMM_NULL, requests = MPI_COMM_NULL, host = MPI_COMM_NULL;
   MPI_Comm watch = MPI_COMM_NULL;  // between hosts, where there are several
   std::atomic<bool> finished{false};
@@ -105,6 +108,7 @@ class MpiWorld {
   static constexpr int tag_demand = 1, tag_prefetch = 2, tag_abort = 3, tag_end = 4, first_data_tag = 16;
 
  private:
+  void meet(int provided);
   void arrange(int provided);
   void announce();
   void name_hosts();
@@ -118,6 +122,7 @@ class MpiWorld {
   std::exception_ptr helper_error_;
   std::atomic<bool> helper_failed_{false};
   bool looks_yielded_ = false;
+  bool owns_mpi_ = true;  // has started it, and ends it
   std::unique_ptr<TimeLimit> start_limit_, end_limit_;
   std::unique_ptr<StartGuard> start_guard_;
 };

@@ -26,7 +26,7 @@ foreign io_uring 'liburing' '^runtime/tier/engine_uring\.cpp$'
 foreign dynamic-loading 'dlfcn' '^(runtime/(super/plugins|kernels/[a-z_/]*|transport/mpi_support|device/cuda/libraries_cuda)|tests/bench/heap/allocators)\.cpp$'
 foreign FlatBuffers 'flatbuffers|module_generated' '^(runtime/bytecode/(read|write)\.cpp|tests/)'
 foreign toml++ 'toml\+\+|toml\.hpp' '^runtime/job/'
-foreign Python 'Python\.h' '^runtime/python/native/module\.cpp$'
+foreign Python 'Python\.h' '^runtime/python/native/module\.(cpp|h)$'
 foreign CLI11 'CLI/' '^(runtime/manual/manual\.(h|cpp)|(compiler/sialc|compiler/sialreport|runtime/sialrun)[a-z_]*\.cpp)$'
 
 report() {  # report MESSAGE: each line on stdin is a finding

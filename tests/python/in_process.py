@@ -6,7 +6,9 @@
 --runs: how many runs must leave memory, threads and descriptors as they were (500).
 Exits with 77 where there is no module: it was built without Python's headers.
 """
+import contextlib
 import gc
+import io
 import os
 import pathlib
 import pickle
@@ -26,7 +28,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
-from sialx import in_process  # noqa: E402
+from sialx import in_process, magic  # noqa: E402
 
 RUNS = 500
 
@@ -316,8 +318,8 @@ endsial again
                 calls.append(arguments)
                 return real.compile(*arguments)
 
-        self.addCleanup(setattr, in_process, "_module", real)
-        in_process._module = Counted
+        self.addCleanup(in_process._modules.update, _native=real)
+        in_process._modules["_native"] = Counted
         self.check_squares()
         sialx.run(program)
         self.assertEqual(calls, [])
@@ -343,6 +345,108 @@ endsial again
         inner = []
         sialx.run(SQUARES, **self.squares, output=lambda _: inner.append(self.check_squares().output))
         self.assertEqual(inner, ["done\n\n"])
+
+    def test_fill(self):
+        """Arrays of a function: those of any kind, whole and in parts, here and through files."""
+        asked: list[tuple[int, ...]] = []
+
+        def value(i, p, k):
+            self.assertEqual((i.ndim, p.ndim, k.ndim), (3, 3, 3))
+            asked.append(np.broadcast_shapes(i.shape, p.shape, k.shape))
+            return 100 * i + 10 * p + k
+
+        shape = (5, 4, 3)
+        arrays: dict[str, Any] = {"a": sialx.fill(value, shape), "b": sialx.fill(lambda i, p, k: 0.5, shape), "s": sialx.fill(lambda p, i: p - i, (4, 5))}
+        given: dict[str, Any] = {"values": {"shift": 0, "factor": 1.0}, "segments": {"ao": [2, 3], "mo": [3, 1]}, "arrays": arrays}
+        program = self.dir / "arrays.sialx"
+        program.write_text(ARRAYS)
+        expected = np.fromfunction(lambda i, p, k: 100 * i + 10 * p + k + 0.5, shape)
+        r = sialx.run(ARRAYS, **given)
+        file = sialx.Job(program, **given).run(self.dir / "job")
+        for copy in (r.arrays["copy"], file.static("copy")):
+            np.testing.assert_array_equal(copy, expected)
+        np.testing.assert_array_equal(r.saved["v"], np.fromfunction(lambda p, i: p - i, (4, 5)))
+        # Of a distributed array no piece is larger than a few blocks.
+        many = SQUARES.replace("1:2", "1:norb").replace("aoindex", "predefined int norb\naoindex", 1).replace("predefined int norb\npredefined", "predefined", 1)
+        many = many.replace("predefined static h", "predefined distributed h").replace("    c[i,j] = h", "    get h[i,j]\n    c[i,j] = h")
+        largest: list[int] = []
+
+        def count(i, j):
+            largest.append(i.size * j.size)
+            return i * j
+
+        big = sialx.run(many, arrays={"h": sialx.fill(count, (2000, 2000))}, values={"x": 1.0}, segments={"ao": [100] * 20})
+        np.testing.assert_array_equal(big.arrays["c"], np.fromfunction(lambda i, j: i * j, (2000, 2000)))
+        self.assertEqual(sum(largest), 4_000_000)
+        self.assertLessEqual(max(largest), 600_000)
+        with self.assertRaisesRegex(ValueError, r"gives values of shape \(7,\) for a part of shape"):
+            sialx.run(SQUARES, **{**self.squares, "arrays": {"h": sialx.fill(lambda i, j: np.ones(7), (5, 5))}})
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            sialx.run(SQUARES, **{**self.squares, "arrays": {"h": sialx.fill(self.fails, (5, 5))}})
+        with self.assertRaisesRegex(sialx.JobError, r"`h` have extents \(5,6\), and the program declares \(5,5\)"):
+            sialx.run(SQUARES, **{**self.squares, "arrays": {"h": sialx.fill(lambda i, j: 1.0, (5, 6))}})
+        self.check_squares()
+
+    @staticmethod
+    def fails(*_):
+        raise ZeroDivisionError("mine")
+
+    def test_save(self):
+        """Arrays that no program saves."""
+        plain = ARRAYS.replace('set_persistent d "label/with. odd % signs"\n', "").replace('set_persistent v "v"\n', "")
+        self.assertNotEqual(plain, ARRAYS)
+        a = np.random.default_rng(5).normal(size=(5, 4, 3))
+        given: dict[str, Any] = {"arrays": {"a": a, "b": a, "s": np.ones((4, 5))}, "values": {"shift": 0, "factor": 1.0}, "segments": {"ao": [2, 3], "mo": [3, 1]}}
+        self.assertNotIn("d", sialx.run(plain, **given).arrays)
+        for _ in range(2):
+            r = sialx.run(plain, **given, save=["d", "v"])
+            np.testing.assert_allclose(r.arrays["d"], 2 * a, rtol=1e-14)
+            np.testing.assert_array_equal(r.arrays["v"], np.ones((4, 5)))
+            where, block = r.parts["d"][0]
+            self.assertEqual((where, block.shape), (tuple(slice(0, n) for n in a.shape), a.shape))
+        with self.assertRaisesRegex(sialx.JobError, "(?s)saves the array `dd`, and no program has it.*did you mean `d`"):
+            sialx.run(plain, **given, save="dd")
+        self.assertRegex(repr(r), r"total = .*, copy: array of 5x4x3")
+        self.assertIn("<tr><td>copy</td><td>copy: array of 5x4x3</td></tr>", r._repr_html_())
+
+    def test_progress(self):
+        """What a long loop has done, twice a second; what the function raises ends the run."""
+        told: list[sialx.Progress] = []
+
+        def tell(progress):
+            told.append(progress)
+            if len(told) == 2:
+                self.fails()
+
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            sialx.run(LONG.replace("do i", "pardo i"), progress=tell)
+        self.assertIn("pardo", told[0].what)
+        self.assertTrue(all(0 <= p.fraction < 1 and (p.left is None or p.left > 0) for p in told), told)
+        self.check_squares()
+
+    def test_magic(self):
+        """What `%%sial` does with a cell, and in IPython where it is installed."""
+        names: dict[str, Any] = {"h": self.h, "half": 0.5}
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            magic.sial("r --arrays h --values norb=4 x=half --segments ao=2,3", SQUARES, names)
+        self.assertEqual(said.getvalue(), "done\n\n")
+        np.testing.assert_array_equal(names["r"].arrays["c"], 0.5 * self.h)
+        for wrong, text in (("r --arrays g", "no array `g`"), ("--values x", "not NAME=VALUE"), ("--values x=y", "neither a number nor a name"), ("--what", "unrecognized")):
+            with self.assertRaisesRegex(ValueError, text):
+                magic.sial(wrong, SQUARES, names)
+        try:
+            from IPython.core.interactiveshell import InteractiveShell
+        except ImportError:
+            return
+        shell = InteractiveShell()
+        shell.user_ns.update(names)
+        shell.run_line_magic("load_ext", "sialx")
+        with contextlib.redirect_stdout(said):
+            shell.run_cell(f"%%sial again --arrays h --values norb=4 x=half --segments ao=2,3\n{SQUARES}").raise_error()
+            self.assertEqual(shell.run_cell("again.scalars['energy'] == r.scalars['energy']").result, True)
+            failed = shell.run_cell(f"%%sial\n{SQUARES.replace('scalar energy', '')}")
+        self.assertIn("`energy` is not declared", str(failed.error_in_exec))
 
     def test_interrupted(self):
         begin = time.monotonic()

@@ -75,6 +75,7 @@ class GivenValues {
       count.push_back(g.extent);
     }
     if (dataset_) dataset_->read(first, count, out.data());
+    else if (data_->fill) data_->fill(first, count, out.data());
     else copy_from_memory(first, count, out.data());
     look_at(first, count, out);
   }

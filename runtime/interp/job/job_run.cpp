@@ -126,7 +126,7 @@ ProgramOutcome JobRunner::outcome_of(const Machine& machine) const {
     outcome.scalars[m.scalars[i].name] = machine.scalar(static_cast<std::int32_t>(i));
   for (std::size_t i = 0; i < m.ints.size(); ++i)
     outcome.ints[m.ints[i].name] = machine.integer(static_cast<std::int32_t>(i));
-  if (!options_.keep_saved || env_.transport.rank() != 0) return outcome;
+  if (!options_.keep_saved || (env_.transport.rank() != 0 && !options_.statics_of_all)) return outcome;
   for (std::size_t i = 0; i < m.arrays.size(); ++i) {
     if (m.arrays[i].kind != ArrayKind::static_) continue;
     DataArray array = machine.static_array(ArrayId(i));

@@ -18,8 +18,9 @@ namespace sial {
 struct JobRunOptions {
   MachineOptions machine;
   std::string earlier_run;  // the run.json of an earlier run, if there is one, for the progress line
-  bool keep_saved =
-      false;  // keep everything saved until the end, for a results file; else labels no later program names are freed
+  bool keep_saved = false;  // keep everything saved until the end, for results; else labels no later program names are
+                            // freed
+  bool statics_of_all = false;  // ... and the static arrays of all ranks, not of rank 0 only
 };
 
 /// A program's variables and static arrays at its end (rank's own copies).

@@ -38,8 +38,13 @@ void Progress::update(double fraction, double now, const JobOutlook& job) {
   fraction_ = std::clamp(fraction, fraction_, 0.999);
   if (mode_ == ProgressMode::off || now < next_) return;
   const double elapsed = now - begun_;
-  std::string text = fmt::format("{}: {:.0f} %, {} so far", what_, std::floor(100 * fraction_), duration_text(elapsed));
   const double left = fraction_ > 0.005 ? elapsed * (1 - fraction_) / fraction_ : -1;
+  if (mode_ == ProgressMode::told) {
+    next_ = now + line_interval;
+    tell_({what_, fraction_, elapsed, left});
+    return;
+  }
+  std::string text = fmt::format("{}: {:.0f} %, {} so far", what_, std::floor(100 * fraction_), duration_text(elapsed));
   if (left >= 0) text += fmt::format(", about {} left", duration_text(left));
   if (const std::string outlook = outlook_text(job, now, left); !outlook.empty()) text += "; " + outlook;
   if (mode_ == ProgressMode::line) {

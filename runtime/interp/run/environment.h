@@ -47,6 +47,7 @@ struct MachineOptions {
   bool keep_integrals = true;  // in memory that nothing else needs
   int self_check = 0;          // of so many operations of a device one is compared with the host; 0: none is
   ProgressMode progress = ProgressMode::off;
+  TellProgress tell_progress = {};   // with ProgressMode::told; called on rank 0
   JobOutlook outlook;                // for the progress line, but for the loops
   CostModel* cost_model = nullptr;   // says what block statements and super instructions cost, which are then not
                                      // executed; outlives the machine. Null: they are

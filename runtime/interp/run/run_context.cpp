@@ -18,7 +18,7 @@ MachineOptions in_force(MachineOptions options, const Environment& environment) 
 
 std::unique_ptr<Progress> progress_of(const Environment& environment, const MachineOptions& options) {
   if (options.progress == ProgressMode::off || environment.transport.rank() != 0) return nullptr;
-  return std::make_unique<Progress>(environment.warnings, options.progress);
+  return std::make_unique<Progress>(environment.warnings, options.progress, options.tell_progress);
 }
 
 std::unique_ptr<ModelClock> clock_of(const Module& module, std::int32_t sequence, const Environment& environment,

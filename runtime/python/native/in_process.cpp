@@ -1,13 +1,19 @@
 #include "runtime/python/native/in_process.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <ios>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <ostream>
 #include <span>
 #include <sstream>
 #include <streambuf>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
@@ -121,7 +127,41 @@ class DenseArray {
   DataArray array_;
 };
 
-void take_results(const JobRunner& runner, const RankState& state, const StoreSnapshots& saved,
+/// The blocks of a saved array that are this rank's.
+std::vector<SavedPart> parts_of(const std::string& label, const SavedLayout& layout, const StoreSnapshots& saved) {
+  std::vector<SavedPart> parts;
+  for (const BlockIndex& block : saved.saved_blocks(label)) {
+    SavedPart& part = parts.emplace_back();
+    for (std::size_t d = 0; d < layout.extents.size(); ++d) {
+      const std::vector<std::int64_t>& segments = layout.extents[d];
+      const auto segment = block.segment[d] - layout.first_segment[d];
+      part.first.push_back(std::accumulate(segments.begin(), segments.begin() + segment, std::int64_t{0}));
+      part.values.extents.push_back(segments[static_cast<std::size_t>(segment)]);
+    }
+    part.values.data = saved.saved_block(label, block);
+  }
+  return parts;
+}
+
+/// Calls `body` with each block that the layout may have.
+template <class Body>
+void for_each_block(const SavedLayout& layout, Body body) {
+  BlockIndex block;
+  block.rank = static_cast<std::int32_t>(layout.extents.size());
+  for (std::size_t d = 0; d < layout.extents.size(); ++d) {
+    if (layout.extents[d].empty()) return;
+    block.segment[d] = layout.first_segment[d];
+  }
+  for (std::size_t d = 0; d < layout.extents.size();) {
+    body(block);
+    for (d = 0; d < layout.extents.size(); ++d) {
+      if (++block.segment[d] < layout.first_segment[d] + std::ssize(layout.extents[d])) break;
+      block.segment[d] = layout.first_segment[d];
+    }
+  }
+}
+
+void take_results(const JobRunner& runner, const RankState& state, const StoreSnapshots& saved, const Transport& ranks,
                   InProcessResults& results) {
   for (const ProgramOutcome& outcome : runner.outcomes()) {
     for (const auto& [name, value] : outcome.scalars) results.scalars[name] = value;
@@ -131,8 +171,13 @@ void take_results(const JobRunner& runner, const RankState& state, const StoreSn
   results.saved_scalars = state.saved_scalars;
   results.saved_arrays = state.saved_statics;
   for (const auto& [label, layout] : state.saved_remote) {
+    if (ranks.size() > 1) results.parts[label] = parts_of(label, layout, saved);
+    if (ranks.rank() != 0) continue;
     DenseArray whole(layout);
-    for (const BlockIndex& block : saved.saved_blocks(label)) whole.put(block, saved.saved_block(label, block));
+    for_each_block(layout, [&](const BlockIndex& block) {
+      if (const std::optional<HeldValues> values = saved.find_saved_block(label, block))
+        whole.put(block, values->values);
+    });
     results.saved_arrays[label] = whole.take();
   }
 }
@@ -140,6 +185,7 @@ void take_results(const JobRunner& runner, const RankState& state, const StoreSn
 Job stated_job(InProcessJob& given) {
   Job job;
   job.results_path = job.run_json_path = "none";
+  job.saved_arrays = given.saved_arrays;
   for (const InProcessProgram& program : given.programs) job.programs.push_back(program.name);
   for (const std::string& text : given.segments) apply_segments(job, text);
   for (const std::string& text : given.values) apply_set(job, text);
@@ -152,35 +198,110 @@ Job stated_job(InProcessJob& given) {
   return job;
 }
 
-int run_job(InProcessJob& given, std::ostream& out, std::ostream& messages, InProcessResults& results) {
-  const Job job = stated_job(given);
+EnvironmentError out_of_memory() {
+  return EnvironmentError("out of memory beside the block data", "lower `memory`, or end other programs");
+}
+
+/// What all ranks have to state alike.
+struct Agreement {
+  std::array<std::uint64_t, 5> hashes{};
+  static constexpr std::array<std::string_view, 5> names = {"programs", "values", "segments", "arrays", "options"};
+};
+
+Agreement agreement_of(const InProcessJob& given) {
+  const auto hash = [](const std::string& text) { return std::hash<std::string>()(text); };
+  std::string programs, arrays;
+  for (const InProcessProgram& program : given.programs)
+    programs.append(reinterpret_cast<const char*>(program.module->data()), program.module->size()) += '\0';
+  for (const auto& [name, array] : given.arrays) arrays += fmt::format("{} {}\n", name, fmt::join(array.extents, ","));
+  return {{hash(programs), hash(fmt::format("{}", fmt::join(given.values, "\n"))),
+           hash(fmt::format("{}", fmt::join(given.segments, "\n"))), hash(arrays),
+           hash(fmt::format("{}\n{}", given.memory, fmt::join(given.saved_arrays, "\n")))}};
+}
+
+void check_agreement(Transport& transport, const Agreement& mine) {
+  const auto all = transport.all_gather(std::as_bytes(std::span(mine.hashes)), {CollectiveKind::gather, {}});
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    for (std::size_t i = 0; i < mine.hashes.size(); ++i) {
+      const auto theirs = [&](std::size_t r) {
+        return std::span(all[r]).subspan(i * sizeof mine.hashes[0], sizeof mine.hashes[0]);
+      };
+      if (!std::ranges::equal(theirs(0), theirs(rank)))
+        throw InputError(
+            fmt::format("ranks 0 and {} state different {}", rank, Agreement::names[i]),
+            "all ranks of a run call it with the same programs, values, segments, options, and names and shapes of arrays");
+    }
+}
+
+int run_job(Transport& transport, const Job& job, InProcessJob& given, std::ostream& out, std::ostream& messages,
+            InProcessResults& results) {
   SessionOptions options = session_options(job);
   options.machine.between_statements = given.between_statements;
+  if (given.tell_progress) {
+    options.machine.progress = ProgressMode::told;
+    options.machine.tell_progress = given.tell_progress;
+  }
   options.take_results = [&](const JobRunner& runner, const RankState& state, const StoreSnapshots& saved) {
-    take_results(runner, state, saved, results);
+    take_results(runner, state, saved, transport, results);
   };
   const CompileFile compile = [&](const std::string& name, const std::vector<std::string>&,
-                                  const std::vector<std::string>&, std::ostream&) {
+                                  const std::vector<std::string>& saved_arrays, std::ostream&) {
+    if (!saved_arrays.empty()) return given.compile_saving(name, saved_arrays);
     const auto program = std::ranges::find(given.programs, name, &InProcessProgram::name);
     return program == given.programs.end() ? std::vector<std::byte>{} : *program->module;
   };
   generated_code.keep();
-  const std::unique_ptr<Transport> transport = make_loopback();
-  Session session(*transport, options, compile, out, messages);
+  Session session(transport, options, compile, out, messages);
   session.start();
   const int code = session.run(job);
   out.flush();
-  transport->finish();
+  transport.finish();
+  return code;
+}
+
+/// An error of one rank ends all processes: others may write into this one's memory, or wait for it.
+template <class Body>
+void end_all_on_error(Transport& transport, std::ostream& out, Body body) {
+  const auto end = [&](const SialError& error, int code) {
+    if (transport.rank() != 0) transport.linger(0.3);  // rank 0 prints, and gets a moment to arrive
+    out.flush();
+    transport.abort_job(error_text(error, transport.rank(), transport.size(), transport.host_name()), code);
+  };
+  try {
+    body();
+  } catch (const SialError& error) { end(error, exit_code_of(error)); } catch (const std::bad_alloc&) {
+    end(out_of_memory(), exit_environment_error);
+  } catch (...) {
+    end(SialError("an exception on one rank ends the run of all", "catch it within the function that raises it"),
+        exit_program_error);
+  }
+}
+
+int run_on_ranks(Transport& transport, InProcessJob& given, std::ostream& out, std::ostream& messages,
+                 InProcessResults& results) {
+  if (transport.size() == 1) return run_job(transport, stated_job(given), given, out, messages, results);
+  end_all_on_error(transport, out, [&] { check_agreement(transport, agreement_of(given)); });
+  std::optional<Job> job;
+  try {
+    job = stated_job(given);
+  } catch (const SialError&) {  // on all ranks, which go on
+    transport.finish();
+    throw;
+  }
+  int code = exit_ok;
+  end_all_on_error(transport, out, [&] { code = run_job(transport, *job, given, out, messages, results); });
   return code;
 }
 
 }  // namespace
 
 CompiledProgram compile_in_process(const std::string& name, const std::optional<std::string>& text,
-                                   const std::vector<std::string>& include_dirs, int optimisation) {
+                                   const std::vector<std::string>& include_dirs, int optimisation,
+                                   const std::vector<std::string>& saved) {
   CompileOptions options;
   options.include_dirs = include_dirs;
   options.optimisation = optimisation;
+  options.saved = saved;
   SourceTexts texts;
   if (text) {
     texts[name] = *text;
@@ -214,9 +335,10 @@ InProcessResults run_in_process(InProcessJob& job) {
     results.code = exit_code_of(error);
   };
   try {
-    results.code = run_job(job, out, messages, results);
+    const std::unique_ptr<Transport> transport = job.connect ? job.connect() : make_loopback();
+    results.code = run_on_ranks(*transport, job, out, messages, results);
   } catch (const SialError& error) { fail(error); } catch (const std::bad_alloc&) {
-    fail(EnvironmentError("out of memory beside the block data", "lower `memory`, or end other programs"));
+    fail(out_of_memory());
   }
   results.messages = messages.str();
   return results;

@@ -1,17 +1,15 @@
-// The module sialx._native: compile() and run() of in_process.h for Python. Its functions are called by the package
-// beside it (runtime/python/sialx/in_process.py), which checks and converts what users give.
-
-#include <Python.h>
+// compile() and run() of in_process.h for Python. The functions are called by the package beside (runtime/python/sialx/
+// in_process.py), which checks and converts what users give.
 
 #include <cstring>
 #include <exception>
 #include <new>
 
 #include "runtime/python/native/in_process.h"
+#include "runtime/python/native/module.h"
 
+namespace sial {
 namespace {
-
-using namespace sial;
 
 /// Python has an exception set, which the caller of the module is to see.
 struct PythonError {};
@@ -83,21 +81,30 @@ PyObject* to_python(const std::string& text) {
 }
 PyObject* to_python(double value) { return PyFloat_FromDouble(value); }
 PyObject* to_python(std::int32_t value) { return PyLong_FromLong(value); }
-PyObject* to_python(const std::vector<std::string>& texts) {
-  Reference list(PyList_New(static_cast<Py_ssize_t>(texts.size())));
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Reference(to_python(texts[i])).release());
-  return list.release();
+PyObject* to_python(std::span<const std::int64_t> numbers) {
+  Reference tuple(PyTuple_New(std::ssize(numbers)));
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Reference(PyLong_FromLongLong(numbers[i])).release());
+  return tuple.release();
 }
 /// (extents, bytes), in the order of the program.
 PyObject* to_python(const DataArray& array) {
-  Reference extents(PyTuple_New(std::ssize(array.extents)));
-  for (std::size_t d = 0; d < array.extents.size(); ++d)
-    PyTuple_SET_ITEM(extents.get(), static_cast<Py_ssize_t>(d),
-                     Reference(PyLong_FromLongLong(array.extents[d])).release());
+  const Reference extents(to_python(std::span(array.extents)));
   const Reference bytes(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(array.data.data()),
                                                       static_cast<Py_ssize_t>(array.data.size() * sizeof(double))));
   return PyTuple_Pack(2, extents.get(), bytes.get());
+}
+/// (first, (extents, bytes))
+PyObject* to_python(const SavedPart& part) {
+  const Reference first(to_python(std::span(part.first))), values(to_python(part.values));
+  return PyTuple_Pack(2, first.get(), values.get());
+}
+template <class T>
+PyObject* to_python(const std::vector<T>& items) {
+  Reference list(PyList_New(std::ssize(items)));
+  for (std::size_t i = 0; i < items.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Reference(to_python(items[i])).release());
+  return list.release();
 }
 template <class T>
 PyObject* to_python(const std::map<std::string, T>& items) {
@@ -123,15 +130,30 @@ std::vector<std::string> texts_of(PyObject* sequence) {
   return texts;
 }
 
+std::vector<std::byte> bytes_of(PyObject* buffer) {
+  const Buffer bytes(buffer);
+  const auto* begin = static_cast<const std::byte*>(bytes.data());
+  return {begin, begin + bytes.size()};
+}
+
 InProcessProgram program_of(PyObject* item) {
   PyObject *name = nullptr, *module = nullptr;
   if (!PyArg_ParseTuple(item, "UO", &name, &module)) throw PythonError{};
-  const Buffer bytes(module);
-  const auto* begin = static_cast<const std::byte*>(bytes.data());
-  return {text_of(name), std::make_shared<const std::vector<std::byte>>(begin, begin + bytes.size())};
+  return {text_of(name), std::make_shared<const std::vector<std::byte>>(bytes_of(module))};
 }
 
-/// (name, extents, buffer of doubles in the order of the program)
+/// A function of Python that gives a part of an array as a buffer of doubles. It is there while the run is.
+FillPart fill_of(PyObject* function) {
+  return [function](std::span<const std::int64_t> first, std::span<const std::int64_t> count, double* out) {
+    const CallsPython python;
+    const Reference begin(to_python(first)), extents(to_python(count));
+    const Reference values(PyObject_CallFunctionObjArgs(function, begin.get(), extents.get(), nullptr));
+    const Buffer bytes(values.get());
+    std::memcpy(out, bytes.data(), bytes.size());
+  };
+}
+
+/// (name, extents, buffer of doubles in the order of the program, or what fill_of() takes)
 std::pair<std::string, DataArray> array_of(PyObject* item) {
   PyObject *name = nullptr, *extents = nullptr, *data = nullptr;
   if (!PyArg_ParseTuple(item, "UOO", &name, &extents, &data)) throw PythonError{};
@@ -140,10 +162,14 @@ std::pair<std::string, DataArray> array_of(PyObject* item) {
     array.extents.push_back(PyLong_AsLongLong(extent));
     if (PyErr_Occurred()) throw PythonError{};
   });
+  array.origin = "arrays";
+  if (PyCallable_Check(data)) {
+    array.fill = fill_of(data);
+    return {text_of(name), std::move(array)};
+  }
   const Buffer bytes(data);
   array.data.resize(bytes.size() / sizeof(double));
   if (!array.data.empty()) std::memcpy(array.data.data(), bytes.data(), array.data.size() * sizeof(double));
-  array.origin = "arrays";
   return {text_of(name), std::move(array)};
 }
 
@@ -162,17 +188,17 @@ PyObject* guarded(Body body) {
 
 PyObject* compile(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
-    PyObject *name = nullptr, *text = nullptr, *include = nullptr;
+    PyObject *name = nullptr, *text = nullptr, *include = nullptr, *saved = nullptr;
     int optimisation = 0;
-    if (!PyArg_ParseTuple(arguments, "UOOi", &name, &text, &include, &optimisation)) return nullptr;
+    if (!PyArg_ParseTuple(arguments, "UOOiO", &name, &text, &include, &optimisation, &saved)) return nullptr;
     std::optional<std::string> source;
     if (text != Py_None) source = text_of(text);
     const std::string path = text_of(name);
-    const std::vector<std::string> folders = texts_of(include);
+    const std::vector<std::string> folders = texts_of(include), saved_arrays = texts_of(saved);
     CompiledProgram program;
     {
       const OthersRun others;
-      program = compile_in_process(path, source, folders, optimisation);
+      program = compile_in_process(path, source, folders, optimisation, saved_arrays);
     }
     const Reference module(
         PyBytes_FromStringAndSize(reinterpret_cast<const char*>(program.module.data()), std::ssize(program.module)));
@@ -185,14 +211,31 @@ PyObject* compile(PyObject*, PyObject* arguments) {
 PyObject* run(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
     PyObject *programs = nullptr, *values = nullptr, *segments = nullptr, *arrays = nullptr, *memory = nullptr,
-             *write = nullptr;
-    if (!PyArg_ParseTuple(arguments, "OOOOUO", &programs, &values, &segments, &arrays, &memory, &write)) return nullptr;
+             *write = nullptr, *progress = nullptr, *saved = nullptr, *recompile = nullptr;
+    int communicator = 0;
+    if (!PyArg_ParseTuple(arguments, "OOOOUOOOOi", &programs, &values, &segments, &arrays, &memory, &write, &progress,
+                          &saved, &recompile, &communicator))
+      return nullptr;
     InProcessJob job;
     for_each(programs, [&](PyObject* item) { job.programs.push_back(program_of(item)); });
     job.values = texts_of(values);
     job.segments = texts_of(segments);
     for_each(arrays, [&](PyObject* item) { job.arrays.insert(array_of(item)); });
     job.memory = text_of(memory);
+    job.saved_arrays = texts_of(saved);
+    job.compile_saving = [&](const std::string& name, const std::vector<std::string>& names) {
+      const CallsPython python;
+      const Reference program(to_python(name)), arrays_of_program(to_python(names));
+      const Reference module(PyObject_CallFunctionObjArgs(recompile, program.get(), arrays_of_program.get(), nullptr));
+      return bytes_of(module.get());
+    };
+    if (progress != Py_None)
+      job.tell_progress = [&](const ProgressState& state) {
+        const CallsPython python;
+        const Reference answer(PyObject_CallFunction(progress, "s#ddd", state.what.data(), std::ssize(state.what),
+                                                     state.fraction, state.elapsed, state.left));
+      };
+    job.connect = connection_of(communicator);
     std::string printed;
     job.write = [&](std::string_view text) {
       if (write == Py_None) {
@@ -215,9 +258,9 @@ PyObject* run(PyObject*, PyObject* arguments) {
     const Reference code(PyLong_FromLong(results.code)), messages(to_python(results.messages)),
         output(to_python(printed)), scalars(to_python(results.scalars)), ints(to_python(results.ints)),
         statics(to_python(results.statics)), saved_scalars(to_python(results.saved_scalars)),
-        saved_arrays(to_python(results.saved_arrays));
-    return PyTuple_Pack(8, code.get(), messages.get(), output.get(), scalars.get(), ints.get(), statics.get(),
-                        saved_scalars.get(), saved_arrays.get());
+        saved_arrays(to_python(results.saved_arrays)), parts(to_python(results.parts));
+    return PyTuple_Pack(9, code.get(), messages.get(), output.get(), scalars.get(), ints.get(), statics.get(),
+                        saved_scalars.get(), saved_arrays.get(), parts.get());
   });
 }
 
@@ -231,27 +274,34 @@ PyObject* rest(PyObject*, PyObject*) {
   });
 }
 
+PyObject* mpi(PyObject*, PyObject*) {
+  return guarded([] { return to_python(name_of_ranks()); });
+}
+
 PyMethodDef methods[] = {
     {"compile", compile, METH_VARARGS,
-     "compile(name, text or None, include, optimisation) -> (module, text, diagnostics, files)"},
+     "compile(name, text or None, include, optimisation, saved) -> (module, text, diagnostics, files)"},
     {"run", run, METH_VARARGS,
-     "run(programs, values, segments, arrays, memory, write or None) -> (code, messages, output, scalars, ints, "
-     "statics, saved_scalars, saved_arrays)"},
+     "run(programs, values, segments, arrays, memory, write or None, progress or None, saved, recompile, "
+     "communicator) -> (code, messages, output, scalars, ints, statics, saved_scalars, saved_arrays, parts)"},
+    {"mpi", mpi, METH_NOARGS, "The name and version of the MPI that communicators are of."},
     {"rest", rest, METH_NOARGS, "Ends what is kept between runs, before a fork; later runs make it again."},
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                          "_native",
-                          "SIAL programs inside this process; see sialx.run.",
-                          -1,
-                          methods,
-                          nullptr,
-                          nullptr,
-                          nullptr,
-                          nullptr};
-
 }  // namespace
 
-// NOLINTNEXTLINE(bugprone-reserved-identifier): the name that Python looks for
-PyMODINIT_FUNC PyInit__native() { return PyModule_Create(&definition); }
+PyObject* make_module(const char* name) {
+  static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                   name,
+                                   "SIAL programs inside this process; see sialx.run.",
+                                   -1,
+                                   methods,
+                                   nullptr,
+                                   nullptr,
+                                   nullptr,
+                                   nullptr};
+  return PyModule_Create(&definition);
+}
+
+}  // namespace sial

@@ -1,7 +1,9 @@
 """Job folders for sialx, what its runs leave behind, and programs that run inside this process. See README.md."""
 
-from .in_process import CompileError, Diagnostic, RunResults, run
+from .filled import fill
+from .in_process import CompileError, Diagnostic, Progress, RunResults, run
 from .job import Job, JobError, JobWarning
+from .magic import load_ipython_extension
 from .molecule import Molecule, from_pyscf
 from .plan import Plan
 from .results import Results, SavedArray, UnknownName
@@ -14,10 +16,13 @@ __all__ = [
     "JobWarning",
     "Molecule",
     "Plan",
+    "Progress",
     "Results",
     "RunResults",
     "SavedArray",
     "UnknownName",
+    "fill",
     "from_pyscf",
+    "load_ipython_extension",
     "run",
 ]

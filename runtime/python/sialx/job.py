@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Union
 import h5py
 import numpy as np
 
+from .filled import fill
 from .molecule import Molecule
 from .plan import Plan
 from .results import Results
@@ -51,7 +52,7 @@ class Job:
     values: predefined ints and scalars; the type decides (3 or 3.0). segments: lists of extents, "auto", or targets, as in job.toml.
     arrays: predefined static, distributed and served arrays, NumPy arrays with indices in the order of the SIAL program: x[i,j] there has the shape
     (extent of i, extent of j), each the sum over the index's segments; kept as float64, in the units that the program expects
-    (atomic units throughout sialx). restore: results of earlier jobs. memory: per rank, "2GB" or a number of bytes.
+    (atomic units throughout sialx), or what fill() makes of a function. restore: results of earlier jobs. memory: per rank, "2GB" or a number of bytes.
     include: folders of imported programs. save: distributed and served arrays that the results are to have, though no program says
     `set_persistent`: `results.arrays["t2"]`. output: the table of job.toml, for example {"dir": "out"}.
     """
@@ -60,7 +61,7 @@ class Job:
     molecule: Molecule | None
     values: dict[str, int | float]
     segments: dict[str, Sequence[int] | int | str]
-    arrays: dict[str, NDArray[np.float64]]
+    arrays: dict[str, NDArray[np.float64] | fill]
     memory: str | int | None
     include: list[StrPath]
     restore: list[StrPath]
@@ -73,7 +74,7 @@ class Job:
         molecule: Molecule | None = None,
         values: Mapping[str, int | float] | None = None,
         segments: Mapping[str, Sequence[int] | int | str] | None = None,
-        arrays: Mapping[str, ArrayLike] | None = None,
+        arrays: Mapping[str, ArrayLike | fill] | None = None,
         memory: str | int | None = None,
         include: StrPath | Iterable[StrPath] = (),
         restore: StrPath | Iterable[StrPath] = (),
@@ -86,7 +87,7 @@ class Job:
         self.molecule = molecule
         self.values = dict(values or {})
         self.segments = dict(segments or {})
-        self.arrays = {name: np.asarray(a, dtype=float) for name, a in (arrays or {}).items()}
+        self.arrays = {name: a if isinstance(a, fill) else np.asarray(a, dtype=float) for name, a in (arrays or {}).items()}
         self.memory = memory
         self.include = _paths(include)
         self.restore = _paths(restore)
@@ -111,7 +112,10 @@ class Job:
         if self.arrays:
             with h5py.File(folder / "arrays.h5", "w") as f:
                 for name, a in self.arrays.items():
-                    f.create_dataset(name, data=np.ascontiguousarray(a.T))
+                    if isinstance(a, fill):
+                        _write_filled(f, name, a)
+                    else:
+                        f.create_dataset(name, data=np.ascontiguousarray(a.T))
             tables["arrays"] = {name: {"file": "arrays.h5", "dataset": name} for name in self.arrays}
         if self.restore:
             tables["restore"] = {"file": [self._path(p) for p in self.restore]}
@@ -181,6 +185,16 @@ class Job:
     @staticmethod
     def _path(p: StrPath) -> str:
         return str(Path(p).resolve())
+
+
+def _write_filled(file: h5py.File, name: str, array: fill) -> None:
+    """In pieces of at most 64 MB, or of one value of the last index."""
+    dataset = file.create_dataset(name, shape=array.shape[::-1], dtype=np.float64)
+    *others, last = array.shape or (1,)
+    step = max(1, (64 << 20) // max(8 * int(np.prod(others)), 1))
+    for begin in range(0, last, step):
+        n = min(step, last - begin)
+        dataset[begin : begin + n] = array.part([0] * len(others) + [begin], [*others, n]).T
 
 
 def program_path(stated: StrPath | None, name: str = "sialrun") -> str:
