@@ -25,6 +25,8 @@ struct DataArray {
   std::vector<double> data;
   std::string origin = {};
   FillPart fill = {};
+  bool in_program_order = false;  // who gave it states its extents as the program does, and not as HDF5 and NumPy list
+                                  // those of a Fortran array: for messages
 };
 struct IntDataArray {
   std::vector<std::int64_t> extents;

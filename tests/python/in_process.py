@@ -227,9 +227,7 @@ enddo i
 endsial again
 """
         a, b, s = np.ones((5, 4, 3)), np.zeros((5, 4, 3)), np.ones((4, 5))
-        r = sialx.run(
-            [ARRAYS, again], arrays={"a": a, "b": b, "s": s}, values={"shift": 1, "factor": 1.0}, segments={"ao": [2, 3], "mo": [3, 1]}
-        )
+        r = sialx.run([ARRAYS, again], {"a": a, "b": b, "s": s}, values={"shift": 1, "factor": 1.0}, segments={"ao": [2, 3], "mo": [3, 1]})
         self.assertEqual((r.scalars["x"], r.scalars["kept"]), (240.0, 20.0))
         # The next run knows nothing of it.
         with self.assertRaisesRegex(sialx.JobError, "label/with"):
@@ -267,6 +265,10 @@ endsial again
                 self.assertIn(caught.exception.code, (1, 2))
                 self.assertNotIsInstance(caught.exception, sialx.CompileError)
                 self.check_squares()
+        # What is said of an array's place names it as the caller gave it.
+        given: dict[str, Any] = {"arrays": {"a": np.ones((5, 4, 3)), "b": np.ones((5, 4, 2)), "s": np.ones((4, 5))}, "values": {"shift": 1, "factor": 1.0}}
+        with self.assertRaisesRegex(sialx.JobError, r'arrays\["b"\] has the shape \(5, 4, 2\), .* takes \(5, 4, 3\)'):
+            sialx.run(ARRAYS, **given, segments={"ao": [2, 3], "mo": [3, 1]})
         with self.assertRaises(sialx.JobError) as caught:
             sialx.run(LARGE, segments={"ao": [500] * 4}, memory="4MB")
         self.assertEqual(caught.exception.code, 3)
@@ -587,9 +589,8 @@ if __name__ == "__main__":
         if name not in sys.argv:
             return preset
         at = sys.argv.index(name)
-        value = sys.argv[at + 1]
-        del sys.argv[at : at + 2]
-        return value
+        sys.argv.pop(at)
+        return sys.argv.pop(at)
 
     os.environ["SIALRUN"] = str(pathlib.Path(option("--bin")).resolve() / "sialrun")
     RUNS = int(option("--runs", "500"))

@@ -22,9 +22,10 @@ namespace {
 
 constexpr std::int64_t cache_bytes = std::int64_t{64} << 20;  // of chunks that two parts share, or one chunk
 
-/// As HDF5 and NumPy list extents: the slowest first.
-std::string shape_text(std::span<const std::int64_t> extents) {
-  return fmt::format("({})", fmt::join(extents.rbegin(), extents.rend(), ", "));
+/// As HDF5 lists extents, the slowest first, or in the order of the program.
+std::string shape_text(std::span<const std::int64_t> extents, bool in_program_order) {
+  return in_program_order ? fmt::format("({})", fmt::join(extents, ", "))
+                          : fmt::format("({})", fmt::join(extents.rbegin(), extents.rend(), ", "));
 }
 
 Extents declared_extents(const BoundArray& array) {
@@ -192,12 +193,15 @@ void GivenArrays::fill(ArrayId id, Statement here) const {
   const Extents declared = declared_extents(array);
   Extents given = in_memory ? data->second.extents : source->second.extents;
   while (std::ssize(given) > array.rank && given.back() == 1) given.pop_back();  // as legacy files pad their arrays
+  const bool in_program_order = in_memory && data->second.in_program_order;
   if (given != declared)
     throw InputError(
         fmt::format("{} has the shape {}, and program `{}` declares the {} array `{}`, which takes {}", values.name(),
-                    shape_text(in_memory ? data->second.extents : source->second.extents), context_.module.program,
-                    kind, array.name, shape_text(declared)),
-        "check the segments against the data; the extents of a dataset come in reverse order: `a[i,j]` takes (extent of j, extent of i)",
+                    shape_text(in_memory ? data->second.extents : source->second.extents, in_program_order),
+                    context_.module.program, kind, array.name, shape_text(declared, in_program_order)),
+        in_program_order
+            ? "check the segments against the data"
+            : "check the segments against the data; the extents of a dataset come in reverse order: `a[i,j]` takes (extent of j, extent of i)",
         where.empty() ? context_.place_name(here) : where);
 
   // A sparse array has no blocks that are zero. With a cost model their values are not known: all are there.

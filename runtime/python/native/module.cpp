@@ -5,6 +5,8 @@
 #include <exception>
 #include <new>
 
+#include <fmt/format.h>
+
 #include "runtime/python/native/in_process.h"
 #include "runtime/python/native/module.h"
 
@@ -162,15 +164,17 @@ std::pair<std::string, DataArray> array_of(PyObject* item) {
     array.extents.push_back(PyLong_AsLongLong(extent));
     if (PyErr_Occurred()) throw PythonError{};
   });
-  array.origin = "arrays";
+  const std::string key = text_of(name);
+  array.origin = fmt::format("arrays[\"{}\"]", key);
+  array.in_program_order = true;
   if (PyCallable_Check(data)) {
     array.fill = fill_of(data);
-    return {text_of(name), std::move(array)};
+    return {key, std::move(array)};
   }
   const Buffer bytes(data);
   array.data.resize(bytes.size() / sizeof(double));
   if (!array.data.empty()) std::memcpy(array.data.data(), bytes.data(), array.data.size() * sizeof(double));
-  return {text_of(name), std::move(array)};
+  return {key, std::move(array)};
 }
 
 /// Nothing that is thrown passes into Python.
