@@ -61,15 +61,22 @@ int open_again(const std::string& name) {
   return ::open(name.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
-/// 0 or the error.
-int write_all(int file, std::string_view content) {
+/// Calls write(what is left) until nothing is. 0 or the error.
+template <class Write>
+int write_pieces(std::span<const std::byte> content, Write write) {
   while (!content.empty()) {
-    const ssize_t n = ::write(file, content.data(), content.size());
-    if (n > 0) content.remove_prefix(static_cast<std::size_t>(n));
+    const ssize_t n = write(content);
+    if (n > 0) content = content.subspan(static_cast<std::size_t>(n));
     else if (n == 0) return ENOSPC;
     else if (errno != EINTR) return errno;
   }
   return 0;
+}
+
+/// 0 or the error.
+int write_all(int file, std::string_view content) {
+  return write_pieces(std::as_bytes(std::span(content)),
+                      [&](std::span<const std::byte> rest) { return ::write(file, rest.data(), rest.size()); });
 }
 
 /// 0 or the error. Closes the file in any case.
@@ -183,6 +190,13 @@ Descriptor::~Descriptor() {
 }
 
 int Descriptor::release() { return std::exchange(file_, -1); }
+
+int write_at(int file, std::int64_t offset, std::span<const std::byte> content) {
+  const auto size = std::ssize(content);
+  return write_pieces(content, [&](std::span<const std::byte> rest) {
+    return ::pwrite(file, rest.data(), rest.size(), offset + size - std::ssize(rest));
+  });
+}
 
 OpenFolder::OpenFolder(const std::string& path) : name(fs::path(path).filename().string()) {
   const fs::path parent = fs::path(path).parent_path();

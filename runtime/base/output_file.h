@@ -4,6 +4,8 @@
 // link made by somebody else is never written through. The user's symbolic links are followed. What is no regular file
 // (a device, a pipe) is written into and never replaced.
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,6 +50,9 @@ class Descriptor {
  private:
   int file_;
 };
+
+/// Writes all of it at a place of an open file, whatever moves meanwhile. 0 or the error.
+int write_at(int file, std::int64_t offset, std::span<const std::byte> content);
 
 /// The folder of a file, opened: what is done to its names is done in this folder, wherever a path leads later.
 struct OpenFolder {

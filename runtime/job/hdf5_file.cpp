@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <mutex>
@@ -368,18 +367,11 @@ std::int64_t Hdf5File::reserve(const std::string& dataset, std::span<const std::
 }
 
 void Hdf5File::write_raw(int file, std::int64_t offset, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::pwrite(file, bytes.data(), bytes.size(), offset);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) {
-      const int error = done < 0 ? errno : ENOSPC;
-      give_up();
-      throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, std::strerror(error)),
-                             "is the disk full, or the folder read-only?");
-    }
-    offset += done;
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-  }
+  const int error = write_at(file, offset, bytes);
+  if (error == 0) return;
+  give_up();
+  throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, std::strerror(error)),
+                         "is the disk full, or the folder read-only?");
 }
 
 void Hdf5File::write(const std::string& dataset, std::span<const std::string> texts) {

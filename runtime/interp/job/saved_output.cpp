@@ -16,6 +16,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/host_name.h"
+#include "runtime/base/output_file.h"
 #include "runtime/checkpoint/pack.h"
 #include "runtime/interp/blocks/array_parts.h"
 
@@ -55,19 +56,6 @@ bool keeps_pages_of_hosts(int file) {
   constexpr std::array<std::uint32_t, 5> kinds{0x6969 /* NFS */, 0x517B, 0xFE534D42, 0xFF534D42 /* SMB */,
                                                0x65735546 /* FUSE */};
   return std::find(kinds.begin(), kinds.end(), static_cast<std::uint32_t>(system.f_type)) != kinds.end();
-}
-
-void write_at(int file, std::int64_t offset, const double* values, std::int64_t n) {
-  const char* at = reinterpret_cast<const char*>(values);
-  for (auto left = static_cast<std::size_t>(n) * sizeof(double); left > 0;) {
-    const ssize_t done = ::pwrite(file, at, left, offset);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0)
-      throw EnvironmentError(std::strerror(done < 0 ? errno : ENOSPC), "is the disk full, or the folder read-only?");
-    at += done;
-    left -= static_cast<std::size_t>(done);
-    offset += done;
-  }
 }
 
 }  // namespace
@@ -187,7 +175,9 @@ void SavedOutput::write_share(const std::string& label, const BoundArray& array,
     for (std::int64_t from = 0; from < size; from += row) {
       std::int64_t to = begin;
       for (int k = d; k < array.rank; ++k) to += index[k] * array.stride[k];
-      write_at(place.file.get(), place.values.offset + 8 * to, buffer.data() + from, row);
+      const auto values = std::span(buffer).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(row));
+      if (const int error = write_at(place.file.get(), place.values.offset + 8 * to, std::as_bytes(values)); error != 0)
+        throw EnvironmentError(std::strerror(error));
       for (int k = d; k < array.rank && ++index[k] == part[k].extent; ++k) index[k] = 0;
     }
   }
