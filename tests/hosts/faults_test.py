@@ -36,8 +36,8 @@ def named(cluster: Cluster, host: int, word: str) -> int:
     """The process of a host whose program is called so."""
     for process in cluster.processes(host):
         command: Any = process["command"]
-        first = command.split()[0] if isinstance(command, str) else command[0]
-        if pathlib.Path(first).name == word:
+        words = command.split() if isinstance(command, str) else command
+        if words and pathlib.Path(words[0]).name == word:  # a process that begins or ends has no words
             return int(process["pid"])
     raise AssertionError(f"node{host} runs no {word}: {cluster.processes(host)}")
 
