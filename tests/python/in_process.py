@@ -266,9 +266,9 @@ endsial again
                 self.assertNotIsInstance(caught.exception, sialx.CompileError)
                 self.check_squares()
         # What is said of an array's place names it as the caller gave it.
-        given: dict[str, Any] = {"arrays": {"a": np.ones((5, 4, 3)), "b": np.ones((5, 4, 2)), "s": np.ones((4, 5))}, "values": {"shift": 1, "factor": 1.0}}
+        stated: dict[str, Any] = {"arrays": {"a": np.ones((5, 4, 3)), "b": np.ones((5, 4, 2)), "s": np.ones((4, 5))}, "values": {"shift": 1, "factor": 1.0}}
         with self.assertRaisesRegex(sialx.JobError, r'arrays\["b"\] has the shape \(5, 4, 2\), .* takes \(5, 4, 3\)'):
-            sialx.run(ARRAYS, **given, segments={"ao": [2, 3], "mo": [3, 1]})
+            sialx.run(ARRAYS, **stated, segments={"ao": [2, 3], "mo": [3, 1]})
         with self.assertRaises(sialx.JobError) as caught:
             sialx.run(LARGE, segments={"ao": [500] * 4}, memory="4MB")
         self.assertEqual(caught.exception.code, 3)
