@@ -54,6 +54,7 @@ collective trace += part
 sip_barrier
 println trace
 set_persistent d "upper"
+set_persistent s "own"
 endsial product
 """
 SEGMENTS = [20, 7, 13]
@@ -77,6 +78,8 @@ def product(comm: Any, **changed: Any) -> sialx.RunResults:
 def check(comm: Any, r: sialx.RunResults) -> None:
     np.testing.assert_allclose(r.scalars["trace"], ((A @ A) * S).sum(), rtol=1e-12)
     np.testing.assert_array_equal(r.static["s"], S)
+    np.testing.assert_array_equal(r.saved["own"], S)
+    assert sorted(r.parts) == ["c", "upper"], r.parts.keys()
     for label, expected in (("c", A @ A), ("upper", UPPER)):
         mine, elements = np.zeros((N, N)), 0
         for where, block in r.parts[label]:

@@ -171,7 +171,7 @@ void take_results(const JobRunner& runner, const RankState& state, const StoreSn
   results.saved_scalars = state.saved_scalars;
   results.saved_arrays = state.saved_statics;
   for (const auto& [label, layout] : state.saved_remote) {
-    if (ranks.size() > 1) results.parts[label] = parts_of(label, layout, saved);
+    results.parts[label] = ranks.size() > 1 ? parts_of(label, layout, saved) : std::vector<SavedPart>();
     if (ranks.rank() != 0) continue;
     DenseArray whole(layout);
     for_each_block(layout, [&](const BlockIndex& block) {

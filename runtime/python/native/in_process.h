@@ -66,7 +66,7 @@ struct InProcessResults {
   std::map<std::string, std::int32_t> ints;
   std::map<std::string, DataArray> statics, saved_arrays;  // saved ones by label: whole, on rank 0 only
   std::map<std::string, std::vector<SavedPart>>
-      parts;  // of saved arrays, on several ranks: blocks that are this rank's
+      parts;  // of saved distributed and served arrays; on several ranks: the blocks that are this rank's
 };
 
 /// Runs the programs one after the other; collective where there are several ranks. Errors of the run are in the

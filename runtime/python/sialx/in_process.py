@@ -81,8 +81,8 @@ class RunResults:
     object's own. output: what the programs printed, empty where a callback took it.
 
     On several ranks scalars, ints and static are every rank's own, which are alike where the program says so; saved and what programs print are
-    rank 0's only. parts: of every saved array the blocks that are this rank's, as (slices, block): `whole[slices] = block` on all ranks together
-    gives the array. On one rank that is one part, the array."""
+    rank 0's only. parts: of every distributed or served array that is saved the blocks that are this rank's, as (slices, block):
+    `whole[slices] = block` on all ranks together gives the array. On one rank that is one part, the array."""
 
     scalars: Numbers[float]
     ints: Numbers[int]
@@ -309,9 +309,12 @@ def run(
         raise JobError(code, messages, text)
     statics = Arrays({name: _array(raw) for name, raw in static.items()})
     kept = Arrays({label: _array(raw) for label, raw in whole.items()})
-    parts: dict[str, list[_Part]] = {label: [(tuple(slice(0, n) for n in a.shape), a)] for label, a in kept.items()} if not blocks else {}
+    parts: dict[str, list[_Part]] = {}
     for label, items in blocks.items():
-        parts[label] = [(tuple(slice(f, f + n) for f, n in zip(first, raw[0])), _array(raw)) for first, raw in items]
+        if comm is None or comm.Get_size() == 1:
+            parts[label] = [(tuple(slice(0, n) for n in kept[label].shape), kept[label])]
+        else:
+            parts[label] = [(tuple(slice(f, f + n) for f, n in zip(first, raw[0])), _array(raw)) for first, raw in items]
     return RunResults(
         scalars=Numbers("the scalar", {**scalars, **saved_scalars}),
         ints=Numbers("the int", ints),
