@@ -236,8 +236,9 @@ PyObject* run(PyObject*, PyObject* arguments) {
     if (progress != Py_None)
       job.tell_progress = [&](const ProgressState& state) {
         const CallsPython python;
-        const Reference answer(PyObject_CallFunction(progress, "s#ddd", state.what.data(), std::ssize(state.what),
-                                                     state.fraction, state.elapsed, state.left));
+        const Reference what(to_python(std::string(state.what)));
+        const Reference answer(
+            PyObject_CallFunction(progress, "Oddd", what.get(), state.fraction, state.elapsed, state.left));
       };
     job.connect = connection_of(communicator);
     std::string printed;
