@@ -27,6 +27,7 @@ aoindex j = 1:n
 aoindex k = 1:n
 predefined distributed a[i,j]
 predefined static s[i,j]
+static own[i,j]
 distributed c[i,j]
 sparse served d[i,j]
 temp t[i,j]
@@ -54,7 +55,12 @@ collective trace += part
 sip_barrier
 println trace
 set_persistent d "upper"
-set_persistent s "own"
+do i
+  do j
+    own[i,j] = s[i,j]
+  enddo j
+enddo i
+set_persistent own "own"
 endsial product
 """
 SEGMENTS = [20, 7, 13]
@@ -179,7 +185,7 @@ class Ranks(unittest.TestCase):
         for mode, text in (
             ("differ", r"error: ranks 0 and 1 state different segments"),
             ("raises", r"(?s)LookupError: no value here\n.*error: an exception on one rank ends the run of all \(on rank 1 of 2\)"),
-            ("absent", r"error: <text>:16:3: block c\[\d,\d\] does not exist: it was never written .* \(on rank \d of 2\)"),
+            ("absent", r"error: <text>:17:3: block c\[\d,\d\] does not exist: it was never written .* \(on rank \d of 2\)"),
         ):
             done = self.start(mode, 2)
             self.assertNotEqual(done.returncode, 0, mode)

@@ -37,7 +37,9 @@ void WalkRemoteBlocks::get(ArrayId id, const Located& at) {
   RemoteBlocks& array = remote_[id.at()];
   const auto found = array.blocks.find(at.key);
   const NodeId node = found != array.blocks.end() ? found->second.node : home(id, at);
-  const bool here = node == context_.ledger.own_node() && !copy;
+  // Of a block that a sparse array does not have, who reads it makes zeros of its own.
+  const bool absent = found == array.blocks.end() && context_.module.arrays[id.at()].sparse;
+  const bool here = node == context_.ledger.own_node() && !copy && !absent;
   if (found != array.blocks.end() && here && share_.on_node && !found->second.read) {
     found->second.read = true;
     read_blocks_.emplace_back(id, at.key);
