@@ -1,8 +1,8 @@
 #pragma once
 // Ranks as MPI processes. Collectives and requests are messages; node memory is POSIX shared memory (shared_memory.h).
 // MPI is initialised by make_mpi and finalised when the transport is destroyed after finish(), but where it was started
-// before (make_mpi_of). With one node nobody but
-// the rank's own thread calls MPI; with several, a helper thread per rank serves requests (MPI_THREAD_MULTIPLE).
+// before (make_mpi_of). With one node nobody but the rank's own thread calls MPI; with several, a helper thread per
+// rank serves requests (MPI_THREAD_MULTIPLE).
 
 #include <cstddef>
 #include <memory>

@@ -86,9 +86,9 @@ class Program:
         self.numbers = np.random.default_rng(self.seed)
         self.segments = {kind: [r.randint(1, 3) for _ in range(r.randint(2, 4))] for kind in KINDS if kind}
         self.indices = [self.index(n) for n in range(9)]
-        twin = next((i for i in self.indices if len(i.sizes) > 1), self.indices[0])
-        self.twins = [twin, Index("twin", twin.kind, twin.low, twin.high, twin.sizes)]
-        self.indices.append(self.twins[1])
+        first = next((i for i in self.indices if len(i.sizes) > 1), self.indices[0])
+        self.same_range = [first, Index("x9", first.kind, first.low, first.high, first.sizes)]
+        self.indices.append(self.same_range[1])
         for rank in r.sample(range(1, 9), 3) + [r.randint(1, 3)]:
             self.give(r.sample(self.indices, rank))
         for _ in range(r.randint(5, 8)):
@@ -198,15 +198,15 @@ class Program:
 
     def half(self) -> None:
         """Blocks where one segment is before the other; the rest of the array is not there, and zero."""
-        others = [d for d in self.indices if d not in self.twins]
-        dims = [*self.twins, *self.random.sample(others, self.random.randint(0, 4))]
+        others = [d for d in self.indices if d not in self.same_range]
+        dims = [*self.same_range, *self.random.sample(others, self.random.randint(0, 4))]
         self.random.shuffle(dims)
         values = self.numbers.normal()
         grid = np.meshgrid(*[d.segment_of() for d in dims], indexing="ij")
-        before = grid[dims.index(self.twins[0])] < grid[dims.index(self.twins[1])]
+        before = grid[dims.index(self.same_range[0])] < grid[dims.index(self.same_range[1])]
         t = self.temp(dims)
         result = self.new(dims, before * values, sparse=True)
-        self.loop(dims, [f"{t} = {values!r}", f"{PUT[result.kind]} {result.block()} = {t}"], f"{self.twins[0].name} < {self.twins[1].name}")
+        self.loop(dims, [f"{t} = {values!r}", f"{PUT[result.kind]} {result.block()} = {t}"], f"{self.same_range[0].name} < {self.same_range[1].name}")
 
     def trace(self) -> None:
         a = self.random.choice(self.arrays)
