@@ -198,6 +198,17 @@ int write_at(int file, std::int64_t offset, std::span<const std::byte> content) 
   });
 }
 
+bool read_at(int file, std::int64_t offset, std::span<std::byte> content) {
+  while (!content.empty()) {
+    const ssize_t n = ::pread(file, content.data(), content.size(), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    content = content.subspan(static_cast<std::size_t>(n));
+    offset += n;
+  }
+  return true;
+}
+
 OpenFolder::OpenFolder(const std::string& path) : name(fs::path(path).filename().string()) {
   const fs::path parent = fs::path(path).parent_path();
   folder = Descriptor(::open(parent.empty() ? "." : parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

@@ -53,6 +53,8 @@ class Descriptor {
 
 /// Writes all of it at a place of an open file, whatever moves meanwhile. 0 or the error.
 int write_at(int file, std::int64_t offset, std::span<const std::byte> content);
+/// Reads all of it from a place of an open file; false where that cannot be, or the file ends before.
+bool read_at(int file, std::int64_t offset, std::span<std::byte> content);
 
 /// The folder of a file, opened: what is done to its names is done in this folder, wherever a path leads later.
 struct OpenFolder {

@@ -38,6 +38,13 @@ class Hdf5Dataset {
   std::int64_t file_ = -1, id_ = -1;
   std::vector<std::int64_t> chunk_;
   bool wide_ = false;
+
+  /// Where the values lie in the file in one piece, as they are in memory, they are read from there.
+  void find_values();
+  bool read_values(std::span<const std::int64_t> first, std::span<const std::int64_t> count, double* out) const;
+  Descriptor values_;
+  std::int64_t begin_ = 0;            // of the values in the file, in bytes
+  std::vector<std::int64_t> stride_;  // of the dimensions
 };
 
 class Hdf5File {

@@ -15,6 +15,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
+#include "runtime/base/rows.h"
 
 namespace sial {
 namespace {
@@ -92,14 +93,10 @@ Box box_of(const SavedLayout& layout, const BlockIndex& block) {
 
 /// Calls body(position in the dense array, position in the block, number) for every row of elements.
 template <class Body>
-void for_rows(const Box& box, Body body) {
-  std::array<std::int64_t, max_rank> at{};
-  for (std::int64_t i = 0; i < box.size; i += box.extent[0]) {
-    std::int64_t position = box.offset;
-    for (int d = 1; d < box.rank; ++d) position += at[d] * box.stride[d];
-    body(position, i, box.extent[0]);
-    for (int d = 1; d < box.rank && ++at[d] == box.extent[d]; ++d) at[d] = 0;
-  }
+void rows_of(const Box& box, Body body) {
+  const auto rank = static_cast<std::size_t>(box.rank);
+  for_rows(std::span(box.extent).first(rank), std::span(box.stride).first(rank),
+           [&](std::int64_t place, std::int64_t i, std::int64_t n) { body(box.offset + place, i, n); });
 }
 
 std::string block_name(const BlockIndex& block) {
@@ -289,7 +286,7 @@ void ResultsWriter::saved_block(const BlockIndex& block, std::span<const double>
   SIAL_CHECK(box.size == std::ssize(data), "block of {} elements, {} expected", data.size(), box.size);
   has_block(block);
   if (is_dense_)
-    for_rows(box, [&](std::int64_t position, std::int64_t i, std::int64_t n) {
+    rows_of(box, [&](std::int64_t position, std::int64_t i, std::int64_t n) {
       write_values(position, data.subspan(static_cast<std::size_t>(i), static_cast<std::size_t>(n)));
     });
   else file_.write(label_ + "/" + block_name(block), std::span<const std::int64_t>(box.extent.data(), box.rank), data);
@@ -450,7 +447,7 @@ std::vector<double> ResultsReader::block(const std::string& label, const BlockIn
   std::vector<double> data;
   if (!cached_.empty()) {
     data.resize(static_cast<std::size_t>(box.size));
-    for_rows(box, [&](std::int64_t position, std::int64_t i, std::int64_t n) {
+    rows_of(box, [&](std::int64_t position, std::int64_t i, std::int64_t n) {
       std::copy_n(cached_.begin() + position, n, data.begin() + i);
     });
   } else if (plain_) {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include "runtime/base/rows.h"
+
 namespace sial {
 namespace {
 
@@ -36,30 +38,48 @@ std::int64_t largest_segment(const BoundDim& dim) {
 
 /// Calls f(first element in the part, in the block, number) for each row of a block.
 template <class F>
-void for_rows(const BoundArray& array, const BlockAt& at, std::span<const SegmentGroup> part, F&& f) {
-  std::array<std::int64_t, max_rank> index{}, stride{};
-  std::int64_t step = 1, begin = 0, in_block = 0;
+void rows_of(const BoundArray& array, const BlockAt& at, std::span<const SegmentGroup> part, F&& f) {
+  std::array<std::int64_t, max_rank> stride{};
+  std::int64_t step = 1, begin = 0;
   for (int d = 0; d < array.rank; ++d) {
     stride[d] = step;
     step *= part[d].extent;
     begin += (array.dim[d].offset_of(at.block.segment[d]) - part[d].offset) * stride[d];
   }
-  const std::int64_t row = at.shape.extent[0];
-  for (;;) {
-    std::int64_t in_part = begin;
-    for (int d = 1; d < array.rank; ++d) in_part += index[d] * stride[d];
-    f(in_part, in_block, row);
-    in_block += row;
-    int d = 1;
-    for (; d < array.rank; ++d) {
-      if (++index[d] < at.shape.extent[d]) break;
-      index[d] = 0;
-    }
-    if (d >= array.rank) return;
-  }
+  const auto rank = static_cast<std::size_t>(array.rank);
+  for_rows(std::span(at.shape.extent).first(rank), std::span(stride).first(rank),
+           [&](std::int64_t place, std::int64_t in_block, std::int64_t n) { f(begin + place, in_block, n); });
 }
 
 }  // namespace
+
+BoundArray array_of(const SavedLayout& layout) {
+  BoundArray array;
+  array.name = layout.array;
+  array.rank = static_cast<std::int32_t>(layout.extents.size());
+  for (int d = 0; d < array.rank; ++d) {
+    BoundDim& dim = array.dim[d];
+    dim.lo = layout.first_segment[d];
+    dim.hi = dim.lo + static_cast<std::int32_t>(layout.extents[d].size()) - 1;
+    dim.extent.assign(layout.extents[d].begin(), layout.extents[d].end());
+    dim.offset.assign(1, 0);
+    for (const std::int64_t e : layout.extents[d]) dim.offset.push_back(dim.offset.back() + e);
+  }
+  array.whole.rank = array.rank;
+  std::int64_t stride = 1;
+  for (int d = 0; d < array.rank; ++d) {
+    array.whole.extent[d] = array.dim[d].total();
+    array.stride[d] = stride;
+    stride *= array.whole.extent[d];
+  }
+  return array;
+}
+
+std::vector<SegmentGroup> whole_part(const BoundArray& array) {
+  std::vector<SegmentGroup> part;
+  for (int d = 0; d < array.rank; ++d) part.push_back({array.dim[d].lo, array.dim[d].hi, 0, array.dim[d].total()});
+  return part;
+}
 
 std::int64_t bytes_of_parts(const BoundArray& array, std::int64_t ranks) {
   constexpr std::int64_t most = std::int64_t{4} << 20, parts_a_rank = 4;
@@ -117,14 +137,14 @@ std::int64_t size_of(std::span<const SegmentGroup> part) {
 
 void copy_from_part(const BoundArray& array, const BlockAt& at, std::span<const SegmentGroup> part,
                     const double* values, double* block) {
-  for_rows(array, at, part, [&](std::int64_t in_part, std::int64_t in_block, std::int64_t n) {
+  rows_of(array, at, part, [&](std::int64_t in_part, std::int64_t in_block, std::int64_t n) {
     std::copy_n(values + in_part, n, block + in_block);
   });
 }
 
 void copy_to_part(const BoundArray& array, const BlockAt& at, std::span<const SegmentGroup> part, const double* block,
                   double* values) {
-  for_rows(array, at, part, [&](std::int64_t in_part, std::int64_t in_block, std::int64_t n) {
+  rows_of(array, at, part, [&](std::int64_t in_part, std::int64_t in_block, std::int64_t n) {
     std::copy_n(block + in_block, n, values + in_part);
   });
 }

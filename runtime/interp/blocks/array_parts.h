@@ -8,10 +8,14 @@
 
 #include "runtime/base/shape.h"
 #include "runtime/interp/blocks/bind.h"
+#include "runtime/job/results.h"
 
 namespace sial {
 
 using Extents = std::vector<std::int64_t>;
+
+/// The array that a layout describes, with all that parts and blocks of it need.
+BoundArray array_of(const SavedLayout& layout);
 
 /// Segments of one dimension that belong to a part.
 struct SegmentGroup {
@@ -62,6 +66,8 @@ void walk_part(const BoundArray& array, std::span<const SegmentGroup> part, F&& 
   walk_blocks(array, lo, hi, at, f);
 }
 
+/// The part that is all of the array.
+std::vector<SegmentGroup> whole_part(const BoundArray& array);
 /// Elements of a part.
 std::int64_t size_of(std::span<const SegmentGroup> part);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <future>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -214,20 +215,37 @@ void GivenArrays::fill(ArrayId id, Statement here) const {
     const std::int64_t rank = transport.rank(), ranks = transport.size();
     const std::int64_t begin = parts.count() * rank / ranks, end = parts.count() * (rank + 1) / ranks;
     if (begin < end && !context_.model) values.open(parts.bytes_of_chunks(chunk, cache_bytes));
-    std::vector<double> buffer, block;
+    // A part is read from a file while the blocks of the one before are made.
+    const auto when = in_memory ? std::launch::deferred : std::launch::async | std::launch::deferred;
+    struct Part {
+      std::vector<SegmentGroup> groups;
+      std::vector<double> values;
+    };
+    Part now, next;
+    const auto read = [&](std::int64_t n, Part& into) {
+      into.groups = parts.part(n);
+      into.values.resize(static_cast<std::size_t>(size_of(into.groups)));
+      const bool has_values = !into.values.empty() && !context_.model;
+      return std::async(has_values ? when : std::launch::deferred, [&values, &into, has_values] {
+        if (has_values) values.read(into.groups, into.values);
+      });
+    };
+    std::future<void> reading;
+    if (begin < end) reading = read(begin, next);
+    std::vector<double> block;
     for (std::int64_t n = begin; n < end; ++n) {
-      const std::vector<SegmentGroup> part = parts.part(n);
-      const std::int64_t size = size_of(part);
-      buffer.resize(static_cast<std::size_t>(size));
-      if (size > 0 && !context_.model) values.read(part, buffer);
-      if (values.finding()) continue;
-      walk_part(array, part, [&](const BlockAt& b) {
-        const bool whole = b.size == size;
+      reading.get();
+      std::swap(now, next);
+      const bool good = !values.finding();
+      if (n + 1 < end) reading = read(n + 1, next);
+      if (!good) continue;
+      walk_part(array, now.groups, [&](const BlockAt& b) {
+        const bool whole = b.size == std::ssize(now.values);
         if (!whole) {
           block.resize(static_cast<std::size_t>(b.size));
-          if (b.size > 0 && !context_.model) copy_from_part(array, b, part, buffer.data(), block.data());
+          if (b.size > 0 && !context_.model) copy_from_part(array, b, now.groups, now.values.data(), block.data());
         }
-        const std::vector<double>& values_of_block = whole ? buffer : block;
+        const std::vector<double>& values_of_block = whole ? now.values : block;
         if (sparse && std::all_of(values_of_block.begin(), values_of_block.end(), [](double x) { return x == 0; }))
           return;
         context_.env.store.snapshots().load_array_block(id, b.block, values_of_block);

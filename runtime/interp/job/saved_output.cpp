@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <optional>
 #include <random>
 
@@ -17,6 +18,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/host_name.h"
 #include "runtime/base/output_file.h"
+#include "runtime/base/rows.h"
 #include "runtime/checkpoint/pack.h"
 #include "runtime/interp/blocks/array_parts.h"
 
@@ -26,29 +28,6 @@ namespace {
 constexpr std::size_t round_bytes = std::size_t{4} << 20;
 using Mark = std::array<double, 2>;
 
-/// The array that a layout describes, with all that ArrayParts and walk_blocks() look at.
-BoundArray array_of(const SavedLayout& layout) {
-  BoundArray array;
-  array.name = layout.array;
-  array.rank = static_cast<std::int32_t>(layout.extents.size());
-  for (int d = 0; d < array.rank; ++d) {
-    BoundDim& dim = array.dim[d];
-    dim.lo = layout.first_segment[d];
-    dim.hi = dim.lo + static_cast<std::int32_t>(layout.extents[d].size()) - 1;
-    dim.extent.assign(layout.extents[d].begin(), layout.extents[d].end());
-    dim.offset.assign(1, 0);
-    for (const std::int64_t e : layout.extents[d]) dim.offset.push_back(dim.offset.back() + e);
-  }
-  array.whole.rank = array.rank;
-  std::int64_t stride = 1;
-  for (int d = 0; d < array.rank; ++d) {
-    array.whole.extent[d] = array.dim[d].total();
-    array.stride[d] = stride;
-    stride *= array.whole.extent[d];
-  }
-  return array;
-}
-
 /// Two hosts that write into one page of a file of such a system may undo each other's changes.
 bool keeps_pages_of_hosts(int file) {
   struct statfs system{};
@@ -56,6 +35,24 @@ bool keeps_pages_of_hosts(int file) {
   constexpr std::array<std::uint32_t, 5> kinds{0x6969 /* NFS */, 0x517B, 0xFE534D42, 0xFF534D42 /* SMB */,
                                                0x65735546 /* FUSE */};
   return std::find(kinds.begin(), kinds.end(), static_cast<std::uint32_t>(system.f_type)) != kinds.end();
+}
+
+/// Into the values of the array, which begin at `offset` of the file.
+void write_part(const BoundArray& array, std::span<const SegmentGroup> part, std::span<const double> values, int file,
+                std::int64_t offset) {
+  std::array<std::int64_t, max_rank> extent{};
+  std::int64_t begin = 0;
+  for (int d = 0; d < array.rank; ++d) {
+    extent[d] = part[d].extent;
+    begin += part[d].offset * array.stride[d];
+  }
+  const auto rank = static_cast<std::size_t>(array.rank);
+  for_rows(std::span(extent).first(rank), std::span(array.stride).first(rank),
+           [&](std::int64_t to, std::int64_t from, std::int64_t n) {
+             const auto row = values.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(n));
+             if (const int error = write_at(file, offset + 8 * (begin + to), std::as_bytes(row)); error != 0)
+               throw EnvironmentError(std::strerror(error));
+           });
 }
 
 }  // namespace
@@ -126,7 +123,7 @@ std::vector<int> SavedOutput::writers(const Place& place, bool together) const {
     Mark mark{};
     if (!is_first)
       can = place.file.get() >= 0 && (host == place.host || !keeps_pages_of_hosts(place.file.get())) &&
-            ::pread(place.file.get(), mark.data(), sizeof mark, place.values.offset) == sizeof mark &&
+            read_at(place.file.get(), place.values.offset, std::as_writable_bytes(std::span(mark))) &&
             mark == place.mark;
   }
   std::vector<int> ranks;
@@ -142,11 +139,12 @@ void SavedOutput::write_share(const std::string& label, const BoundArray& array,
                               std::int64_t shares) const {
   if (place.file.get() < 0) throw EnvironmentError(std::strerror(ENOENT));
   const ArrayParts parts(array, {}, bytes_of_parts(array, shares));
-  std::vector<double> buffer;
+  std::array<std::vector<double>, 2> buffers;  // one is written while blocks are copied into the other
+  std::future<void> writing;
   for (std::int64_t n = parts.count() * share / shares, end = parts.count() * (share + 1) / shares; n < end; ++n) {
     const std::vector<SegmentGroup> part = parts.part(n);
-    const std::int64_t size = size_of(part);
-    buffer.resize(static_cast<std::size_t>(size));
+    std::vector<double>& buffer = buffers[static_cast<std::size_t>(n % 2)];
+    buffer.resize(static_cast<std::size_t>(size_of(part)));
     bool any = n == 0;  // where the mark was; elsewhere there are zeros
     std::vector<double> zeros;
     walk_part(array, part, [&](const BlockAt& at) {
@@ -162,25 +160,14 @@ void SavedOutput::write_share(const std::string& label, const BoundArray& array,
       any = true;
     });
     env_.store.fetch().end_statement();
-    if (!any || size == 0) continue;
-    // Rows of the array that the part has whole are written together.
-    std::int64_t row = 1, begin = 0;
-    int d = 0;
-    for (bool whole = true; d < array.rank && whole; ++d) {
-      row *= part[d].extent;
-      whole = part[d].extent == array.whole.extent[d];
-    }
-    for (int k = 0; k < array.rank; ++k) begin += part[k].offset * array.stride[k];
-    std::array<std::int64_t, max_rank> index{};
-    for (std::int64_t from = 0; from < size; from += row) {
-      std::int64_t to = begin;
-      for (int k = d; k < array.rank; ++k) to += index[k] * array.stride[k];
-      const auto values = std::span(buffer).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(row));
-      if (const int error = write_at(place.file.get(), place.values.offset + 8 * to, std::as_bytes(values)); error != 0)
-        throw EnvironmentError(std::strerror(error));
-      for (int k = d; k < array.rank && ++index[k] == part[k].extent; ++k) index[k] = 0;
-    }
+    if (writing.valid()) writing.get();
+    if (!any || buffer.empty()) continue;
+    const bool is_last = n + 1 == end;
+    writing = std::async(
+        is_last ? std::launch::deferred : std::launch::async | std::launch::deferred,
+        [&array, &place, &buffer, part] { write_part(array, part, buffer, place.file.get(), place.values.offset); });
   }
+  if (writing.valid()) writing.get();
   if (printable_host_name() != place.host && ::fdatasync(place.file.get()) != 0)
     throw EnvironmentError(std::strerror(errno));  // rank 0 cannot know
 }

@@ -6,7 +6,6 @@
 #include <ios>
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <ostream>
 #include <span>
 #include <sstream>
@@ -18,6 +17,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/pipeline.h"
 #include "runtime/bytecode/write.h"
+#include "runtime/interp/blocks/array_parts.h"
 #include "runtime/kernels/jit/jit.h"
 #include "runtime/session.h"
 #include "runtime/transport/loopback.h"
@@ -79,86 +79,33 @@ SessionOptions session_options(const Job& job) {
   return options;
 }
 
-std::int64_t elements(const std::vector<std::int64_t>& extents) {
-  std::int64_t n = 1;
-  for (const std::int64_t extent : extents) n *= extent;
-  return n;
-}
-
 /// A saved array as a whole, with zeros where it has no blocks.
-class DenseArray {
- public:
-  explicit DenseArray(const SavedLayout& layout) : layout_(layout) {
-    for (const std::vector<std::int64_t>& segments : layout.extents) {
-      std::vector<std::int64_t>& begins = begins_.emplace_back(1, 0);
-      for (const std::int64_t extent : segments) begins.push_back(begins.back() + extent);
-      array_.extents.push_back(begins.back());
-    }
-    array_.data.assign(static_cast<std::size_t>(elements(array_.extents)), 0.0);
-  }
-
-  void put(const BlockIndex& block, std::span<const double> data) {
-    const std::size_t rank = layout_.extents.size();
-    if (data.empty()) return;
-    std::vector<std::int64_t> extent(rank), at(rank, 0);
-    std::int64_t first = 0, stride = 1;
-    std::vector<std::int64_t> strides(rank);
-    for (std::size_t d = 0; d < rank; ++d) {
-      const auto segment = static_cast<std::size_t>(block.segment[d] - layout_.first_segment[d]);
-      extent[d] = layout_.extents[d].at(segment);
-      strides[d] = stride;
-      first += begins_[d][segment] * stride;
-      stride *= array_.extents[d];
-    }
-    const std::int64_t run = extent.front();
-    for (std::int64_t from = 0; from < std::ssize(data); from += run) {
-      std::int64_t to = first;
-      for (std::size_t d = 1; d < rank; ++d) to += at[d] * strides[d];
-      std::copy_n(data.data() + from, run, array_.data.data() + to);
-      for (std::size_t d = 1; d < rank && ++at[d] == extent[d]; ++d) at[d] = 0;
-    }
-  }
-
-  DataArray take() { return std::move(array_); }
-
- private:
-  const SavedLayout& layout_;
-  std::vector<std::vector<std::int64_t>> begins_;  // of the segments
-  DataArray array_;
-};
+DataArray whole_array(const std::string& label, const SavedLayout& layout, const StoreSnapshots& saved) {
+  const BoundArray array = array_of(layout);
+  const std::vector<SegmentGroup> all = whole_part(array);
+  DataArray whole;
+  for (const SegmentGroup& g : all) whole.extents.push_back(g.extent);
+  whole.data.assign(static_cast<std::size_t>(size_of(all)), 0.0);
+  walk_part(array, all, [&](const BlockAt& at) {
+    if (const std::optional<HeldValues> held = saved.find_saved_block(label, at.block))
+      copy_to_part(array, at, all, held->values.data(), whole.data.data());
+  });
+  return whole;
+}
 
 /// The blocks of a saved array that are this rank's.
 std::vector<SavedPart> parts_of(const std::string& label, const SavedLayout& layout, const StoreSnapshots& saved) {
+  const BoundArray array = array_of(layout);
   std::vector<SavedPart> parts;
   for (const BlockIndex& block : saved.saved_blocks(label)) {
     SavedPart& part = parts.emplace_back();
-    for (std::size_t d = 0; d < layout.extents.size(); ++d) {
-      const std::vector<std::int64_t>& segments = layout.extents[d];
-      const auto segment = block.segment[d] - layout.first_segment[d];
-      part.first.push_back(std::accumulate(segments.begin(), segments.begin() + segment, std::int64_t{0}));
-      part.values.extents.push_back(segments[static_cast<std::size_t>(segment)]);
+    for (int d = 0; d < array.rank; ++d) {
+      part.first.push_back(array.dim[d].offset_of(block.segment[d]));
+      part.values.extents.push_back(array.dim[d].extent_of(block.segment[d]));
     }
     part.values.data = saved.saved_block(label, block);
   }
   return parts;
-}
-
-/// Calls `body` with each block that the layout may have.
-template <class Body>
-void for_each_block(const SavedLayout& layout, Body body) {
-  BlockIndex block;
-  block.rank = static_cast<std::int32_t>(layout.extents.size());
-  for (std::size_t d = 0; d < layout.extents.size(); ++d) {
-    if (layout.extents[d].empty()) return;
-    block.segment[d] = layout.first_segment[d];
-  }
-  for (std::size_t d = 0; d < layout.extents.size();) {
-    body(block);
-    for (d = 0; d < layout.extents.size(); ++d) {
-      if (++block.segment[d] < layout.first_segment[d] + std::ssize(layout.extents[d])) break;
-      block.segment[d] = layout.first_segment[d];
-    }
-  }
 }
 
 void take_results(const JobRunner& runner, const RankState& state, const StoreSnapshots& saved, const Transport& ranks,
@@ -172,13 +119,7 @@ void take_results(const JobRunner& runner, const RankState& state, const StoreSn
   results.saved_arrays = state.saved_statics;
   for (const auto& [label, layout] : state.saved_remote) {
     results.parts[label] = ranks.size() > 1 ? parts_of(label, layout, saved) : std::vector<SavedPart>();
-    if (ranks.rank() != 0) continue;
-    DenseArray whole(layout);
-    for_each_block(layout, [&](const BlockIndex& block) {
-      if (const std::optional<HeldValues> values = saved.find_saved_block(label, block))
-        whole.put(block, values->values);
-    });
-    results.saved_arrays[label] = whole.take();
+    if (ranks.rank() == 0) results.saved_arrays[label] = whole_array(label, layout, saved);
   }
 }
 
