@@ -192,19 +192,11 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
 }
 
 const Job& Session::with_arrays(const Job& stated, std::span<const std::shared_ptr<const Module>> programs) {
-  if (lacks_values(stated, programs)) {
-    own_job_ = stated;
-    take_extents(*own_job_, programs);
-  }
-  if (!stated.data.sources.empty()) {
-    if (!own_job_) own_job_ = stated;
-    read_arrays(own_job_->data, arrays_read_in_parts(programs));
-  }
+  const auto own = [&]() -> Job& { return own_job_ ? *own_job_ : own_job_.emplace(stated); };
+  if (lacks_values(stated, programs)) take_extents(own(), programs);
+  if (!stated.data.sources.empty()) read_arrays(own().data, arrays_read_in_parts(programs));
   const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
-  if (std::ranges::any_of(stated.data.arrays, is_made)) {
-    if (!own_job_) own_job_ = stated;
-    make_arrays(own_job_->data, arrays_read_in_parts(programs));
-  }
+  if (std::ranges::any_of(stated.data.arrays, is_made)) make_arrays(own().data, arrays_read_in_parts(programs));
   return own_job_ ? *own_job_ : stated;
 }
 
@@ -233,11 +225,9 @@ const Job& Session::with_choices_of(const CheckpointIndex& index, const Job& sta
 
 /// Rank 0's code and text, on all ranks.
 int Session::share(int code, std::string& text) {
-  std::int64_t message[2] = {code, std::ssize(text)};
-  transport_.broadcast(std::as_writable_bytes(std::span(message)), 0, tag(CollectiveKind::other));
-  text.resize(static_cast<std::size_t>(message[1]));
-  if (!text.empty()) transport_.broadcast(std::as_writable_bytes(std::span(text)), 0, tag(CollectiveKind::other));
-  return static_cast<int>(message[0]);
+  transport_.broadcast(std::as_writable_bytes(std::span(&code, 1)), 0, tag(CollectiveKind::other));
+  transport_.broadcast_text(text, 0, tag(CollectiveKind::other));
+  return code;
 }
 
 int Session::run_programs(const Job& given) {

@@ -368,9 +368,11 @@ class JobReader {
   }
 
   void setting(const toml::node& n, std::string_view key, const Option& option) {
-    std::string text = option.id == OptionId::save && n.is_array()  ? fmt::format("{}", fmt::join(strings(n, key), ","))
-                       : option.type.kind == OptionType::Kind::word ? word(n, key)
-                                                                    : string(n, key);
+    using Kind = OptionType::Kind;
+    std::string text = option.type.kind == Kind::word ? word(n, key)
+                       : option.type.kind == Kind::name_list && n.is_array()
+                           ? fmt::format("{}", fmt::join(strings(n, key), ","))
+                           : string(n, key);
     if (option.id == OptionId::output_dir) text = resolve(text);
     at(n, [&] { set_option(job_, option.id, text); });
   }

@@ -168,6 +168,7 @@ std::string option_problem(const OptionType& type, const std::string& text) {
     case Kind::word:
     case Kind::path:
     case Kind::repeated:
+    case Kind::name_list:
     case Kind::optional: return {};
     case Kind::joined:
     case Kind::one_of:

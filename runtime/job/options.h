@@ -24,6 +24,7 @@ struct OptionType {
     whole,       // a whole number within bounds
     whole_or,    // the same, or one of the texts that `shown` lists behind its first |
     listed,      // whole numbers separated by commas
+    name_list,   // names separated by commas; in job files also a list
     above_zero,  // a real number
     repeated,    // a text each time that the option is given
     optional,    // a path that may be left out
@@ -46,6 +47,7 @@ constexpr OptionType whole_or(const char* shown, std::int64_t least, std::int64_
   return {OptionType::Kind::whole_or, shown, least, most};
 }
 constexpr OptionType listed(const char* shown, std::int64_t least) { return {OptionType::Kind::listed, shown, least}; }
+constexpr OptionType name_list(const char* shown) { return {OptionType::Kind::name_list, shown}; }
 constexpr OptionType above_zero(const char* shown) { return {OptionType::Kind::above_zero, shown}; }
 constexpr OptionType repeated(const char* shown) { return {OptionType::Kind::repeated, shown}; }
 constexpr OptionType optional(const char* shown) { return {OptionType::Kind::optional, shown}; }

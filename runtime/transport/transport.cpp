@@ -7,6 +7,13 @@
 
 namespace sial {
 
+void Transport::broadcast_text(std::string& text, int root, CollectiveTag tag) {
+  std::int64_t size = std::ssize(text);
+  broadcast(std::as_writable_bytes(std::span(&size, 1)), root, tag);
+  text.resize(static_cast<std::size_t>(size));
+  if (size > 0) broadcast(std::as_writable_bytes(std::span(text)), root, tag);
+}
+
 int Transport::node_rank() const {
   const auto& ranks = ranks_of_node(node());
   const auto it = std::find(ranks.begin(), ranks.end(), rank());

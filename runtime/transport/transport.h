@@ -161,6 +161,8 @@ class Transport {
   virtual void barrier(CollectiveTag tag) = 0;
   virtual double sum(double value, CollectiveTag tag) = 0;  // same bits on every rank
   virtual void broadcast(std::span<std::byte> data, int root, CollectiveTag tag) = 0;
+  /// Of a length that only the root knows.
+  void broadcast_text(std::string& text, int root, CollectiveTag tag);
   virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine, CollectiveTag tag) = 0;
 
   /// Used to name places in messages about mismatched collectives.

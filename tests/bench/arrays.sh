@@ -3,9 +3,5 @@
 # BIN=DIR: programs built elsewhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bin=${BIN:-build/release/bin}
-if [ -z "${BIN:-}" ]; then
-  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
-  cmake --build build/release --target sialrun -- --quiet
-fi
+. tests/bench/built.sh sialrun
 exec "$(bash examples/find_python.sh)" tests/bench/arrays/measure.py --bin "$bin" --out build/bench/arrays "$@"

@@ -21,14 +21,10 @@ while [ $# -gt 0 ]; do
   shift
 done
 wants() { [[ ",$parts," == *",$1,"* ]]; }
-bin=${BIN:-build/release/bin}
-if [ -z "${BIN:-}" ]; then
-  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
-  targets=(sialc sialrun)
-  ! wants starts || targets+=(fake_cuda fake_cublas)
-  ! wants device || targets+=(bench_gpu)
-  cmake --build build/release --target "${targets[@]}" -- --quiet
-fi
+targets=(sialc sialrun)
+! wants starts || targets+=(fake_cuda fake_cublas)
+! wants device || targets+=(bench_gpu)
+. tests/bench/built.sh "${targets[@]}"
 out=build/bench/gpu
 mkdir -p "$out"
 failed=0

@@ -6,11 +6,7 @@
 # BIN=DIR: programs built elsewhere. The allocators of Debian's packages are installed where they are missing; one that cannot be had is skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bin=${BIN:-build/release/bin}
-if [ -z "${BIN:-}" ]; then
-  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
-  cmake --build build/release --target sialrun bench_heap -- --quiet
-fi
+. tests/bench/built.sh sialrun bench_heap
 packages=()
 for package in libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4; do
   dpkg -s "$package" >/dev/null 2>&1 || packages+=("$package")

@@ -26,16 +26,9 @@ while [ $# -gt 0 ]; do
 done
 wants() { [[ ",$only," == *",$1,"* ]]; }
 
-bin=${BIN:-build/release/bin}
-if [ -z "${BIN:-}" ]; then
-  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
-  targets=(bench_kernels)
-  for extra in bench_permute bench_chains; do
-    [ -f "tests/bench/kernels/$extra.cpp" ] && targets+=("$extra")
-  done
-  wants programs && targets+=(sialrun)
-  cmake --build build/release --target "${targets[@]}" -- --quiet
-fi
+targets=(bench_kernels bench_permute bench_chains)
+! wants programs || targets+=(sialrun)
+. tests/bench/built.sh "${targets[@]}"
 out=build/bench/kernels
 mkdir -p "$out"
 

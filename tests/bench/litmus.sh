@@ -6,10 +6,6 @@
 # BIN=DIR: programs built elsewhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bin=${BIN:-build/release/bin}
-if [ -z "${BIN:-}" ]; then
-  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
-  cmake --build build/release --target bench_litmus -- --quiet
-fi
+. tests/bench/built.sh bench_litmus
 mkdir -p build/bench/litmus
 "$bin/bench_litmus" "$@" | tee build/bench/litmus/litmus.txt

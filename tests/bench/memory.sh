@@ -8,10 +8,6 @@
 # BIN=DIR: programs built elsewhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bin=${BIN:-build/release/bin}
-if [ -z "${BIN:-}" ]; then
-  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
-  cmake --build build/release --target sialrun bench_disk -- --quiet
-fi
+. tests/bench/built.sh sialrun bench_disk
 mkdir -p build/bench/memory
 "$(bash examples/find_python.sh)" tests/bench/memory/measure.py --bin "$bin" --out build/bench/memory "$@" | tee build/bench/memory/memory.txt

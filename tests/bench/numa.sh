@@ -8,10 +8,6 @@
 # BIN=DIR: programs built elsewhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bin=${BIN:-build/release/bin}
-if [ -z "${BIN:-}" ]; then
-  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
-  cmake --build build/release --target bench_numa -- --quiet
-fi
+. tests/bench/built.sh bench_numa
 mkdir -p build/bench/numa
 "$bin/bench_numa" "$@" | tee build/bench/numa/numa.txt

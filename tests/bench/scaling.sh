@@ -6,11 +6,7 @@
 #   BIN=DIR  programs built elsewhere
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bin=${BIN:-build/release/bin}
-if [ -z "${BIN:-}" ]; then
-  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
-  cmake --build build/release --target sialrun -- --quiet
-fi
+. tests/bench/built.sh sialrun
 out=build/bench/scaling
 mkdir -p "$out"
 python3 tests/bench/scaling/scaling.py --bin "$bin" --out "$out" "$@" | tee "$out/scaling.txt"

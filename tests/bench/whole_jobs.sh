@@ -6,10 +6,6 @@
 # BIN=DIR: programs built elsewhere.  PYSCF=python3: a Python that has PySCF.  PSI4=psi4: empty for none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bin=${BIN:-build/release/bin}
-if [ -z "${BIN:-}" ]; then
-  [ -f build/release/build.ninja ] || cmake --preset ci >/dev/null
-  cmake --build build/release --target sialrun -- --quiet
-fi
+. tests/bench/built.sh sialrun
 mkdir -p build/bench/jobs
 "$(bash examples/find_python.sh)" tests/bench/jobs/run.py --bin "$bin" --pyscf "${PYSCF-python3}" --psi4 "${PSI4-psi4}" --json build/bench/jobs/jobs.json "$@" | tee build/bench/jobs/jobs.txt

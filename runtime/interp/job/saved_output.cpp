@@ -16,7 +16,6 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
-#include "runtime/base/host_name.h"
 #include "runtime/base/output_file.h"
 #include "runtime/base/rows.h"
 #include "runtime/checkpoint/pack.h"
@@ -115,14 +114,13 @@ void SavedOutput::gather(const std::string& label, bool values, const BlockSink&
 }
 
 std::vector<int> SavedOutput::writers(const Place& place, bool together) const {
-  const std::string host = printable_host_name();
   const bool is_first = env_.transport.rank() == 0;
   bool can = is_first;
   if (place.values.offset >= 0 && (together || is_first)) {
     place.file = Descriptor(::open(place.values.path.c_str(), O_RDWR | O_CLOEXEC));
     Mark mark{};
     if (!is_first)
-      can = place.file.get() >= 0 && (host == place.host || !keeps_pages_of_hosts(place.file.get())) &&
+      can = place.file.get() >= 0 && (host_ == place.host || !keeps_pages_of_hosts(place.file.get())) &&
             read_at(place.file.get(), place.values.offset, std::as_writable_bytes(std::span(mark))) &&
             mark == place.mark;
   }
@@ -168,7 +166,7 @@ void SavedOutput::write_share(const std::string& label, const BoundArray& array,
         [&array, &place, &buffer, part] { write_part(array, part, buffer, place.file.get(), place.values.offset); });
   }
   if (writing.valid()) writing.get();
-  if (printable_host_name() != place.host && ::fdatasync(place.file.get()) != 0)
+  if (host_ != place.host && ::fdatasync(place.file.get()) != 0)
     throw EnvironmentError(std::strerror(errno));  // rank 0 cannot know
 }
 
@@ -186,7 +184,7 @@ void SavedOutput::write(const std::string& label, const SavedLayout& layout, boo
   std::string packed;
   if (writer) {
     place.plain = plain || array.whole.size() <= writer->dense_limit() || present >= array.whole.size() / 4;
-    place.host = printable_host_name();
+    place.host = host_;
     writer->begin_saved(label, layout, place.plain);
     if (place.plain) {
       place.values = writer->values();
@@ -197,10 +195,7 @@ void SavedOutput::write(const std::string& label, const SavedLayout& layout, boo
     const std::vector<std::byte> bytes = place.packed();
     packed.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  std::int64_t size = std::ssize(packed);
-  env_.transport.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0, tag_);
-  packed.resize(static_cast<std::size_t>(size));
-  env_.transport.broadcast(std::as_writable_bytes(std::span(packed)), 0, tag_);
+  env_.transport.broadcast_text(packed, 0, tag_);
   if (!writer) place.unpack(std::as_bytes(std::span(packed)));
   if (!place.plain) {
     gather(label, true,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/host_name.h"
 #include "runtime/interp/blocks/bind.h"
 #include "runtime/interp/run/environment.h"
 #include "runtime/job/results.h"
@@ -35,6 +36,7 @@ class SavedOutput {
 
   const Environment& env_;
   CollectiveTag tag_;
+  std::string host_ = printable_host_name();
 };
 
 }  // namespace sial
