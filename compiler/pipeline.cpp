@@ -58,11 +58,9 @@ struct Pass {
   std::function<std::string(const Work&)> dump;
 };
 
-/// Of all that the code follows from.
-std::string hash_of_sources(const SourceManager& sources, const std::vector<std::string>& saved) {
+std::string hash_of_sources(const SourceManager& sources) {
   Sha256 hash;
   for (FileId f = 0; f < sources.file_count(); ++f) hash.update(sources.text(f));
-  for (const std::string& name : saved) hash.update("\nsaved " + name);
   return hash.hex();
 }
 
@@ -140,7 +138,7 @@ const std::vector<Pass>& passes() {
       {"emit", 0,
        [](Work& w) {
          w.module =
-             emit(w.ir, w.plan, {compiler_name(), hash_of_sources(w.sources, w.options.saved), w.options.optimisation});
+             emit(w.ir, w.plan, {compiler_name(), hash_of_sources(w.sources), w.options.optimisation, w.options.saved});
          return true;
        },
        [](const Work& w) { return disassemble(w.module); }},

@@ -25,8 +25,10 @@ std::optional<std::string> contents(const std::string& path) {
   return problem.empty() ? std::optional(std::move(text)) : std::nullopt;
 }
 
-std::optional<Module> compiled(const std::string& main, const SourceTexts& texts, int optimisation) {
+std::optional<Module> compiled(const std::string& main, const SourceTexts& texts, int optimisation,
+                               const std::vector<std::string>& kept) {
   CompileOptions options;
+  options.saved = kept;
   options.optimisation = optimisation;
   options.texts = &texts;
   SourceManager sources;
@@ -48,8 +50,8 @@ class Finder {
             "neither a module nor the sources of program `{}` as they ran were found (-I names folders)", p_.name);
       return;
     }
-    if (!p_.module) p_.module = compiled(main_file(), p_.texts, p_.run.optimisation);
-    p_.as_written = compiled(main_file(), p_.texts, 0);
+    if (!p_.module) p_.module = compiled(main_file(), p_.texts, p_.run.optimisation, p_.run.kept);
+    p_.as_written = compiled(main_file(), p_.texts, 0, p_.run.kept);
     if (!p_.module) p_.problem = fmt::format("the sources of program `{}` do not compile with this version", p_.name);
   }
 
@@ -64,7 +66,7 @@ class Finder {
     try {
       Module module = read_module_file(path);
       if (module.program == p_.name && module.source_hash == p_.run.source_hash &&
-          module.optimisation == p_.run.optimisation)
+          module.optimisation == p_.run.optimisation && module.kept == p_.run.kept)
         p_.module = std::move(module);
     } catch (const SialError&) {
       return;  // not the one that is searched
@@ -173,7 +175,7 @@ class Recompiler {
       if (!changed) return {};
       texts[name] = std::move(*changed);
     }
-    return compiled(program.module->files.front(), texts, program.module->optimisation);
+    return compiled(program.module->files.front(), texts, program.module->optimisation, program.module->kept);
   }
 
   const Job& job_;

@@ -65,7 +65,9 @@ class Extents {
   /// Of a bound that the job does not state and nothing else says.
   bool unknown(const Module& program, const Bound& bound) const {
     const std::string& name = program.ints[bound.value].name;
-    return !job_.data.ints.contains(name) || job_.values_of_arrays.contains(name);
+    if (job_.values_of_arrays.contains(name)) return true;
+    return !job_.data.ints.contains(name) &&
+           !job_.data.scalars.contains(name);  // a real number is an error, said later
   }
 
   void take(const ArrayRow& array, const IndexRow& index, const std::string& name, std::int32_t lo, std::int64_t extent,
@@ -73,16 +75,8 @@ class Extents {
     if (extent < 0 || extent > 1'000'000'000) return;
     const std::optional<std::int32_t> value = index.kind == IndexKind::simple
                                                   ? std::optional(static_cast<std::int32_t>(lo + extent - 1))
-                                                  : last_segment(index.kind, lo, static_cast<std::int32_t>(extent));
-    if (!value)
-      throw InputError(
-          fmt::format(
-              "{} has {} elements where the array `{}` has the index `{}`, and no number of segments of kind {} has as many",
-              shape.from, extent, array.name, index.name, kind_name(index.kind)),
-          fmt::format(
-              "all indices of kind {} have these segments, from the first on: {}; state others under [segments]",
-              kind_name(index.kind), fmt::join(job_.data.segments.at(index.kind), ", ")),
-          shape.where);
+                                                  : last_segment(array, index, lo, static_cast<std::int32_t>(extent));
+    if (!value) refuse(array, index, extent, shape);
     const auto [known, is_new] = found_.try_emplace(name, Found{*value, array.name});
     if (!is_new && known->second.value != *value)
       throw InputError(fmt::format("`{}` is {} by the shape of the array `{}`, and {} by that of `{}`", name,
@@ -95,13 +89,35 @@ class Extents {
     say(fmt::format("{} = {}: from the shape of the array {}", name, *value, array.name));
   }
 
+  [[noreturn]] void refuse(const ArrayRow& array, const IndexRow& index, std::int64_t extent,
+                           const GivenShape& shape) const {
+    const std::string kind = kind_name(index.kind),
+                      what = fmt::format("{} has {} elements where the array `{}` has the index `{}`", shape.from,
+                                         extent, array.name, index.name);
+    if (const auto first = divided_.find(index.kind); first != divided_.end())
+      throw InputError(
+          fmt::format("{}, and the segments of kind {} are those of {}", what, kind, first->second),
+          fmt::format(
+              "do the shapes of both belong together, in this order of indices? Else state segments of kind {} that end at both",
+              kind),
+          shape.where);
+    throw InputError(
+        fmt::format("{}, and no number of segments of kind {} has as many", what, kind),
+        fmt::format("all indices of kind {} have these segments, from the first on: {}; state others under [segments]",
+                    kind, fmt::join(job_.data.segments.at(index.kind), ", ")),
+        shape.where);
+  }
+
   /// Nothing where segments do not end there.
-  std::optional<std::int32_t> last_segment(IndexKind kind, std::int32_t lo, std::int32_t extent) {
+  std::optional<std::int32_t> last_segment(const ArrayRow& array, const IndexRow& index, std::int32_t lo,
+                                           std::int32_t extent) {
+    const IndexKind kind = index.kind;
     if (!job_.data.segments.contains(kind)) {
       if (lo != 1) return std::nullopt;
       const auto request = job_.segment_requests.find(kind_name(kind));
       const bool stated = request != job_.segment_requests.end() && request->second.target > 0;
       job_.data.segments[kind] = equal_segments(extent, stated ? request->second.target : usual_target(extent));
+      divided_[kind] = fmt::format("the array `{}`, which has {} where it has `{}`", array.name, extent, index.name);
       say(fmt::format("segments {} = auto: {} of {} elements or less", kind_name(kind), job_.data.segments[kind].size(),
                       extent == 0 ? 0 : job_.data.segments[kind].front()));
     }
@@ -119,6 +135,7 @@ class Extents {
 
   Job& job_;
   std::map<std::string, Found> found_;
+  std::map<IndexKind, std::string> divided_;  // the array whose shape was divided into segments
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ class Emission {
     m_.producer = info.producer;
     m_.source_hash = info.source_hash;
     m_.optimisation = info.optimisation;
+    m_.kept = info.kept;
     m_.files = p.files;
     m_.ints = p.ints;
     m_.scalars = p.scalars;

@@ -47,6 +47,7 @@ void read_program(Run& run, const Json& p) {
     run.files = p.at("files");
     run.sources = p.at("sources");
   }
+  if (p.contains("kept")) run.kept = p.at("kept");
   if (!p.contains("memory_high_water")) return;
   run.memory = p.at("memory_high_water").get<double>();
   if (p.contains("pardo_orders"))

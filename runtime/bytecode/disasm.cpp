@@ -28,6 +28,7 @@ class Listing {
     line("program {}", m_.program);
     line("producer {}, -O{}", m_.producer, m_.optimisation);
     line("sources {}", m_.source_hash);
+    if (!m_.kept.empty()) line("kept {}", fmt::join(m_.kept, ", "));
     line("registers {} int, {} scalar", m_.n_int_registers, m_.n_scalar_registers);
     tables();
     code();

@@ -178,6 +178,7 @@ struct Module {
   std::string producer;     // compiler name and version
   std::string source_hash;  // SHA-256 (hex) over all source files in import order
   std::int32_t optimisation = 0;
+  std::vector<std::string> kept;   // arrays that the job saves at the end: the code does it, and no source says so
   std::vector<std::string> files;  // as given on the command line or found by import
   std::vector<std::string> strings;
   std::vector<double> reals;

@@ -32,6 +32,7 @@ class Decoder {
     m.n_int_registers = wire_.n_int_registers();
     m.n_scalar_registers = wire_.n_scalar_registers();
     rows(wire_.files(), m.files, [&](const flatbuffers::String* s) { return text(s); });
+    rows(wire_.kept(), m.kept, [&](const flatbuffers::String* s) { return text(s); });
     rows(wire_.strings(), m.strings, [&](const flatbuffers::String* s) { return text(s); });
     reals(wire_.reals(), m.reals);
     rows(wire_.ints(), m.ints, [&](const siox::IntVar* r) {

@@ -95,10 +95,11 @@ class Writer {
                                  return siox::Step(s.pc, static_cast<int>(s.action));
                                }));
     });
+    const auto kept = strings(m.kept);
     const auto root =
         siox::CreateModule(b_, module_format_version, program, producer, source_hash, m.optimisation, m.main_entry,
                            m.n_int_registers, m.n_scalar_registers, files, pool, reals, ints, scalars, indices, arrays,
-                           specials, procs, loops, refs, regions, args, code, places, remarks, slices);
+                           specials, procs, loops, refs, regions, args, code, places, remarks, slices, kept);
     siox::FinishModuleBuffer(b_, root);
     std::vector<std::byte> bytes(b_.GetSize());
     std::memcpy(bytes.data(), b_.GetBufferPointer(), bytes.size());

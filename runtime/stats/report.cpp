@@ -64,6 +64,7 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
       indices.push_back({{"name", i.name}, {"kind", i.kind}, {"count", i.count}, {"mean_extent", i.mean_extent}});
     nlohmann::ordered_json row{{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation},
                                {"files", p.files},     {"sources", p.sources},         {"indices", std::move(indices)}};
+    if (!p.kept.empty()) row["kept"] = p.kept;
     if (p.predicted_seconds > 0 && std::isfinite(p.predicted_seconds)) row["predicted_seconds"] = p.predicted_seconds;
     if (p.ran) {
       row["memory_high_water"] = p.memory_high_water;

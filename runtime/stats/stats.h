@@ -114,6 +114,7 @@ struct PardoOrderFacts {
 struct ProgramFacts {
   std::string program, source_hash;
   int optimisation = 0;
+  std::vector<std::string> kept{};  // arrays that the job, not the program, saves at its end
   std::vector<IndexFacts> indices;  // as bound by the job, in the order of the module
   double predicted_seconds = 0;     // of wall time, before the run; 0: not predicted
   // When it ran, and not before a checkpoint that the run goes on from:

@@ -196,6 +196,23 @@ class GivenArrays(ArrayJobs):
         for ranks in (1, 3):
             self.refused(["holds NaN at [250, 17]"], ranks)
 
+    def test_values_in_the_file(self) -> None:
+        """Values in one piece are read where they lie: behind a block of the user's, and not where they lie in another file."""
+        data = np.random.default_rng(25).standard_normal((430, 50))
+        self.job([copy_program("distributed", ["aoindex i = 1:2", "moindex j = 1:5"])], {"ao": [20, 30], "mo": [100, 200, 30, 60, 40]})
+        outside = str(self.dir / "values.raw")
+        for block, options in ((0, {}), (1024, {}), (0, {"external": [(outside, 0, data.nbytes)]}), (512, {"dtype": ">f8"})):
+            with h5py.File(self.dir / "data.h5", "w", userblock_size=block) as f:
+                f.create_dataset("group/a", data=data, **options)
+            self.compare(data, WORLDS[:3], (block, options))
+        with h5py.File(self.dir / "data.h5", "w") as f:  # no values were written
+            f.create_dataset("group/a", shape=data.shape, dtype="f8")
+        self.compare(np.zeros_like(data), ONE, "zeros")
+        self.write(data)
+        whole = (self.dir / "data.h5").read_bytes()
+        (self.dir / "data.h5").write_bytes(whole[:-2000])
+        self.refused(["array `a`", "data.h5"])
+
     def test_damaged(self) -> None:
         """A chunk that does not decode ends the job with one message."""
         random = np.random.default_rng(24)

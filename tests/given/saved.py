@@ -5,6 +5,8 @@
 """
 from __future__ import annotations
 
+import hashlib
+import json
 import subprocess
 import unittest
 from typing import Any
@@ -129,6 +131,12 @@ class SavedArrays(ArrayJobs):
                 done = self.sialrun(1, *more, *dry)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertRegex(done.stderr, says)
+        self.run_ok(1, "--save", "a")
+        sources = hashlib.sha256((self.dir / "p0.sialx").read_bytes()).hexdigest()
+        run = json.loads((self.dir / "run.json").read_text())
+        self.assertEqual([(p["source_hash"], p["kept"]) for p in run["programs"]], [(sources, ["a"])])
+        report = subprocess.run([str(BIN / "sialreport"), "run.json"], cwd=self.dir, env=ENV, capture_output=True, text=True, timeout=60)
+        self.assertEqual((report.returncode, report.stderr), (0, ""))
         subprocess.run([str(BIN / "sialc"), "p0.sialx", "-o", "p0.siox"], cwd=self.dir, env=ENV, check=True)
         (self.dir / "job.toml").write_text((self.dir / "job.toml").read_text().replace("p0.sialx", "p0.siox"))
         done = self.sialrun(1, "--save", "d")

@@ -179,9 +179,10 @@ struct Run {
       source_hash;  // hash of this program's sources as it ran; empty: the run has several versions of it
   int ranks = 0, nodes = 1, servers = 0;
   double hit_ratio = 1.0;
-  std::optional<JobValues> job;  // what the job gave to its programs
-  int optimisation = 0;          // this program was compiled with
-  int number = 0;                // of this program among those of the job
+  std::optional<JobValues> job;   // what the job gave to its programs
+  int optimisation = 0;           // this program was compiled with
+  std::vector<std::string> kept;  // arrays that the job, not the program, saved at its end
+  int number = 0;                 // of this program among those of the job
   std::vector<std::string> files,
       sources;  // of this program: names, the program's own first, and texts as far as the run kept them
   std::optional<double> memory;  // bytes that a rank needed in this program

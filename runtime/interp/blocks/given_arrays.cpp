@@ -136,13 +136,14 @@ class GivenValues {
       index.push_back(element / array_.stride[d] % std::max<std::int64_t>(array_.whole.extent[d], 1));
     if (finding_ && finding_->element <= element) return;
     const bool wide = std::isfinite(value);
+    if (!data_ || !data_->in_program_order) std::reverse(index.begin(), index.end());
     finding_ = {
         element,
         fmt::format("{} of the array `{}` holds {} at [{}]{}", name(), array_.name,
                     wide                ? fmt::format("{:.0f}", value)
                     : std::isnan(value) ? "NaN"
                                         : "an infinity",
-                    fmt::join(index.rbegin(), index.rend(), ", "),
+                    fmt::join(index, ", "),
                     wide ? ", and integers of 2^53 and more are not exact in the program" : " (counted from 0)"),
         wide ? "store the values as float64, if they may be rounded" : "were all values written?"};
   }

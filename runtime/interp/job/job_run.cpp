@@ -258,6 +258,7 @@ std::vector<ProgramFacts> JobRunner::program_facts() const {
     facts.program = module->program;
     facts.source_hash = module->source_hash;
     facts.optimisation = module->optimisation;
+    facts.kept = module->kept;
     facts.files = module->files;
     const BoundProgram bound = bind_program(*module, env_.job);
     for (std::size_t i = 0; i < bound.indices.size(); ++i) {

@@ -6,6 +6,7 @@ import html
 import importlib.machinery
 import importlib.util
 import json
+import operator
 import os
 import shutil
 import threading
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Tuple, Union
 
 import numpy as np
 
+from .doubles import doubles
 from .filled import fill
 from .job import _NAME, JobError, JobWarning, _key, _toml, _warnings
 from .results import Numbers, UnknownName
@@ -202,7 +204,7 @@ def _segment_option(kind: str, sizes: Sequence[int] | int | str) -> str:
         return f"{kind}={sizes}"
     if len(sizes) == 0:
         raise ValueError(f"`{kind}` lists no segments")
-    return f"{kind}={','.join(str(int(n)) for n in sizes)}"
+    return f"{kind}={','.join(str(operator.index(n)) for n in sizes)}"
 
 
 def _part_of(array: fill) -> Callable[..., Any]:
@@ -277,7 +279,7 @@ def run(
         if isinstance(a, fill):
             given.append((name.lower(), a.shape, _told(_part_of(a), comm)))
             continue
-        data = np.ascontiguousarray(np.asarray(a, dtype=np.float64).T)
+        data = np.ascontiguousarray(doubles(name, a).T)
         given.append((name.lower(), data.shape[::-1], data.reshape(-1).view(np.uint8)))
     where = [os.fspath(f) for f in folders]
     programs = [_compile(s, i + 1, len(sources) > 1, where, optimisation) for i, s in enumerate(sources)]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Union
 import h5py
 import numpy as np
 
+from .doubles import doubles
 from .filled import fill
 from .molecule import Molecule
 from .plan import Plan
@@ -87,7 +88,7 @@ class Job:
         self.molecule = molecule
         self.values = dict(values or {})
         self.segments = dict(segments or {})
-        self.arrays = {name: a if isinstance(a, fill) else np.asarray(a, dtype=float) for name, a in (arrays or {}).items()}
+        self.arrays = {name: a if isinstance(a, fill) else doubles(name, a) for name, a in (arrays or {}).items()}
         self.memory = memory
         self.include = _paths(include)
         self.restore = _paths(restore)

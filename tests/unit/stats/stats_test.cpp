@@ -173,7 +173,7 @@ TEST_CASE("run.json and the summary show the same numbers") {
   job.facts.version = "1.2.3";
   job.facts.options = {{"store", "share"}};
   job.facts.machine = sial::machine_facts();
-  job.facts.programs = {{"p", std::string(64, 'a'), 2, {{"i", "aoindex", 4, 2.5}}}};
+  job.facts.programs = {{"p", std::string(64, 'a'), 2, {}, {{"i", "aoindex", 4, 2.5}}}};
   const std::string path = std::tmpnam(nullptr);
   sial::write_stats_json(job, path);
   const auto j = nlohmann::json::parse(std::ifstream(path));
