@@ -70,6 +70,44 @@ class Buffer {
   Py_buffer view_{};
 };
 
+/// Numbers that Python owns, and lends as a buffer that may be written.
+struct Numbers {
+  PyObject head;
+  std::vector<double> data;
+};
+
+int lend(PyObject* object, Py_buffer* view, int flags) {
+  std::vector<double>& data = reinterpret_cast<Numbers*>(object)->data;
+  static double nothing = 0;
+  return PyBuffer_FillInfo(view, object, data.empty() ? &nothing : data.data(),
+                           static_cast<Py_ssize_t>(data.size() * sizeof(double)), 0, flags);
+}
+
+void free_numbers(PyObject* object) {
+  PyTypeObject* const type = Py_TYPE(object);
+  std::destroy_at(&reinterpret_cast<Numbers*>(object)->data);
+  PyObject_Free(object);
+  Py_DECREF(type);
+}
+
+PyObject* numbers_type() {
+  static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(lend)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(free_numbers)},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"sialx._native.Numbers", sizeof(Numbers), 0, Py_TPFLAGS_DEFAULT, slots};
+  static PyObject* const type = PyType_FromSpec(&spec);
+  if (!type) throw PythonError{};
+  return type;
+}
+
+PyObject* to_python(std::vector<double>&& data) {
+  PyObject* const type = numbers_type();
+  Reference object(
+      PyObject_Init(static_cast<PyObject*>(PyObject_Malloc(sizeof(Numbers))), reinterpret_cast<PyTypeObject*>(type)));
+  std::construct_at(&reinterpret_cast<Numbers*>(object.get())->data, std::move(data));
+  return object.release();
+}
+
 std::string text_of(PyObject* object) {
   Py_ssize_t n = 0;
   const char* text = PyUnicode_AsUTF8AndSize(object, &n);
@@ -89,29 +127,28 @@ PyObject* to_python(std::span<const std::int64_t> numbers) {
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Reference(PyLong_FromLongLong(numbers[i])).release());
   return tuple.release();
 }
-/// (extents, bytes), in the order of the program.
-PyObject* to_python(const DataArray& array) {
-  const Reference extents(to_python(std::span(array.extents)));
-  const Reference bytes(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(array.data.data()),
-                                                      static_cast<Py_ssize_t>(array.data.size() * sizeof(double))));
-  return PyTuple_Pack(2, extents.get(), bytes.get());
+/// (extents, values), in the order of the program; the values become Python's, uncopied.
+PyObject* to_python(DataArray& array) {
+  const Reference extents(to_python(std::span<const std::int64_t>(array.extents)));
+  const Reference values(to_python(std::move(array.data)));
+  return PyTuple_Pack(2, extents.get(), values.get());
 }
-/// (first, (extents, bytes))
-PyObject* to_python(const SavedPart& part) {
-  const Reference first(to_python(std::span(part.first))), values(to_python(part.values));
+/// (first, (extents, values))
+PyObject* to_python(SavedPart& part) {
+  const Reference first(to_python(std::span<const std::int64_t>(part.first))), values(to_python(part.values));
   return PyTuple_Pack(2, first.get(), values.get());
 }
 template <class T>
-PyObject* to_python(const std::vector<T>& items) {
+PyObject* to_python(std::vector<T>& items) {
   Reference list(PyList_New(std::ssize(items)));
   for (std::size_t i = 0; i < items.size(); ++i)
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Reference(to_python(items[i])).release());
   return list.release();
 }
 template <class T>
-PyObject* to_python(const std::map<std::string, T>& items) {
+PyObject* to_python(std::map<std::string, T>& items) {
   Reference dict(PyDict_New());
-  for (const auto& [name, value] : items) {
+  for (auto& [name, value] : items) {
     const Reference key(to_python(name)), item(to_python(value));
     if (PyDict_SetItem(dict.get(), key.get(), item.get()) != 0) throw PythonError{};
   }
@@ -227,7 +264,7 @@ PyObject* run(PyObject*, PyObject* arguments) {
     for_each(arrays, [&](PyObject* item) { job.arrays.insert(array_of(item)); });
     job.memory = text_of(memory);
     job.saved_arrays = texts_of(saved);
-    job.compile_saving = [&](const std::string& name, const std::vector<std::string>& names) {
+    job.compile_saving = [&](const std::string& name, std::vector<std::string> names) {
       const CallsPython python;
       const Reference program(to_python(name)), arrays_of_program(to_python(names));
       const Reference module(PyObject_CallFunctionObjArgs(recompile, program.get(), arrays_of_program.get(), nullptr));

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     StrPath = Union[str, os.PathLike[str]]
 
-_Raw = Tuple[Tuple[int, ...], bytearray]
+_Raw = Tuple[Tuple[int, ...], Any]  # extents, and a buffer of doubles
 _Part = Tuple[Tuple[slice, ...], "NDArray[np.float64]"]
 
 
