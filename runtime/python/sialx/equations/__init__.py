@@ -1,5 +1,22 @@
 """Tensor equations of coupled-cluster theory: read, checked, simplified. See EQUATIONS.md."""
 
+from .diagnostics import EquationError, EquationWarning
 from .model import Equation, Equations, Factor, Index, Permutation, Place, Source, Space, Tensor, Term
+from .text import from_text, to_text
 
-__all__ = ["Equation", "Equations", "Factor", "Index", "Permutation", "Place", "Source", "Space", "Tensor", "Term"]
+__all__ = [
+    "Equation",
+    "EquationError",
+    "EquationWarning",
+    "Equations",
+    "Factor",
+    "Index",
+    "Permutation",
+    "Place",
+    "Source",
+    "Space",
+    "Tensor",
+    "Term",
+    "from_text",
+    "to_text",
+]
