@@ -2,6 +2,8 @@
 
 from .diagnostics import EquationError, EquationWarning
 from .model import Equation, Equations, Factor, Index, Permutation, Place, Source, Space, Tensor, Term
+from .readers.wickd import from_wickd
+from .simplify import collect_permutations, expand_permutations, simplify
 from .text import from_text, to_text
 
 __all__ = [
@@ -17,6 +19,10 @@ __all__ = [
     "Space",
     "Tensor",
     "Term",
+    "collect_permutations",
+    "expand_permutations",
     "from_text",
+    "from_wickd",
+    "simplify",
     "to_text",
 ]

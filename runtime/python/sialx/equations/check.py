@@ -6,8 +6,9 @@ from collections import Counter
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from .diagnostics import Messages, did_you_mean
-from .model import INTERMEDIATE, RESULT, Equation, Equations, Factor, Generator, Index, Permutation, Place, Space, Tensor, Term, exchanges, group_of, letter_of
+from .model import INTERMEDIATE, RESULT, Equation, Equations, Factor, Generator, Index, Permutation, Place, Space, Tensor, Term, exchanges, letter_of
 from .parse import DisconnectedLine, EquationLine, FactorText, Named, OperatorText, SpaceLine, TensorLine, TermText
+from .symmetry import slot_symmetry
 
 
 class Checker:
@@ -89,9 +90,7 @@ class Checker:
         symmetries: List[Generator] = []
         for blocks, sign, at in line.symmetries:
             symmetries += self.symmetry(name, spaces, blocks, sign, at)
-        try:
-            group_of(tuple(symmetries), len(spaces))
-        except ValueError:
+        if slot_symmetry(tuple(symmetries), len(spaces)).zero:
             self.messages.report("E-SYMMETRY", place, f"the symmetries of `{name}` contradict each other: it would be 0")
             symmetries = []
         self.tensors[name] = Tensor(name, spaces, tuple(symmetries), line.role)
