@@ -12,10 +12,12 @@ from .symmetry import slot_symmetry
 
 
 class Checker:
-    """Reports everything that is wrong to the messages; what it returns counts only where there are no errors."""
+    """Reports everything that is wrong to the messages; what it returns counts only where there are no errors.
 
-    def __init__(self, messages: Messages) -> None:
-        self.messages = messages
+    generated: the equations are a program's, which means what it writes: terms that are not connected are declared so, and not odd."""
+
+    def __init__(self, messages: Messages, generated: bool = False) -> None:
+        self.messages, self.generated = messages, generated
         self.spaces: Dict[str, Space] = {}
         self.letters: Dict[str, str] = {}
         self.tensors: Dict[str, Tensor] = {}
@@ -185,14 +187,13 @@ class Checker:
             message = f"`{name}` has {_counted(tensor.rank, 'index', 'indices')}, here are {len(indices)}"
             self.messages.report("E-RANK", text.place, message, hint, ("declared here", self.declared.get(name)))
             return False
-        good = True
         for slot, (index, space, (_, at)) in enumerate(zip(indices, tensor.spaces, text.indices), 1):
             if index.space != space if exact else not self.consists_of(space, index.space):
-                good = False
                 letters = " ".join(self.spaces[space].indices)
                 message = f"the index `{index}` is of the space `{index.space}`, slot {slot} of `{name}` is of `{space}`"
                 self.messages.report("E-SPACE", at, message, f"letters of `{space}` are {letters}" if letters else "")
-        return good
+                return False  # often two indices that stand the other way round
+        return True
 
     def term(self, text: TermText, target: Optional[Factor], line: EquationLine) -> Optional[Term]:
         factors = [self.factor(f, line) for f in text.factors]
@@ -297,7 +298,9 @@ class Checker:
         summed = [set(f.indices) - set(target.indices) for f in term.factors]
         for _ in summed:
             reached |= {n for n, s in enumerate(summed) if any(s & summed[m] for m in reached)}
-        if len(reached) < len(term.factors):
+        if len(reached) < len(term.factors) and self.generated:
+            self.disconnected.append(name)
+        elif len(reached) < len(term.factors):
             apart = next(f for n, f in enumerate(term.factors) if n not in reached)
             message = f"`{apart}` shares no summed index with `{term.factors[0]}`: the term is not connected"
             self.messages.report("W-DISCONNECTED", term.place, message, f"`disconnected {name}` allows that")

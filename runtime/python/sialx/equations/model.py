@@ -144,11 +144,10 @@ class Permutation:
             yield names, parity if self.sign < 0 else 1
 
     def __str__(self) -> str:
-        if all(len(g) == 1 for g in self.groups):
-            words = [["".join(i.name for i in g[0])] for g in self.groups]
-            return f"{'P' if self.sign < 0 else 'S'}({' '.join(w[0] for w in words)})"
-        words = [["".join(i.name for i in item) for item in g] for g in self.groups]
-        return f"{'P' if self.sign < 0 else 'S'}({'/'.join(' '.join(w) for w in words)})"
+        single = all(len(item) == 1 for item in self.items)
+        words = [" ".join("".join(i.name for i in item) for item in group) for group in self.groups]
+        between = " " if single and all(len(g) == 1 for g in self.groups) else "/"
+        return f"{'P' if self.sign < 0 else 'S'}({between.join(words)})"
 
 
 @dataclass(frozen=True)

@@ -262,7 +262,7 @@ class Statement:
         if self.next.text == "[":
             opened = self.take()
             while self.next.text != "]":
-                if self.next.kind != "name":
+                if self.next.kind != "name" or self.tokens[self.at + 1].text == "[":
                     hint = f"`[` stands in line {opened.place.line}, column {opened.place.column}" if self.next.kind == "end" else ""
                     raise self.fault("an index" if self.tokens[self.at - 1].text in ("[", ",") else "`,` or `]`", hint)
                 indices += indices_in(self.take())
