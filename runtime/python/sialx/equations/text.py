@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Iterable, List, Tuple, Union
 
 from .check import Checker
+from .declared import check_targets
 from .diagnostics import EquationWarning, Messages
 from .lexer import statements
 from .model import RESULT, Equation, Equations, Generator, Source, Tensor, Term
@@ -47,6 +48,8 @@ def from_text(text_or_path: StrPath) -> Equations:
         except SyntaxFault:
             pass
     out = Checker(messages).equations(declarations, equations)
+    if not messages.errors:
+        check_targets(out, messages)
     messages.finish(lambda text: warnings.warn(EquationWarning(text), stacklevel=4))
     return out
 
