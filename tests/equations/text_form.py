@@ -106,6 +106,12 @@ class Reading(unittest.TestCase):
         signs = [str(t) for t in from_text(head + "P(i/j k) c3[a,b,c,i,j,k]").equations[0].terms[0].expanded()]
         self.assertEqual(signs, ["c3[a,b,c,i,j,k]", "-c3[a,b,c,j,i,k]", "-c3[a,b,c,k,j,i]"])
 
+    def test_looking_up(self):
+        e = from_text(DECLARATIONS + "e = h")
+        self.assertEqual((e.space("v").indices[0], e.tensor("h").rank, [t.name for t in e.of_role("amplitude")]), ("a", 0, ["t1", "t2", "c3"]))
+        for find in (e.space, e.tensor, e.basic):
+            self.assertRaises(KeyError, find, "nothing")
+
     def test_lines(self):
         one = from_text(DECLARATIONS + "e = f[i,a] t1[a,i] + h\nr[a,i] = t1[a,i]")
         for text in (
@@ -226,7 +232,7 @@ class Mistakes(unittest.TestCase):
                 self.assertEqual(d.code, "E-FILE")
                 self.assertIn(why, d.message)
                 self.assertNotIn("line", d)
-            path.write_text("space o = i\ne = f[i,i]\n", encoding="utf-8")
+            path.write_text("\ufeffspace o = i\r\ne = f[i,i]\r\n", encoding="utf-8")
             with self.assertRaises(EquationError) as caught:
                 from_text(path)
             self.assertTrue(str(caught.exception).splitlines()[1].startswith(f"{path}:2:5: error:"))

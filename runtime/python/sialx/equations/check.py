@@ -291,7 +291,7 @@ class Checker:
         elif counts and max(counts.values()) > 1:
             report(text.place, f"the index `{counts.most_common(1)[0][0]}` stands in the operator twice", "")
         elif any([i.space for i in item] != [i.space for i in all_items[0]] for item in all_items):
-            hint = "P exchanges single indices of one space" if text.sign < 0 else "S exchanges words of indices jointly, as in `S(ai/bj)`"
+            hint = "P exchanges single indices of one space; `S(ai/bj)` exchanges pairs" if text.sign < 0 else "S exchanges words of indices jointly, as in `S(ai/bj)`"
             report(text.place, "indices of different spaces cannot be exchanged", hint)
         return Permutation(tuple(groups), text.sign) if len(self.messages.found) == reported else None
 

@@ -28,7 +28,7 @@ def from_text(text_or_path: StrPath) -> Equations:
     else:
         source = Source(os.fspath(text_or_path), "")
         try:
-            source = Source(source.name, Path(text_or_path).read_text(encoding="utf-8"))
+            source = Source(source.name, Path(text_or_path).read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
             messages = Messages(source)
             reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
