@@ -43,6 +43,8 @@ MISTAKES = [
     ("E-UNDECLARED", "input w[o,x]\ne = h", 1, 11, "there is no space `x`", ""),
     ("E-UNDECLARED", "space w = o + x : y z\ne = h", 1, 15, "there is no space `x`", ""),
     ("E-UNDECLARED", "disconnected r\ne = h", 1, 14, "there is no target `r`", ""),
+    ("E-UNDECLARED", "space w = w + o : y z\ne = h", 1, 11, "there is no space `w`", ""),
+    ("E-DUP", "space w = g + v : y z\ne = h", 1, 15, "`v` overlaps a part before it", "no orbitals in common"),
     ("E-INDEX", "e = f[i,z] t1[z,i]", 1, 9, "the letter `z` of the index `z` belongs to no space", "letters are o: i j k l m n"),
     ("E-INDEX", "space w = x yz\ne = h", 1, 13, "`yz` is no letter", "`y z`"),
     ("E-RANK", "e = f[i,a,j] t1[a,i]", 1, 5, "`f` has 2 indices, here are 3", "its spaces are g, g"),
@@ -72,6 +74,10 @@ MISTAKES = [
     ("E-PERMUTATION", "r[a,i] = P(i) t1[a,i]", 1, 10, "nothing to exchange", ""),
     ("E-PERMUTATION", "r[a,b,i,j] = P(i j i) t2[a,b,i,j]", 1, 14, "stands in the operator twice", ""),
     ("W-DISCONNECTED", "e = f[i,a] t1[a,i] f[j,b] t1[b,j]", 1, 5, "`f[j,b]` shares no summed index with `f[i,a]`", "`disconnected e` allows"),
+    ("W-SYMMETRY", "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = P(i j) f[a,c] t2[c,b,i,j]", 2, 14, "not antisymmetric in `a` and `b`", "`P(a b)` may be missing"),
+    ("W-SYMMETRY", "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = t2[a,b,i,j]\nr[c,d,k,l] +=\n P(k l) f[k,i] f[l,j] u[c,d,i,j] - u[c,b,k,j] u[b,d,j,l]",
+     4, 34, "not antisymmetric in `a` and `b` and antisymmetric in `i` and `j`", "`P(a b)` `P(i j)` may be missing"),
+    ("W-SYMMETRY", "result r[v,v,o,o] symmetric (1 3, 2 4)\nr[a,b,i,j] = u[a,b,i,j] + t2[a,b,i,j] + f[a,c] t2[c,b,i,j]", 2, 39, "symmetric in `ai` and `bj`", "`S(ai/bj)` may be missing"),
 ]  # fmt: skip
 
 
@@ -99,6 +105,12 @@ class Reading(unittest.TestCase):
             self.assertEqual(len(term.expanded()), count)
         signs = [str(t) for t in from_text(head + "P(i/j k) c3[a,b,c,i,j,k]").equations[0].terms[0].expanded()]
         self.assertEqual(signs, ["c3[a,b,c,i,j,k]", "-c3[a,b,c,j,i,k]", "-c3[a,b,c,k,j,i]"])
+
+    def test_looking_up(self):
+        e = from_text(DECLARATIONS + "e = h")
+        self.assertEqual((e.space("v").indices[0], e.tensor("h").rank, [t.name for t in e.of_role("amplitude")]), ("a", 0, ["t1", "t2", "c3"]))
+        for find in (e.space, e.tensor, e.basic):
+            self.assertRaises(KeyError, find, "nothing")
 
     def test_lines(self):
         one = from_text(DECLARATIONS + "e = f[i,a] t1[a,i] + h\nr[a,i] = t1[a,i]")
@@ -220,10 +232,35 @@ class Mistakes(unittest.TestCase):
                 self.assertEqual(d.code, "E-FILE")
                 self.assertIn(why, d.message)
                 self.assertNotIn("line", d)
-            path.write_text("space o = i\ne = f[i,i]\n", encoding="utf-8")
+            path.write_text("\ufeffspace o = i\r\ne = f[i,i]\r\n", encoding="utf-8")
             with self.assertRaises(EquationError) as caught:
                 from_text(path)
             self.assertTrue(str(caught.exception).splitlines()[1].startswith(f"{path}:2:5: error:"))
+
+    def test_symmetry_of_targets(self):
+        """What makes it up is found: operators, factors, other terms, names of summed indices, both signs."""
+        result = "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = "
+        triples = "result r[v,v,v,o,o,o] antisymmetric (1,2,3) (4,5,6)\nr[a,b,c,i,j,k] = "
+        for text in (
+            result + "t2[a,b,i,j] + P(a b) f[a,c] t2[c,b,i,j] + P(i j) t1[a,i] t1[b,j] + P(i j) P(a b) f[a,i] t1[b,j]",
+            result + "f[a,c] t2[c,b,i,j] - f[b,c] t2[c,a,i,j]",
+            result + "f[a,c] t2[c,b,i,j]\nr[b,a,i,j] += f[a,c] t2[c,b,j,i]",
+            result + "P(a b) P(i j) P(a b) f[a,c] t2[c,b,i,j]",
+            triples + "P(a/b c) P(k/i j) t2[b,c,i,j] f[a,k] + P(a b c) P(i j k) f[a,i] f[b,j] f[c,k] + P(a b c) f[a,i] f[b,j] f[c,k] + P(a/b c) P(i j k) t2[b,c,i,l] f[l,j] f[a,k]",
+            "result r[v,v,o,o] symmetric (1 3, 2 4)\nr[a,b,i,j] = S(ai/bj) f[a,c] t1[c,i] f[b,j] + t1[a,i] t1[b,j] + u[a,b,i,j] + f[a,j] f[b,i]",
+        ):
+            with self.subTest(text=text), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                from_text(DECLARATIONS + "disconnected *\n" + text)
+        for name in ("ccsd", "ccsdt"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                from_text(ROOT / "examples" / "19_equations" / f"{name}.txt")
+                text = (ROOT / "examples" / "19_equations" / f"{name}.txt").read_text(encoding="utf-8")
+            for operator in ("P(a b) ", "P(i j) ") + (("P(i/j k) ", "P(a b/c) ") if name == "ccsdt" else ()):
+                at = text.index(operator, text.index("r2[a,b,i,j] =" if len(operator) == 7 else "r3[a,b,c,i,j,k] ="))
+                with self.assertWarnsRegex(EquationWarning, r"(?s)W-SYMMETRY.*\^"):
+                    from_text(text[:at] + text[at + len(operator) :])
 
     def test_disconnected(self):
         term = "t2[a,b,i,j] f[k,c] t1[c,k]"

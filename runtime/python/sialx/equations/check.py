@@ -64,9 +64,14 @@ class Checker:
             self.messages.report("E-DUP", place, f"the space `{name}` is declared already", "", ("declared here", self.declared.get(f"space {name}")))
             return
         self.declared[f"space {name}"] = place
+        parts: List[str] = []
         for part, at in line.parts:
-            if part not in self.spaces or part == name:
+            if part not in self.spaces:
                 self.messages.report("E-UNDECLARED", at, f"there is no space `{part}`", did_you_mean(part, self.spaces, "declare parts first"))
+            elif any(self.consists_of(part, s) and self.consists_of(other, s) for other in parts for s in self.spaces):
+                self.messages.report("E-DUP", at, f"`{part}` overlaps a part before it", "parts have no orbitals in common")
+            else:
+                parts.append(part)
         letters = []
         for letter, at in line.letters:
             if len(letter) != 1:
@@ -78,7 +83,7 @@ class Checker:
                 self.letters[letter] = name
                 self.declared[f"letter {letter}"] = at
                 letters.append(letter)
-        self.spaces[name] = Space(name, tuple(letters), tuple(p for p, _ in line.parts))
+        self.spaces[name] = Space(name, tuple(letters), tuple(parts))
 
     def tensor(self, line: TensorLine) -> None:
         name, place = line.name
@@ -286,7 +291,7 @@ class Checker:
         elif counts and max(counts.values()) > 1:
             report(text.place, f"the index `{counts.most_common(1)[0][0]}` stands in the operator twice", "")
         elif any([i.space for i in item] != [i.space for i in all_items[0]] for item in all_items):
-            hint = "P exchanges single indices of one space" if text.sign < 0 else "S exchanges words of indices jointly, as in `S(ai/bj)`"
+            hint = "P exchanges single indices of one space; `S(ai/bj)` exchanges pairs" if text.sign < 0 else "S exchanges words of indices jointly, as in `S(ai/bj)`"
             report(text.place, "indices of different spaces cannot be exchanged", hint)
         return Permutation(tuple(groups), text.sign) if len(self.messages.found) == reported else None
 

@@ -27,6 +27,7 @@ CODES = {
     "E-EXTERNAL": "external indices that are not the target's",
     "E-PERMUTATION": "a permutation of indices that cannot be exchanged",
     "W-DISCONNECTED": "a term of parts that share no summed index",
+    "W-SYMMETRY": "a term without the symmetry of its target",
     "E-FORM": "data of a generator that does not have the form expected",
 }
 """Codes and what they mean. E: errors, which end with an EquationError; W: warnings."""

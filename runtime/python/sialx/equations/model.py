@@ -12,7 +12,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Dict, Iterator, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterator, Mapping, Optional, Sequence, Tuple, TypeVar
 
 INPUT, AMPLITUDE, RESULT, INTERMEDIATE = ROLES = ("input", "amplitude", "result", "intermediate")
 
@@ -210,10 +210,10 @@ class Equations:
     disconnected: Tuple[str, ...] = ()
 
     def space(self, name: str) -> Space:
-        return next(s for s in self.spaces if s.name == name)
+        return _named(self.spaces, name)
 
     def tensor(self, name: str) -> Tensor:
-        return next(t for t in self.tensors if t.name == name)
+        return _named(self.tensors, name)
 
     def basic(self, space: str) -> Tuple[str, ...]:
         """The names of the spaces without parts that a space consists of, in order: ("o", "v") of g, ("o",) of o."""
@@ -222,6 +222,16 @@ class Equations:
 
     def of_role(self, *roles: str) -> Tuple[Tensor, ...]:
         return tuple(t for t in self.tensors if t.role in roles)
+
+
+_Named = TypeVar("_Named", Space, Tensor)
+
+
+def _named(things: Tuple[_Named, ...], name: str) -> _Named:
+    for thing in things:
+        if thing.name == name:
+            return thing
+    raise KeyError(name)
 
 
 def exchanges(rank: int, blocks: Tuple[Tuple[int, ...], ...], sign: int) -> Tuple[Generator, ...]:

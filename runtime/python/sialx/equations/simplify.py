@@ -45,14 +45,14 @@ def _with_additions(equations: Sequence[Equation]) -> List[Equation]:
     out: List[Equation] = []
     for equation in equations:
         if equation.adds and out and out[-1].target.tensor == equation.target.tensor:
-            terms = [_to_target(t, equation.target, out[-1].target) for t in equation.terms]
+            terms = [to_target(t, equation.target, out[-1].target) for t in equation.terms]
             out[-1] = replace(out[-1], terms=(*out[-1].terms, *terms))
         else:
             out.append(equation)
     return out
 
 
-def _to_target(term: Term, old: Factor, new: Factor) -> Term:
+def to_target(term: Term, old: Factor, new: Factor) -> Term:
     """The term with the external indices of another target; summed indices step aside."""
     names = dict(zip(old.indices, new.indices))
     taken = {i.name for i in (*term.indices, *new.indices, *old.indices)}

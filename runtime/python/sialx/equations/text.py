@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Iterable, List, Tuple, Union
 
 from .check import Checker
+from .declared import check_targets
 from .diagnostics import EquationWarning, Messages
 from .lexer import statements
 from .model import RESULT, Equation, Equations, Generator, Source, Tensor, Term
@@ -27,7 +28,7 @@ def from_text(text_or_path: StrPath) -> Equations:
     else:
         source = Source(os.fspath(text_or_path), "")
         try:
-            source = Source(source.name, Path(text_or_path).read_text(encoding="utf-8"))
+            source = Source(source.name, Path(text_or_path).read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError) as error:
             messages = Messages(source)
             reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
@@ -47,6 +48,8 @@ def from_text(text_or_path: StrPath) -> Equations:
         except SyntaxFault:
             pass
     out = Checker(messages).equations(declarations, equations)
+    if not messages.errors:
+        check_targets(out, messages)
     messages.finish(lambda text: warnings.warn(EquationWarning(text), stacklevel=4))
     return out
 

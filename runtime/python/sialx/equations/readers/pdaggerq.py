@@ -45,7 +45,7 @@ def from_pdaggerq_ir(
         name = os.fspath(path_or_lines)
         messages = Messages(Source(name, ""))
         try:
-            messages = Messages(Source(name, Path(name).read_text(encoding="utf-8")))
+            messages = Messages(Source(name, Path(name).read_text(encoding="utf-8-sig")))
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
             messages.report("E-FILE", None, f"`{name}` cannot be read: {reason}")
