@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .canonical import Canonicaliser, Key
-from .model import AMPLITUDE, INTERMEDIATE, Equation, Equations, Factor, Index, Permutation, Place, Tensor, Term
+from .model import AMPLITUDE, INPUT, INTERMEDIATE, Equation, Equations, Factor, Index, Permutation, Place, Tensor, Term
 
+UNIT, ONES = "unit", "ones"
 USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
 _MOST_ORDERS = 150  # of external indices, of which an intermediate takes the least
 
@@ -43,12 +44,14 @@ class Statement:
 class Plan:
     """equations: as given; tensors: those and the intermediates that the plan adds. phases: the statements, in the order in which they run.
 
-    multiplications: of one evaluation, with the extents that the plan was made for."""
+    multiplications: of one evaluation, with the extents that the plan was made for. helpers: names of tensors that are given besides those of the
+    equations: UNIT, a unit matrix, or ONES, a vector of ones."""
 
     equations: Equations
     tensors: Tuple[Tensor, ...]
     phases: Tuple[Tuple[Statement, ...], ...]
     multiplications: float
+    helpers: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(f"phase {n}\n" + "\n".join(f"  {s}" for s in phase) for n, phase in enumerate(self.phases, 1))
@@ -90,6 +93,7 @@ class _Planner:
         self.statements: List[Statement] = []
         self.number = 0
         self.added: List[Tensor] = []
+        self.helpers: Dict[Tuple[str, str], Tensor] = {}
 
     def plan(self) -> Plan:
         for equation in self.equations.equations:
@@ -99,7 +103,8 @@ class _Planner:
         targets = {s.target.tensor.name for phase in phases for s in phase}
         tensors = self.equations.tensors + tuple(t for t in self.added if t.name in targets)
         cost = sum(self.cost({i for f in s.factors for i in f.indices}) for phase in phases for s in phase if len(s.factors) > 1)
-        return Plan(self.equations, tensors, phases, cost)
+        helpers = {t.name: kind for (kind, _), t in self.helpers.items()}
+        return Plan(self.equations, tensors + tuple(self.helpers.values()), phases, cost, helpers)
 
     # One equation
 
@@ -119,7 +124,7 @@ class _Planner:
         """The last product of a term; what it multiplies is made before."""
         places = (term.place,) if term.place else ()
         scalars = tuple(f for f in term.factors if not f.indices)
-        factors = [f for f in term.factors if f.indices]
+        factors = self.without_traces([f for f in term.factors if f.indices], target)
         if len(factors) <= 2:
             return Statement(target, term.coefficient, tuple(factors) + scalars, (), places)
         trees = self.trees(factors, set(target.indices))
@@ -132,7 +137,33 @@ class _Planner:
             operands.append(operand)
         return Statement(target, coefficient, tuple(operands) + scalars, (), places)
 
-    def trees(self, factors: Sequence[Factor], external: set[Index]) -> Dict[FrozenSet[int], _Tree]:
+    def without_traces(self, factors: List[Factor], target: Factor) -> List[Factor]:
+        """The same product in which no factor has an index twice, and no index is summed over that one factor has alone: with unit matrices, and ones."""
+        out, used = [], {i.name for f in factors for i in f.indices} | {i.name for i in target.indices}
+        for f in factors:
+            indices: List[Index] = []
+            for i in f.indices:
+                if i in indices:
+                    new = _unused(i.space, used, self.equations)
+                    out.append(Factor(self.helper(UNIT, i.space), (i, new)))
+                    i = new
+                indices.append(i)
+            out.append(replace(f, indices=tuple(indices)))
+        counts = Counter(i for f in out for i in f.indices)
+        alone = [i for i, n in counts.items() if n == 1 and i not in target.indices]
+        return out + [Factor(self.helper(ONES, i.space), (i,)) for i in alone]
+
+    def helper(self, kind: str, space: str) -> Tensor:
+        known = self.helpers.get((kind, space))
+        if known is None:
+            name = f"{kind}_{space}".lower()
+            while name in self.taken:
+                name += "_"
+            self.taken.add(name)
+            known = self.helpers[(kind, space)] = Tensor(name, (space, space) if kind == UNIT else (space,), (), INPUT)
+        return known
+
+    def trees(self, factors: Sequence[Factor], external: Set[Index]) -> Dict[FrozenSet[int], _Tree]:
         """The cheapest product of every subset of the factors."""
         trees = {frozenset((n,)): _Tree(0.0) for n in range(len(factors))}
         everything = frozenset(range(len(factors)))
@@ -151,17 +182,17 @@ class _Planner:
         return trees
 
     @staticmethod
-    def external(part: FrozenSet[int], factors: Sequence[Factor], external: set[Index]) -> set[Index]:
+    def external(part: FrozenSet[int], factors: Sequence[Factor], external: Set[Index]) -> Set[Index]:
         inside = {i for n in part for i in factors[n].indices}
         outside = {i for n, f in enumerate(factors) if n not in part for i in f.indices}
         return inside & (outside | external)
 
-    def cost(self, indices: set[Index]) -> float:
+    def cost(self, indices: Set[Index]) -> float:
         return math.prod(self.extent[i.space] for i in indices)
 
     # Intermediates
 
-    def node(self, part: FrozenSet[int], factors: Sequence[Factor], trees: Dict[FrozenSet[int], _Tree], external: set[Index], places: Tuple[Place, ...]) -> Tuple[int, Factor]:
+    def node(self, part: FrozenSet[int], factors: Sequence[Factor], trees: Dict[FrozenSet[int], _Tree], external: Set[Index], places: Tuple[Place, ...]) -> Tuple[int, Factor]:
         """The product of a part of a term as one factor, and its sign; made where it is not known yet."""
         if len(part) == 1:
             return 1, factors[next(iter(part))]
@@ -183,7 +214,7 @@ class _Planner:
         found.uses += 1
         return sign, Factor(found.tensor, order)
 
-    def least(self, factors: Sequence[Factor], external: set[Index]) -> Tuple[Key, Tuple[Index, ...], int]:
+    def least(self, factors: Sequence[Factor], external: Set[Index]) -> Tuple[Key, Tuple[Index, ...], int]:
         """Of all orders of the external indices the one with the least canonical form."""
         groups = [sorted((i for i in external if i.space == s), key=str) for s in sorted({i.space for i in external}, key=self.order.__getitem__)]
         best: Optional[Tuple[Key, Tuple[Index, ...], int]] = None
@@ -307,10 +338,15 @@ def _moved(inner: Statement, outer: Statement, equations: Equations) -> Statemen
     names = dict(zip(inner.target.indices, outer.factors[0].indices))
     used = {i.name for i in outer.target.indices} | {i.name for f in outer.factors for i in f.indices}
     for i in inner.summed:
-        names[i] = i
-        if i.name in used:
-            letters = equations.space(i.space).indices
-            names[i] = next(Index(f"{x}{n}", i.space) for n in itertools.count(1) for x in letters if f"{x}{n}" not in used)
-        used.add(names[i].name)
+        names[i] = _unused(i.space, used, equations) if i.name in used else i
+        used.add(i.name)
     factors = tuple(f.renamed(names) for f in inner.factors)
     return replace(inner, target=outer.target, coefficient=inner.coefficient * outer.coefficient, factors=factors)
+
+
+def _unused(space: str, used: Set[str], equations: Equations) -> Index:
+    """An index of a space that has a name of its own from now on."""
+    letters = equations.space(space).indices
+    index = next(Index(f"{x}{n}", space) for n in itertools.count(1) for x in letters if f"{x}{n}" not in used)
+    used.add(index.name)
+    return index

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
+
+import numpy as np
 
 from .model import AMPLITUDE, INPUT, RESULT, Equations, Factor, Index, Place, Tensor
-from .plan import Plan, Statement, plan
+from ..filled import fill
+from .plan import UNIT, Plan, Statement, plan
 
 # The reserved words of the language, which letters and tensors of equations may be as well.
 _WORDS = frozenset(
@@ -37,6 +40,15 @@ class Program:
         for space in basic_spaces(self.plan.equations):
             out[f"b_{space.lower()}"], end = end + 1, end + len(segments[space])
             out[f"e_{space.lower()}"] = end
+        return out
+
+    def helpers(self, segments: Mapping[str, Sequence[int]]) -> Dict[str, fill]:
+        """Arrays that the program takes besides the tensors, for example a unit matrix for a trace."""
+        out = {}
+        for name, kind in self.plan.helpers.items():
+            tensor = next(t for t in self.plan.tensors if t.name == name)
+            shape = [sum(sum(segments[b]) for b in self.plan.equations.basic(s)) for s in tensor.spaces]
+            out[self.arrays[name]] = fill(_unit if kind == UNIT else _ones, shape)
         return out
 
     def segments(self, segments: Mapping[str, Sequence[int]]) -> Dict[str, List[int]]:
@@ -281,8 +293,6 @@ class Writer:
                 factors = [f for f in s.factors if f.indices]
                 for f in factors:
                     self.line(f"  get {self.reference(f)}")
-                if len(factors) == 1:
-                    raise ValueError(f"`{s}` is a sum over one tensor, which no program can take")
                 scale = _number(s.coefficient) + "".join(f"*{self.reference(f)}" for f in s.factors if not f.indices)
                 self.line(f"  {self.product} = {'*'.join(self.reference(f) for f in factors)}", f"  {self.partial} += {scale}*{self.product}")
             self.line(f"endpardo {inside}", f"collective {name} += {self.partial}")
@@ -295,6 +305,14 @@ class Writer:
         inside = ", ".join(self.index(i) for i in indices)
         self.line("", f"pardo {inside}", f"  put {self.block(self.arrays[tensor.name], indices)} = 0.0", f"endpardo {inside}")
         self.written.add(tensor.name)
+
+
+def _unit(i: Any, j: Any) -> Any:
+    return np.equal(i, j)
+
+
+def _ones(i: Any) -> Any:
+    return 1.0
 
 
 def _number(value: Fraction) -> str:
