@@ -49,6 +49,8 @@ amplitude y4[v,v,v,v,o,o,o,o] antisymmetric (1,2,3,4) (5,6,7,8)
 amplitude c2[v,v,o,o] symmetric (1 3, 2 4)
 amplitude c4[v,v,v,v,o,o,o,o] symmetric (1 5, 2 6, 3 7, 4 8)
 input y[o]
+input y3[o,o,o] symmetric (1,2,3)
+input z3[o,o,o] antisymmetric (1,2,3)
 disconnected *
 """
 
@@ -224,6 +226,41 @@ class Canonical(unittest.TestCase):
             self.assertLess(time.process_time() - start, 0.2, text)  # some ms; machines may be busy
             for _ in range(20):
                 self.assertEqual(canonical_term(scrambled(rng, term, target), target, e.spaces), form)
+
+    def graph(self, tensor, edges):
+        """A full contraction: tensors with three slots at the corners, an index for each edge."""
+        letters = [f"{x}{n}" for n in range(1, 6) for x in "ijklmn"]
+        corners = sorted({c for edge in edges for c in edge})
+        factors = [f"{tensor}[{','.join(letters[n] for n, edge in enumerate(edges) if corner in edge)}]" for corner in corners]
+        return read("e = " + " ".join(factors)).equations[0]
+
+    def test_graphs(self):
+        """Contractions whose indices all look alike until one is chosen."""
+        rng = random.Random(9)
+        ring = lambda n, first=0: [(first + x, first + (x + 1) % n) for x in range(n)]
+        petersen = ring(5) + [(x, x + 5) for x in range(5)] + [(5 + x, 5 + (x + 2) % 5) for x in range(5)]
+        five_prism = ring(5) + [(x, x + 5) for x in range(5)] + ring(5, 5)
+        moebius = ring(8) + [(x, x + 4) for x in range(4)]
+        cube = ring(4) + ring(4, 4) + [(x, x + 4) for x in range(4)]
+        bipartite = [(x, y) for x in range(3) for y in range(3, 6)]
+        prism = ring(3) + ring(3, 3) + [(x, x + 3) for x in range(3)]
+        twisted = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 4), (2, 5), (3, 6), (3, 7), (4, 6), (4, 8), (5, 7), (5, 9), (6, 9), (7, 8), (8, 9)]
+        keys = set()
+        graphs = (petersen, five_prism, moebius, cube, bipartite, prism, twisted)
+        for edges in graphs:
+            equation = self.graph("y3", edges)
+            term, target = equation.terms[0], equation.target
+            form = canonical_term(term, target, SPACES)
+            keys.add(form.key)
+            for _ in range(25):
+                self.assertEqual(canonical_term(scrambled(rng, term, target), target, SPACES), form)
+        self.assertEqual(len(keys), len(graphs))
+        for edges in graphs:  # antisymmetric corners: 0 or not, but the same however it is written
+            equation = self.graph("z3", edges)
+            term, target = equation.terms[0], equation.target
+            form = canonical_term(term, target, SPACES)
+            for _ in range(10):
+                self.assertEqual(canonical_term(scrambled(rng, term, target), target, SPACES), form)
 
     def test_zeros(self):
         for text in (

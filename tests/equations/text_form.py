@@ -77,6 +77,9 @@ MISTAKES = [
     ("W-SYMMETRY", "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = P(i j) f[a,c] t2[c,b,i,j]", 2, 14, "not antisymmetric in `a` and `b`", "`P(a b)` may be missing"),
     ("W-SYMMETRY", "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = t2[a,b,i,j]\nr[c,d,k,l] +=\n P(k l) f[k,i] f[l,j] u[c,d,i,j] - u[c,b,k,j] u[b,d,j,l]",
      4, 34, "not antisymmetric in `a` and `b` and antisymmetric in `i` and `j`", "`P(a b)` `P(i j)` may be missing"),
+    ("W-SYMMETRY", "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = S(a b) f[a,c] t2[c,b,i,j]", 2, 14, "not antisymmetric in `a` and `b`", ""),
+    ("W-SYMMETRY", "result r[v,v,v] antisymmetric (1,2,3)\nr[a,b,c] = P(a/b c) u[a,b,c,d] f[i,d] z[i]\ninput z[o]",
+     2, 12, "not antisymmetric in `a` and `b` and antisymmetric in `b` and `c`", "`P(a b)` `P(b c)` may be missing"),
     ("W-SYMMETRY", "result r[v,v,o,o] symmetric (1 3, 2 4)\nr[a,b,i,j] = u[a,b,i,j] + t2[a,b,i,j] + f[a,c] t2[c,b,i,j]", 2, 39, "symmetric in `ai` and `bj`", "`S(ai/bj)` may be missing"),
 ]  # fmt: skip
 
