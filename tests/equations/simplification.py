@@ -342,6 +342,24 @@ class Rules(unittest.TestCase):
             (term,) = collect_permutations(expand_permutations(e)).equations[0].terms
             self.assertEqual(len(term.expanded()), len(expand_permutations(e).equations[0].terms))
 
+    def test_many_indices(self):
+        """Where there are too many operators to try all, what is tried is enough for the usual ones, and no time is lost."""
+        for n, space in ((5, "ov"), (6, "ov"), (8, "v")):
+            names = {"o": "i2 j2 k2 l2 m2 n2".split()[:n], "v": "a2 b2 c2 d2 e2 f2 a3 b3".split()[:n]}
+            first, *rest = names["v"]
+            occupied = names["o"] if "o" in space else []
+            slots = ",".join(["v"] * n + ["o"] * len(occupied))
+            operator = f"P({first}/{' '.join(rest)})"
+            symmetry = f"({','.join(str(x) for x in range(1, n + 1))})"
+            e = read(
+                f"amplitude big[{slots}] antisymmetric {symmetry}",
+                f"r[{','.join([first, *rest, *occupied])}] = {operator} f[{first},a] big[{','.join(['a', *rest, *occupied])}]",
+            )
+            start = time.process_time()
+            (term,) = simplify(e).equations[0].terms
+            self.assertLess(time.process_time() - start, 10)
+            self.assertEqual([str(p) for p in term.permutations], [operator])
+
     def test_operators_of_the_same_indices(self):
         """The last is applied first: P(i j) P(j k) is not P(j k) P(i j)."""
         numbers = np.random.default_rng(9)
