@@ -98,6 +98,18 @@ class Wickd(unittest.TestCase):
         self.assertLess(same_values(plain, simplify(plain), {"o": 2, "v": 3}, np.random.default_rng(2))[0], 1e-12)
         self.assertEqual(from_text(to_text(plain)), plain)
 
+    def test_real_orbitals(self):
+        real, other = from_wickd(kept(), real=True), from_text(EXAMPLES / "ccsd.txt")
+        self.assertEqual(real.tensor("u").symmetries[-1], ((2, 3, 0, 1), 1))
+        self.assertEqual(from_text(to_text(real)), real)
+        sizes = {"o": 3, "v": 2}
+        arrays = random_tensors(real, sizes, np.random.default_rng(4))
+        self.assertLess(float(np.max(np.abs(arrays["u"] - arrays["u"].transpose(2, 3, 0, 1)))), 1e-12)
+        self.assertLess(difference(evaluate(other, arrays, sizes), evaluate(real, arrays, sizes)), 1e-12)
+        blocks = lambda e: {"".join(i.space for i in f.indices) for q in e.equations for t in q.terms for f in t.factors if f.tensor.name in "fu"}
+        self.assertEqual(blocks(real), {"oo", "ov", "vv", "oooo", "ooov", "oovv", "ovov", "ovvv", "vvvv"})
+        self.assertGreater(len(blocks(other)), len(blocks(real)))
+
     def test_choices(self):
         chosen = from_wickd(kept(), blocks=["o|v"], residual="z", integrals={"H": ("h", "g2")}, letters={"o": "xyz", "v": "ABCD"})
         self.assertEqual([str(e.target) for e in chosen.equations], ["z1[A,x]"])

@@ -2,6 +2,7 @@
 """The text form of equations: what is read, that it is written back, and every message with its place.  text_form.py [unittest arguments]"""
 import pathlib
 import pickle
+import random
 import tempfile
 import unittest
 import warnings
@@ -28,6 +29,8 @@ MISTAKES = [
     ("E-SYNTAX", "e = f[i,a t1[a,i]", 1, 11, "`,` or `]` was expected, found `t1`", ""),
     ("E-SYNTAX", "e = f[i,a] \u2212 t1[a,i]", 1, 12, "unexpected character", "minus is written `-`"),
     ("E-SYNTAX", "e = f[i,a] (t1[a,i])", 1, 12, "a factor was expected, found `(`", "multiply sums out"),
+    ("E-SYNTAX", "e = f(i,a) t1[a,i]", 1, 6, "a factor was expected, found `(`", "square brackets"),
+    ("E-SYNTAX", "r(i,j) = f[i,j]", 1, 2, "`=` or `+=` was expected, found `(`", "square brackets"),
     ("E-SYNTAX", "e = f[i,a] t1[a,i] +", 1, 21, "a factor was expected, found the end", ""),
     ("E-SYNTAX", "e = t1[a,i] P(i j) f[i,a]", 1, 13, "a factor was expected, found `P`", "operators stand before"),
     ("E-SYNTAX", "inptu w[o]", 1, 7, "`=` or `+=` was expected", "did you mean `input`?"),
@@ -77,6 +80,9 @@ MISTAKES = [
     ("W-SYMMETRY", "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = P(i j) f[a,c] t2[c,b,i,j]", 2, 14, "not antisymmetric in `a` and `b`", "`P(a b)` may be missing"),
     ("W-SYMMETRY", "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = t2[a,b,i,j]\nr[c,d,k,l] +=\n P(k l) f[k,i] f[l,j] u[c,d,i,j] - u[c,b,k,j] u[b,d,j,l]",
      4, 34, "not antisymmetric in `a` and `b` and antisymmetric in `i` and `j`", "`P(a b)` `P(i j)` may be missing"),
+    ("W-SYMMETRY", "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = S(a b) f[a,c] t2[c,b,i,j]", 2, 14, "not antisymmetric in `a` and `b`", ""),
+    ("W-SYMMETRY", "result r[v,v,v] antisymmetric (1,2,3)\nr[a,b,c] = P(a/b c) u[a,b,c,d] f[i,d] z[i]\ninput z[o]",
+     2, 12, "not antisymmetric in `a` and `b` and antisymmetric in `b` and `c`", "`P(a b)` `P(b c)` may be missing"),
     ("W-SYMMETRY", "result r[v,v,o,o] symmetric (1 3, 2 4)\nr[a,b,i,j] = u[a,b,i,j] + t2[a,b,i,j] + f[a,c] t2[c,b,i,j]", 2, 39, "symmetric in `ai` and `bj`", "`S(ai/bj)` may be missing"),
 ]  # fmt: skip
 
@@ -207,6 +213,28 @@ class Mistakes(unittest.TestCase):
             with self.subTest(text=text), self.assertRaises(EquationError) as caught:
                 from_text(DECLARATIONS + text)
             self.assertEqual(len(caught.exception.diagnostics), 1, caught.exception)
+
+    def test_any_text(self):
+        """Texts with parts left out, doubled or put in end with an EquationError, or can be written and read again."""
+        pieces = ["[", "]", "(", ")", "/", "+", "-", "+=", "=", "P(", "S(ai/bj) ", "0", "*", "space ", "input ", "symmetric (1,2)", "\n", " ", ",", ":", "#", "'", "t2", "\u00e9", "\t", "1e400"]
+        good = "disconnected *\nr[a,b,i,j] = P(i j) f[k,i] t2[a,b,j,k] - S(ai/bj) u[k,l,c,d] t1[a,k] t1[c,i] t2[b,d,j,l]\nr[a,b,i,j] += t2[abij]/3 h"
+        rng = random.Random(10)
+        readable = 0
+        for n in range(1500):
+            text = DECLARATIONS + (good if n % 2 else rng.choice(MISTAKES)[1])
+            for _ in range(rng.randint(1, 2)):
+                at = rng.randrange(len(text))
+                text = text[:at] + rng.choice((rng.choice(pieces), "", text[at : at + 9] * 2)) + text[at + rng.choice((0, 1, 5)) :]
+            with self.subTest(text=text), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    e = from_text(text)
+                except EquationError as error:
+                    self.assertTrue(error.diagnostics)
+                    continue
+                readable += 1
+                self.assertEqual(from_text(to_text(e)), e)
+        self.assertGreater(readable, 50)
 
     def test_notes(self):
         with self.assertRaises(EquationError) as caught:

@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .model import AMPLITUDE, INPUT, Factor, Index, Space, Term
-from .symmetry import SlotSymmetry, slot_symmetry
+from .symmetry import KIND_BITS, SlotSymmetry, slot_symmetry
 
 FactorKey = Tuple[int, int, str, Tuple[int, ...]]
 Key = Tuple[FactorKey, ...]
-_SPACE, _SUMMED = 1 << 20, 1 << 10  # label = number of the space * _SPACE + (external: its position in the target; summed: _SUMMED + number)
+_SPACE, _SUMMED = 1 << KIND_BITS, 1 << 10  # label = number of the space * _SPACE + (external: its position in the target; summed: _SUMMED + number)
 
 
 class Canonical(NamedTuple):

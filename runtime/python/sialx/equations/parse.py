@@ -11,6 +11,7 @@ from .lexer import KEYWORDS, Token, indices_in, joined
 from .model import Place
 
 Named = Tuple[str, Place]
+_BRACKETS = "indices stand in square brackets, as in `t2[a,b,i,j]`"
 
 
 @dataclass
@@ -185,7 +186,8 @@ class Statement:
         target = self.factor("a declaration or the target of an equation")
         if not self.taken("=", "+="):
             hint = "a declaration begins with " + ", ".join(f"`{k}`" for k in KEYWORDS)
-            raise self.fault("`=` or `+=`", did_you_mean(target.name[0], KEYWORDS, hint) if self.next.kind == "name" else "")
+            hint = did_you_mean(target.name[0], KEYWORDS, hint) if self.next.kind == "name" else _BRACKETS if self.next.text == "(" else ""
+            raise self.fault("`=` or `+=`", hint)
         adds = self.tokens[self.at - 1].text == "+="
         out = EquationLine(target, adds, [], first)
         if self.next.text == "0" and self.tokens[self.at + 1].kind == "end":
@@ -236,7 +238,8 @@ class Statement:
             elif self.next.kind == "name":
                 out.factors.append(self.factor("a factor"))
             else:
-                raise self.fault("a factor", "multiply sums out, or give them a name in an equation of their own" if self.next.text == "(" else "")
+                hint = _BRACKETS if out.factors and not out.factors[-1].indices and not self.next.spaced else "multiply sums out, or give them a name in an equation of their own"
+                raise self.fault("a factor", hint if self.next.text == "(" else "")
             first = False
         out.place = joined(start, self.tokens[self.at - 1].place)
         return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from .canonical import Canonicaliser, Key, merged
@@ -12,6 +13,7 @@ from .model import Equation, Equations, Factor, Index, Permutation, Space, Term,
 from .symmetry import slot_symmetry
 
 Operator = Tuple[Permutation, ...]
+_MOST_CANDIDATES = 50000
 Rewrite = Callable[[Dict[Key, Term], Factor], Iterable[Term]]
 
 
@@ -183,9 +185,13 @@ def _candidates(indices: Tuple[Index, ...]) -> Tuple[_Candidate, ...]:
     for index in indices:
         by_space.setdefault(index.space, []).append(index)
     choices: List[List[Operator]] = []
-    for members in by_space.values():
-        items = [(i,) for i in members]
-        choices.append([(), *((Permutation(groups, sign),) for groups in _groupings(items) for sign in (-1, 1))])
+    for signs, shortest in (((-1, 1), 0), ((-1,), 0), ((-1,), len(indices)), ((), 0)):  # fewer kinds where many indices make too many
+        choices = []
+        for members in by_space.values():
+            groupings = _groupings([(i,) for i in members], min(shortest, len(members))) if signs else []
+            choices.append([(), *((Permutation(groups, sign),) for groups in groupings for sign in signs)])
+        if prod(len(choice) for choice in choices) <= _MOST_CANDIDATES:
+            break
     products = [tuple(p for operator in choice for p in operator) for choice in itertools.product(*choices)]
     lengths = {len(members) for members in by_space.values()}
     if len(by_space) > 1 and len(lengths) == 1:
@@ -205,10 +211,10 @@ def _size(operator: Operator) -> int:
     return size
 
 
-def _groupings(items: Sequence[Tuple[Index, ...]]) -> List[Tuple[Tuple[Tuple[Index, ...], ...], ...]]:
-    """The ways of putting two or more of the items in two or more groups."""
+def _groupings(items: Sequence[Tuple[Index, ...]], fewest: int = 2) -> List[Tuple[Tuple[Tuple[Index, ...], ...], ...]]:
+    """The ways of putting two or more of the items, and no fewer than said, in two or more groups."""
     out = []
-    for n in range(2, len(items) + 1):
+    for n in range(max(fewest, 2), len(items) + 1):
         for chosen in itertools.combinations(items, n):
             out += [tuple(tuple(g) for g in partition) for partition in _partitions(list(chosen)) if len(partition) > 1]
     return out

@@ -8,6 +8,7 @@ from typing import Dict, List, Sequence, Tuple
 from .model import Generator
 
 Labels = Tuple[int, ...]
+KIND_BITS = 20
 
 
 class SlotSymmetry:
@@ -82,16 +83,22 @@ class SlotSymmetry:
         return tuple(labels), total
 
     def least(self, labels: Sequence[int]) -> Tuple[Labels, int]:
-        """The least of the equal forms of a tensor with these labels in its slots, and its sign; sign 0: the element is 0."""
+        """The least of the equal forms of a tensor with these labels in its slots, and its sign; sign 0: the element is 0.
+
+        The kinds of the labels, label >> KIND_BITS, are compared first: of a tensor that has several blocks of which only one is needed, it is one."""
         if self.zero:
             return tuple(labels), 0
         best, best_sign = self._sorted(list(labels))
+        if len(self.cosets) == 1:
+            return best, best_sign
+        best_kinds = [x >> KIND_BITS for x in best]
         for p, sign in self.cosets[1:]:
             form, parity = self._sorted([labels[x] for x in p])
             if parity == 0:
                 return form, 0
-            if form < best:
-                best, best_sign = form, sign * parity
+            kinds = [x >> KIND_BITS for x in form]
+            if (kinds, form) < (best_kinds, best):
+                best, best_kinds, best_sign = form, kinds, sign * parity
             elif form == best and sign * parity != best_sign:
                 return form, 0
         return best, best_sign

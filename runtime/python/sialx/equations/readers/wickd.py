@@ -24,6 +24,7 @@ def from_wickd(
     occupied: str = "o",
     virtual: str = "v",
     letters: Optional[Mapping[str, str]] = None,
+    real: bool = False,
     simplified: bool = True,
 ) -> Equations:
     """Equations of a wickd Expression, or of what its to_manybody_equation() gives: lists of equations by block, as "oo|vv".
@@ -32,7 +33,8 @@ def from_wickd(
     H of two particles is u[p,q,r,s] = <pq||rs>, T is t1[a,i], t2[a,b,i,j], ...; the residual of "oo|vv" is r2[a,b,i,j], the block "|" the energy.
 
     integrals: names by rank of operators over all spaces; others are amplitudes, called by their label and rank. blocks: which to read; else the energy
-    and the excitations, from `occupied` to `virtual`. letters: of the indices of each space; else those that wickd was told. simplified=False leaves one
+    and the excitations, from `occupied` to `virtual`. letters: of the indices of each space; else those that wickd was told. real: orbitals
+    are real, f[p,q] = f[q,p] and u[p,q,r,s] = u[r,s,p,q]: fewer blocks of integrals occur. simplified=False leaves one
     term for each equation of wickd, with the permutations that make the residual antisymmetric."""
     by_block = equations.to_manybody_equation(residual) if hasattr(equations, "to_manybody_equation") else equations
     if not isinstance(by_block, Mapping):
@@ -44,7 +46,7 @@ def from_wickd(
         upper, _, lower = block.partition("|")
         if blocks is not None or len(upper) == len(lower) and set(upper) <= {occupied} and set(lower) <= {virtual}:
             chosen.append((block, by_block[block]))
-    return _Reader(chosen, residual, energy, integrals, occupied, virtual, letters).equations(simplified)
+    return _Reader(chosen, residual, energy, integrals, occupied, virtual, letters, real).equations(simplified)
 
 
 def _half(indices: Sequence[Any]) -> List[Tuple[str, int]]:
@@ -63,9 +65,10 @@ class _Reader:
         occupied: str,
         virtual: str,
         letters: Optional[Mapping[str, str]],
+        real: bool,
     ) -> None:
         self.blocks, self.residual, self.energy, self.integrals = blocks, residual, energy, integrals
-        self.occupied, self.virtual = occupied, virtual
+        self.occupied, self.virtual, self.real = occupied, virtual, real
         self.sites: _Sites = {}
         labels = {occupied: None, virtual: None}
         for _, lines in blocks:
@@ -94,7 +97,9 @@ class _Reader:
             names = self.integrals[label]
             if rank > len(names):
                 raise ValueError(f"`integrals` has no name for the operator {label} of rank {rank}")
-            return Tensor(names[rank - 1], (self.general,) * (2 * rank), _antisymmetry((self.general,) * rank, (self.general,) * rank), INPUT)
+            half = (self.general,) * rank
+            bra_ket = exchanges(2 * rank, (tuple(range(rank)), tuple(range(rank, 2 * rank))), 1) if self.real else ()
+            return Tensor(names[rank - 1], half + half, _antisymmetry(half, half) + bra_ket, INPUT)
         sites = self.sites[key]
         lower, upper = next(iter(sites)) if len(sites) == 1 else ((self.general,) * rank, (self.general,) * rank)
         return Tensor(f"{label.lower()}{rank}", lower + upper, _antisymmetry(lower, upper), AMPLITUDE)
