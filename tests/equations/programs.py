@@ -19,7 +19,7 @@ from simplification import DECLARATIONS, random_equations
 
 import sialx
 from sialx.equations import from_text, simplify
-from sialx.equations.plan import plan
+from sialx.equations.planning import plan
 from sialx.equations.sial import to_sial
 
 SEGMENTS = {"o": [2, 1], "v": [1, 2]}

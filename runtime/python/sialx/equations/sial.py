@@ -11,7 +11,7 @@ import numpy as np
 
 from .model import AMPLITUDE, INPUT, RESULT, Equations, Factor, Index, Place, Tensor
 from ..filled import fill
-from .plan import UNIT, Plan, Statement, plan
+from .planning import UNIT, Plan, Statement, plan
 
 # The reserved words of the language, which letters and tensors of equations may be as well.
 _WORDS = frozenset(

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
-from .plan import Plan, plan
+from .planning import Plan, plan
 from .sial import Program, Writer
+from .symmetry import slot_symmetry
 
 _MOST_RANK = 8  # of an array
 HISTORY = 8  # changes that DIIS remembers
@@ -70,7 +71,7 @@ class _Iterations(Writer):
         head, body = lines[:first], lines[first:-2]
         self.body, offset = [], 0
         main = self.main()
-        specials = ["special invert_diagonal ur", "special compute_diis u", "special print_iteration rrrr"]
+        specials = ["special invert_diagonal ur", "special print_iteration rrrr", *(["special compute_diis u"] if self.diis else [])]
         head[1:1] = specials
         head += self.own_declarations()
         head += ["", f"proc {self.evaluate}"]
@@ -83,9 +84,9 @@ class _Iterations(Writer):
     def own_declarations(self) -> List[str]:
         s = self.scalars
         out = [f"predefined scalar {self.conv}", f"predefined int {self.most}", f"index {self.cycle} = 1:{self.most}"]
-        out += [f"scalar {name}" for name in s.values() if name not in (s["slot"], s["remembered"])]
-        out += [f"int {s['slot']} = 1", f"int {s['remembered']} = 1"]
+        out += [f"scalar {name}" for key, name in s.items() if key not in ("slot", "remembered") and (self.diis or key != "scale")]
         if self.diis:
+            out += [f"int {s['slot']} = 1", f"int {s['remembered']} = 1"]
             out += [f"index {i} = 1:{HISTORY}" for i in (self.m, self.n)]
             out += [f"static {array}[{self.m},{self.n}]" for array in (self.products, self.weights)]
         for t in self.amplitudes:
@@ -93,6 +94,8 @@ class _Iterations(Writer):
             out.append(f"predefined distributed {self.denominators[t.name]}[{slots}]")
             if self.diis:
                 out += [f"distributed {array}[{slots},{self.m}]" for array in (self.changes[t.name], self.vectors[t.name])]
+            elif t.symmetries:
+                out.append(f"distributed {self.changes[t.name]}[{slots}]")
             target = self.target(t)
             for use in ("old", "new"):
                 self.temp(use, target.indices)
@@ -140,11 +143,38 @@ class _Iterations(Writer):
     def update(self) -> List[str]:
         return self.extrapolated() if self.diis else self.divided()
 
+    def projected(self, tensor: Tensor) -> Tuple[List[str], str]:
+        """Brings the residual to the amplitude's symmetry, and names the array where it is then.
+
+        Equations without that symmetry in their unknowns may let errors of rounding grow that break it. The projection on k exchangeable slots is that
+        on the first k - 1, then (1 + sign times the exchanges of the k-th with each before)/k."""
+        out: List[str] = []
+        arrays = [self.arrays[self.pairs[tensor.name]], self.changes[tensor.name]]
+        target = self.target(tensor)
+        inside = ", ".join(self.index(i) for i in target.indices)
+        old, new = (self.temp(use, target.indices) for use in ("old", "new"))
+        for members, sign in slot_symmetry(tensor.symmetries, tensor.rank).sets:
+            for k in range(1, len(members)):
+                here, there = arrays
+                block = self.block(here, target.indices)
+                out += [f"  pardo {inside}", f"    get {block}", f"    {new} = {block}"]
+                for j in range(k):
+                    slots = list(target.indices)
+                    x, y = members[j], members[k]
+                    slots[x], slots[y] = slots[y], slots[x]
+                    image = self.block(here, slots)
+                    out += [f"    get {image}", f"    {old} = {image}", f"    {new} {'+' if sign > 0 else '-'}= {old}"]
+                out += [f"    {new} *= 1.0/{k + 1}.0", f"    put {self.block(there, target.indices)} = {new}", f"  endpardo {inside}", "  sip_barrier"]
+                arrays.reverse()
+        return out, arrays[0]
+
     def divided(self) -> List[str]:
-        out = []
+        out: List[str] = []
         for t, inside, block in self.shapes():
-            array, residual, denominators = self.arrays[t.name], self.arrays[self.pairs[t.name]], self.denominators[t.name]
-            old, new = (self.temp(use, self.target(t).indices) for use in ("old", "new"))
+            array, denominators = self.arrays[t.name], self.denominators[t.name]
+            passes, residual = self.projected(t)
+            out += passes
+            old = self.temp("old", self.target(t).indices)
             out += [f"  pardo {inside}", f"    get {residual}[{block}]", f"    get {denominators}[{block}]", f"    {old} = {residual}[{block}]"]
             out += [f"    execute invert_diagonal {old} {denominators}[{block}]", f"    put {array}[{block}] += {old}", f"  endpardo {inside}"]
         return [*out, "  sip_barrier"]

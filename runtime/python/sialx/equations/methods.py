@@ -14,9 +14,9 @@ from ..filled import fill
 from ..job import Job, program_path
 from ..molecule import Molecule
 from ..results import Results
-from .iterations import iterations, residuals
+from .iterating import iterations, residuals
 from .model import INPUT, Equations, Tensor
-from .plan import Plan, plan
+from .planning import Plan, plan
 from .sial import Program, basic_spaces
 from .text import from_text
 
@@ -203,7 +203,7 @@ class SpinOrbitals:
         return make
 
 
-def method(equations: Union[Equations, str], spin: str = SPIN_ORBITALS, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None) -> Method:
+def method(equations: Union[Equations, StrPath], spin: str = SPIN_ORBITALS, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None) -> Method:
     """A method from equations, or their text, or the path of a file with it.
 
     spin: what the equations are written for: "spin-orbital". amplitudes: those that are solved for, all where none is named; each has one result with
@@ -211,7 +211,7 @@ def method(equations: Union[Equations, str], spin: str = SPIN_ORBITALS, amplitud
     orders of products; see plan()."""
     if spin != SPIN_ORBITALS:
         raise ValueError(f'spin="{spin}" is not known; there is: "{SPIN_ORBITALS}"')
-    return Method(from_text(equations) if isinstance(equations, str) else equations, amplitudes, energy, name, extents)
+    return Method(equations if isinstance(equations, Equations) else from_text(equations), amplitudes, energy, name, extents)
 
 
 def example_programs() -> Path:
