@@ -12,9 +12,8 @@ import unittest
 
 import numpy as np
 
-from equation_oracle import ROOT
-
 import sialx
+from equation_oracle import ROOT
 from sialx.equations.methods import method
 
 EXAMPLE = ROOT / "examples" / "19_equations"
@@ -31,7 +30,8 @@ class Energies(unittest.TestCase):
     def run_method(self, name, *given, **options):
         folder = tempfile.TemporaryDirectory(prefix="sialx-energies-")
         self.addCleanup(folder.cleanup)
-        return method(EXAMPLE / f"{name}.txt").run(*given, folder=folder.name, **options)
+        options["folder"] = folder.name
+        return method(EXAMPLE / f"{name}.txt").run(*given, **options)
 
     def test_ccsd(self):
         for ranks, segment in ((1, 8), (2, 2)):

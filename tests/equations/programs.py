@@ -14,13 +14,12 @@ import unittest
 
 import numpy as np
 
-from equation_oracle import ROOT, evaluate, random_tensors
-from simplification import DECLARATIONS, random_equations
-
 import sialx
+from equation_oracle import ROOT, evaluate, random_tensors
 from sialx.equations import from_text, simplify
 from sialx.equations.planning import plan
 from sialx.equations.sial import to_sial
+from simplification import DECLARATIONS, random_equations
 
 SEGMENTS = {"o": [2, 1], "v": [1, 2]}
 EXAMPLE = ROOT / "examples" / "19_equations"
@@ -47,15 +46,16 @@ class Programs(unittest.TestCase):
         expected = evaluate(equations, arrays, sizes)
         options = given(equations, program, arrays, segments)
         if ranks == 1:
-            found = sialx.run(program.text, **options)
+            done = sialx.run(program.text, **options)
+            found, scalars = dict(done.arrays), dict(done.scalars)
         else:
             with tempfile.TemporaryDirectory(prefix="sialx-equations-") as folder:
                 path = pathlib.Path(folder, "program.sialx")
                 path.write_text(program.text)
-                done = sialx.Job(path, **options).run(folder, ranks=ranks)
-                found = type("Found", (), {"arrays": {n: done.arrays[n][...] for n in options["save"]}, "scalars": dict(done.scalars)})
+                left = sialx.Job(path, **options).run(folder, ranks=ranks)
+                found, scalars = {n: left.arrays[n][...] for n in options["save"]}, dict(left.scalars)
         for tensor, name in program.results.items():
-            values = found.arrays[name] if equations.tensor(tensor).rank else found.scalars[name]
+            values = found[name] if equations.tensor(tensor).rank else scalars[name]
             np.testing.assert_allclose(values, expected[tensor], rtol=0, atol=1e-11 * max(1.0, np.abs(expected[tensor]).max()), err_msg=str(what or tensor))
 
     def test_coupled_cluster(self):

@@ -7,7 +7,7 @@ from .in_process import CompileError, Diagnostic, Progress, RunResults, run
 from .job import Job, JobError, JobWarning
 from .magic import load_ipython_extension
 from .molecule import Molecule, from_pyscf
-from .planning import Plan
+from .plan import Plan
 from .results import Results, SavedArray, UnknownName
 
 __all__ = [

@@ -21,7 +21,7 @@ def residuals(equations: Equations, amplitudes: Sequence[str] = ()) -> Dict[str,
     for name in amplitudes:
         if name not in known:
             raise ValueError(f"`{name}` is no amplitude of the equations; there are: {', '.join(known) or 'none'}")
-    out = {}
+    out: Dict[str, str] = {}
     for name in amplitudes or known:
         fitting = [t.name for t in equations.of_role(RESULT) if t.spaces == known[name].spaces and t.name not in out.values()]
         if len(fitting) != 1:

@@ -75,7 +75,7 @@ class Method:
 
     def _tensors(self) -> Dict[str, Tensor]:
         """The Fock matrix and the integrals: the given tensors with two and with four indices."""
-        given = {}
+        given: Dict[str, Tensor] = {}
         for t in self.equations.of_role(INPUT):
             if t.name not in self.program.arrays:
                 continue

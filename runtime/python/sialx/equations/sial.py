@@ -9,8 +9,8 @@ from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set,
 
 import numpy as np
 
-from .model import AMPLITUDE, INPUT, RESULT, Equations, Factor, Index, Place, Tensor
 from ..filled import fill
+from .model import AMPLITUDE, INPUT, RESULT, Equations, Factor, Index, Place, Tensor
 from .planning import UNIT, Plan, Statement, plan
 
 # The reserved words of the language, which letters and tensors of equations may be as well.
