@@ -1,5 +1,7 @@
 """Job folders for sialx, what its runs leave behind, and programs that run inside this process. See README.md."""
 
+from . import equations
+from .equations.methods import method
 from .filled import fill
 from .in_process import CompileError, Diagnostic, Progress, RunResults, run
 from .job import Job, JobError, JobWarning
@@ -21,8 +23,10 @@ __all__ = [
     "RunResults",
     "SavedArray",
     "UnknownName",
+    "equations",
     "fill",
     "from_pyscf",
     "load_ipython_extension",
+    "method",
     "run",
 ]

@@ -55,6 +55,20 @@ class Molecule:
             if missing:
                 raise ValueError(f"the basis set has no functions for {', '.join(missing)}")
 
+    @classmethod
+    def from_xyz(cls, path: str | os.PathLike[str], basis: Basis, charge: int = 0, multiplicity: int = 1) -> Molecule:
+        """Symbols and coordinates (Angstrom) of an xyz file: the number of atoms, a line of text, a line per atom. ValueError for anything else."""
+        lines = Path(path).read_text().splitlines()
+        try:
+            count = int(lines[0])
+            atoms = [line.split() for line in lines[2 : 2 + count]]
+            positions = [[float(x) for x in atom[1:4]] for atom in atoms]
+            if count < 1 or len(atoms) < count or any(len(p) < 3 for p in positions):
+                raise ValueError
+        except (ValueError, IndexError):
+            raise ValueError(f"`{os.fspath(path)}` is no xyz file: the number of atoms, a line of text, then lines of a symbol and three coordinates") from None
+        return cls([atom[0] for atom in atoms], np.array(positions) / BOHR_IN_ANGSTROM, basis, charge, multiplicity)
+
     def xyz(self) -> str:
         """The text of an xyz file (Angstrom) that reads back to the same coordinates to 1e-15 or so."""
         lines = [str(len(self.symbols)), self.comment.replace("\n", " ")]

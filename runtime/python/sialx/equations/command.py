@@ -1,0 +1,69 @@
+"""The command sialx-equations: a file of equations in, a SIAL program out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+from typing import Dict, List, Optional
+
+from .diagnostics import EquationError
+from .iterating import iterations
+from .planning import plan
+from .sial import to_sial
+from .text import from_text
+
+
+def extents_of(text: str) -> Dict[str, float]:
+    """ "o=10,v=50" as a dictionary."""
+    out = {}
+    for part in text.split(","):
+        name, equals, number = part.partition("=")
+        if not equals or not number.strip().isdigit():
+            raise argparse.ArgumentTypeError(f"`{part}` is not SPACE=NUMBER, as in o=10,v=50")
+        out[name.strip()] = float(number)
+    return out
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    parser = argparse.ArgumentParser(prog="sialx-equations", description="Writes the SIAL program that equations of coupled-cluster theory stand for.")
+    parser.add_argument("file", help="the equations, in the text form of EQUATIONS.md")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where the program goes; FILE.sialx by default, - for the terminal")
+    parser.add_argument("--evaluate", action="store_true", help="a program that evaluates the equations once, instead of solving them for the amplitudes")
+    parser.add_argument("--amplitudes", metavar="NAME,...", default="", help="those to solve for (default: all)")
+    parser.add_argument("--energy", metavar="NAME", default="energy", help="the scalar that is the energy (default: energy)")
+    parser.add_argument("--extents", metavar="SPACE=N,...", type=extents_of, help="orbitals of each space, which decide between orders of products (default: o=10,v=50)")
+    parser.add_argument("--plan", action="store_true", help="print the products by phases, and the number of multiplications")
+    given = parser.parse_args(arguments)
+    path = Path(given.file)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            equations = from_text(path)
+        for warning in caught:
+            print(warning.message, file=sys.stderr)
+        planned = plan(equations, given.extents)
+        if given.plan:
+            print(planned)
+            print(f"multiplications: {planned.multiplications:.3e}")
+            return 0
+        name = path.stem
+        amplitudes = [a for a in given.amplitudes.split(",") if a]
+        program = to_sial(planned, name) if given.evaluate else iterations(planned, amplitudes, given.energy, name)
+        output = Path(given.output) if given.output else path.with_suffix(".sialx")
+        if given.output == "-":
+            print(program.text, end="")
+        else:
+            output.write_text(program.text)
+    except EquationError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except (OSError, ValueError) as error:
+        print(f"sialx-equations: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

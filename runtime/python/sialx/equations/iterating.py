@@ -1,0 +1,212 @@
+"""The program that solves equations for their amplitudes: iterations(). Around the statements of a plan it has the update by energy denominators,
+DIIS, and the decision when the amplitudes are converged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+
+from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
+from .planning import Plan, plan
+from .sial import Program, Writer
+from .symmetry import slot_symmetry
+
+_MOST_RANK = 8  # of an array
+HISTORY = 8  # changes that DIIS remembers
+
+
+def residuals(equations: Equations, amplitudes: Sequence[str] = ()) -> Dict[str, str]:
+    """The result that is zero for each converged amplitude: the one with the same spaces. amplitudes: those to solve for; all where none is named."""
+    known = {t.name: t for t in equations.of_role(AMPLITUDE)}
+    for name in amplitudes:
+        if name not in known:
+            raise ValueError(f"`{name}` is no amplitude of the equations; there are: {', '.join(known) or 'none'}")
+    out: Dict[str, str] = {}
+    for name in amplitudes or known:
+        fitting = [t.name for t in equations.of_role(RESULT) if t.spaces == known[name].spaces and t.name not in out.values()]
+        if len(fitting) != 1:
+            raise ValueError(f"amplitude `{name}` needs one result with its spaces, {', '.join(known[name].spaces)}; there are: {', '.join(fitting) or 'none'}")
+        out[name] = fitting[0]
+    return out
+
+
+def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None) -> Program:
+    """A program that makes all results zero that belong to the amplitudes, starting from amplitudes of zero.
+
+    It takes the given tensors, and for each amplitude NAME the distributed array `NAME_denominators`: what each residual is divided by. Predefined
+    values: cc_conv, the change of the energy that is small enough (the norm of the residuals has to fall below 100 times that), cc_iter,
+    the most iterations. It leaves the amplitudes, the energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
+    393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); without it where an amplitude has 8 indices."""
+    planned = equations if isinstance(equations, Plan) else plan(equations, extents)
+    pairs = residuals(planned.equations, amplitudes)
+    tensors = {t.name: t for t in planned.equations.tensors}
+    if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
+        raise ValueError(f"the equations have no scalar result `{energy}`")
+    return _Iterations(planned, pairs, energy, name).program()
+
+
+class _Iterations(Writer):
+    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str) -> None:
+        super().__init__(planned, name)
+        self.pairs = pairs
+        self.solved = frozenset(pairs)  # amplitudes that the program makes
+        by_name = {t.name: t for t in planned.tensors}
+        self.amplitudes = [by_name[a] for a in pairs]
+        self.diis = all(t.rank < _MOST_RANK for t in self.amplitudes)
+        self.energy = self.arrays[energy]
+        new = self.names.new
+        self.conv, self.most = new("cc_conv"), new("cc_iter")
+        self.cycle, self.m, self.n = new("round"), new("m"), new("n")
+        self.scalars = {s: new(s) for s in ("residual", "cycles", "previous", "change", "scale", "factor", "here", "slot", "remembered", "converged")}
+        self.products, self.weights = new("products"), new("weights")
+        self.denominators = {t.name: new(f"{self.arrays[t.name]}_denominators") for t in self.amplitudes}
+        self.changes = {t.name: new(f"{self.arrays[t.name]}_changes") for t in self.amplitudes}
+        self.vectors = {t.name: new(f"{self.arrays[t.name]}_vectors") for t in self.amplitudes}
+        self.evaluate = new("evaluate")
+
+    def program(self) -> Program:
+        made = super().program()
+        lines = made.text.split("\n")
+        first = next(n for n, line in enumerate(lines) if line == "" or line.startswith("pardo")) if "" in lines else len(lines)
+        head, body = lines[:first], lines[first:-2]
+        self.body, offset = [], 0
+        main = self.main()
+        specials = ["special invert_diagonal ur", "special print_iteration rrrr", *(["special compute_diis u"] if self.diis else [])]
+        head[1:1] = specials
+        head += self.own_declarations()
+        head += ["", f"proc {self.evaluate}"]
+        offset = len(head) - first
+        text = "\n".join(head + body + [f"endproc {self.evaluate}"] + main + [f"endsial {self.name}", ""])
+        arrays = {tensor: array for tensor, array in made.arrays.items() if tensor not in self.solved}
+        results = {**{t.name: self.arrays[t.name] for t in self.amplitudes}, **made.results}
+        return replace(made, text=text, arrays=arrays, results=results, lines={n + offset: places for n, places in made.lines.items()})
+
+    def own_declarations(self) -> List[str]:
+        s = self.scalars
+        out = [f"predefined scalar {self.conv}", f"predefined int {self.most}", f"index {self.cycle} = 1:{self.most}"]
+        out += [f"scalar {name}" for key, name in s.items() if key not in ("slot", "remembered") and (self.diis or key != "scale")]
+        if self.diis:
+            out += [f"int {s['slot']} = 1", f"int {s['remembered']} = 1"]
+            out += [f"index {i} = 1:{HISTORY}" for i in (self.m, self.n)]
+            out += [f"static {array}[{self.m},{self.n}]" for array in (self.products, self.weights)]
+        for t in self.amplitudes:
+            slots = ",".join(self.slots[space] for space in t.spaces)
+            out.append(f"predefined distributed {self.denominators[t.name]}[{slots}]")
+            if self.diis:
+                out += [f"distributed {array}[{slots},{self.m}]" for array in (self.changes[t.name], self.vectors[t.name])]
+            elif t.symmetries:
+                out.append(f"distributed {self.changes[t.name]}[{slots}]")
+            target = self.target(t)
+            for use in ("old", "new"):
+                self.temp(use, target.indices)
+        out += [f"temp {name}[{','.join(indices)}]" for (use, indices), name in self.temps.items() if use in ("old", "new")]
+        return out
+
+    def target(self, tensor: Tensor) -> Factor:
+        """The tensor with the first letters of its spaces."""
+        used: Dict[str, int] = {}
+        indices = []
+        for space in tensor.spaces:
+            letters, n = self.equations.space(space).indices, used.get(space, 0)
+            used[space] = n + 1
+            indices.append(Index(letters[n] if n < len(letters) else f"{letters[n % len(letters)]}{n // len(letters)}", space))
+        return Factor(tensor, tuple(indices))
+
+    def shapes(self) -> List[Tuple[Tensor, str, str]]:
+        """Of each amplitude: its loop indices, and its indices as a block has them."""
+        out = []
+        for t in self.amplitudes:
+            names = [self.index(i) for i in self.target(t).indices]
+            out.append((t, ", ".join(names), ",".join(names)))
+        return out
+
+    def main(self) -> List[str]:
+        s, out = self.scalars, []
+        for t, inside, block in self.shapes():
+            out += ["", f"pardo {inside}", f"  put {self.arrays[t.name]}[{block}] = 0.0", f"endpardo {inside}"]
+        out += ["sip_barrier", f"{s['converged']} = 0.0", f"{self.energy} = 0.0"]
+        out += ["", f"do {self.cycle}", f"  {s['cycles']} = (scalar){self.cycle}", f"  {s['previous']} = {self.energy}", f"  call {self.evaluate}"]
+        out += [f"  {s['residual']} = 0.0"]
+        for t, inside, block in self.shapes():
+            residual, new = self.arrays[self.pairs[t.name]], self.temp("new", self.target(t).indices)
+            out += [f"  {s['here']} = 0.0", f"  pardo {inside}", f"    get {residual}[{block}]", f"    {new} = {residual}[{block}]"]
+            out += [f"    {s['factor']} = {new}*{new}", f"    {s['here']} += {s['factor']}", f"  endpardo {inside}"]
+            out += [f"  collective {s['residual']} += {s['here']}"]
+        out += [f"  {s['residual']} = sqrt {s['residual']}", f"  {s['change']} = {self.energy} - {s['previous']}"]
+        out += [f"  execute print_iteration {s['cycles']} {self.energy} {s['change']} {s['residual']}"]
+        out += [f"  if {s['change']} < 0.0", f"    {s['change']} = -{s['change']}", "  endif"]
+        out += [f"  if {s['change']} < {self.conv}", f"    if {s['residual']} < 100.0*{self.conv}", f"      {s['converged']} = 1.0", "    endif", "  endif"]
+        out += [f"  if {s['converged']} == 1.0", "    exit", "  endif", *self.update(), f"enddo {self.cycle}"]
+        out += [f"if {s['converged']} == 0.0", '  println "the amplitudes did not converge: allow more iterations (cc_iter), or look at the orbitals"', "  stop", "endif"]
+        return out
+
+    def update(self) -> List[str]:
+        return self.extrapolated() if self.diis else self.divided()
+
+    def projected(self, tensor: Tensor) -> Tuple[List[str], str]:
+        """Brings the residual to the amplitude's symmetry, and names the array where it is then.
+
+        Equations without that symmetry in their unknowns may let errors of rounding grow that break it. The projection on k exchangeable slots is that
+        on the first k - 1, then (1 + sign times the exchanges of the k-th with each before)/k."""
+        out: List[str] = []
+        arrays = [self.arrays[self.pairs[tensor.name]], self.changes[tensor.name]]
+        target = self.target(tensor)
+        inside = ", ".join(self.index(i) for i in target.indices)
+        old, new = (self.temp(use, target.indices) for use in ("old", "new"))
+        for members, sign in slot_symmetry(tensor.symmetries, tensor.rank).sets:
+            for k in range(1, len(members)):
+                here, there = arrays
+                block = self.block(here, target.indices)
+                out += [f"  pardo {inside}", f"    get {block}", f"    {new} = {block}"]
+                for j in range(k):
+                    slots = list(target.indices)
+                    x, y = members[j], members[k]
+                    slots[x], slots[y] = slots[y], slots[x]
+                    image = self.block(here, slots)
+                    out += [f"    get {image}", f"    {old} = {image}", f"    {new} {'+' if sign > 0 else '-'}= {old}"]
+                out += [f"    {new} *= 1.0/{k + 1}.0", f"    put {self.block(there, target.indices)} = {new}", f"  endpardo {inside}", "  sip_barrier"]
+                arrays.reverse()
+        return out, arrays[0]
+
+    def divided(self) -> List[str]:
+        out: List[str] = []
+        for t, inside, block in self.shapes():
+            array, denominators = self.arrays[t.name], self.denominators[t.name]
+            passes, residual = self.projected(t)
+            out += passes
+            old = self.temp("old", self.target(t).indices)
+            out += [f"  pardo {inside}", f"    get {residual}[{block}]", f"    get {denominators}[{block}]", f"    {old} = {residual}[{block}]"]
+            out += [f"    execute invert_diagonal {old} {denominators}[{block}]", f"    put {array}[{block}] += {old}", f"  endpardo {inside}"]
+        return [*out, "  sip_barrier"]
+
+    def extrapolated(self) -> List[str]:
+        s, out, m, n = self.scalars, [], self.m, self.n
+        for t, inside, block in self.shapes():
+            array, residual, denominators = self.arrays[t.name], self.arrays[self.pairs[t.name]], self.denominators[t.name]
+            old, new = (self.temp(use, self.target(t).indices) for use in ("old", "new"))
+            out += [f"  pardo {inside}", f"    get {residual}[{block}]", f"    get {denominators}[{block}]", f"    get {array}[{block}]"]
+            out += [f"    {new} = {residual}[{block}]", f"    execute invert_diagonal {new} {denominators}[{block}]", f"    {old} = {array}[{block}]"]
+            out += [f"    {old} += {new}", f"    do {m}", f"      where {m} == {s['slot']}"]
+            out += [f"      put {self.changes[t.name]}[{block},{m}] = {new}", f"      put {self.vectors[t.name]}[{block},{m}] = {old}", f"    enddo {m}"]
+            out += [f"  endpardo {inside}"]
+        out += ["  sip_barrier", f"  do {m}", f"    where {m} == {s['slot']}", f"    do {n}", f"      where {n} <= {s['remembered']}", f"      {s['scale']} = 0.0"]
+        for t, inside, block in self.shapes():
+            changes, old, new = self.changes[t.name], self.temp("old", self.target(t).indices), self.temp("new", self.target(t).indices)
+            out += [f"      {s['here']} = 0.0", f"      pardo {inside}", f"        get {changes}[{block},{m}]", f"        get {changes}[{block},{n}]"]
+            out += [f"        {new} = {changes}[{block},{m}]", f"        {old} = {changes}[{block},{n}]", f"        {s['factor']} = {new}*{old}"]
+            out += [f"        {s['here']} += {s['factor']}", f"      endpardo {inside}", f"      collective {s['scale']} += {s['here']}"]
+        out += [f"      {self.products}[{m},{n}] = {s['scale']}", f"      {self.products}[{n},{m}] = {s['scale']}", f"    enddo {n}"]
+        out += [f"    {s['scale']} = {self.products}[{m},{m}]          # near convergence the products are tiny", f"  enddo {m}"]
+        out += [f"  do {m}", f"    do {n}", f"      {self.weights}[{m},{n}] = 0.0", f"      if {s['scale']} > 0.0", f"        if {m} <= {s['remembered']}"]
+        out += [f"          if {n} <= {s['remembered']}", f"            {s['factor']} = {self.products}[{m},{n}]"]
+        out += [f"            {self.weights}[{m},{n}] = {s['factor']}/{s['scale']}", "          endif", "        endif", "      endif", f"    enddo {n}"]
+        out += [f"    if {s['scale']} == 0.0", f"      if {m} == {s['slot']}", f"        {self.weights}[{m},{m}] = 1.0", "      endif", "    endif", f"  enddo {m}"]
+        out += [f"  if {s['scale']} > 0.0", f"    execute compute_diis {self.weights}", "  endif"]
+        for t, inside, block in self.shapes():
+            vectors, old, new = self.vectors[t.name], self.temp("old", self.target(t).indices), self.temp("new", self.target(t).indices)
+            out += [f"  pardo {inside}", f"    {new} = 0.0", f"    do {n}", f"      where {n} <= {s['remembered']}", f"      get {vectors}[{block},{n}]"]
+            out += [f"      {s['factor']} = {self.weights}[{n},{n}]", f"      {old} = {vectors}[{block},{n}]", f"      {new} += {s['factor']}*{old}", f"    enddo {n}"]
+            out += [f"    put {self.arrays[t.name]}[{block}] = {new}", f"  endpardo {inside}"]
+        out += [f"  {s['slot']} += 1", f"  if {s['slot']} > {HISTORY}", f"    {s['slot']} = 1", "  endif"]
+        out += [f"  if {s['remembered']} < {HISTORY}", f"    {s['remembered']} += 1", "  endif", "  sip_barrier"]
+        return out

@@ -1,0 +1,352 @@
+"""From equations to statements of one or two factors: plan(). The cheapest order of products for a term, intermediates that several terms share,
+and sums of tensors that meet the same amplitude taken together.
+
+Statements of one phase are independent of each other: what they read was finished in earlier phases. A barrier between phases is all that runs need."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
+
+from .canonical import Canonicaliser, Key
+from .model import AMPLITUDE, INPUT, INTERMEDIATE, Equation, Equations, Factor, Index, Permutation, Place, Tensor, Term
+
+UNIT, ONES = "unit", "ones"
+USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
+_MOST_ORDERS = 150  # of external indices, of which an intermediate takes the least
+
+
+@dataclass(frozen=True)
+class Statement:
+    """target += coefficient * permutations applied to the product of factors, summed over the indices that the target has not.
+
+    factors: none, one or two that are no scalars, and any number of scalars. places: of the terms that it computes."""
+
+    target: Factor
+    coefficient: Fraction
+    factors: Tuple[Factor, ...]
+    permutations: Tuple[Permutation, ...] = ()
+    places: Tuple[Place, ...] = ()
+
+    @property
+    def summed(self) -> Tuple[Index, ...]:
+        return tuple(dict.fromkeys(i for f in self.factors for i in f.indices if i not in self.target.indices))
+
+    def __str__(self) -> str:
+        return f"{self.target} += {Term(self.coefficient, self.factors, self.permutations)}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """equations: as given; tensors: those and the intermediates that the plan adds. phases: the statements, in the order in which they run.
+
+    multiplications: of one evaluation, with the extents that the plan was made for. helpers: names of tensors that are given besides those of the
+    equations: UNIT, a unit matrix, or ONES, a vector of ones."""
+
+    equations: Equations
+    tensors: Tuple[Tensor, ...]
+    phases: Tuple[Tuple[Statement, ...], ...]
+    multiplications: float
+    helpers: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "\n".join(f"phase {n}\n" + "\n".join(f"  {s}" for s in phase) for n, phase in enumerate(self.phases, 1))
+
+
+def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, most_elements: float = math.inf) -> Plan:
+    """Statements for one evaluation of all equations.
+
+    extents: orbitals of each basic space, by its name; where they are not given 10 of `o` and 50 of all others, which is what decides between
+    orders of products. most_elements: an intermediate that has more is not made, where another order of the products has smaller ones."""
+    return _Planner(equations, extents or {}, most_elements).plan()
+
+
+@dataclass
+class _Tree:
+    cost: float
+    parts: Optional[Tuple[FrozenSet[int], FrozenSet[int]]] = None
+
+
+@dataclass
+class _Intermediate:
+    tensor: Tensor
+    order: Tuple[Index, ...]
+    uses: int = 0
+    statements: List[Statement] = field(default_factory=list)
+
+
+class _Planner:
+    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float) -> None:
+        self.equations = equations
+        self.most_elements = most_elements
+        basic = {b for space in equations.spaces for b in equations.basic(space.name)}
+        given = {b: float(extents.get(b, USUAL_EXTENTS.get(b, 50.0))) for b in basic}
+        self.extent = {s.name: sum(given[b] for b in equations.basic(s.name)) for s in equations.spaces}
+        self.order = {s.name: n for n, s in enumerate(equations.spaces)}
+        self.taken = {t.name.lower() for t in equations.tensors}
+        self.known: Dict[Tuple[str, ...], Dict[Key, _Intermediate]] = defaultdict(dict)
+        self.made: Dict[str, _Intermediate] = {}
+        self.statements: List[Statement] = []
+        self.number = 0
+        self.added: List[Tensor] = []
+        self.helpers: Dict[Tuple[str, str], Tensor] = {}
+
+    def plan(self) -> Plan:
+        for equation in self.equations.equations:
+            self.equation(equation)
+        self.inline()
+        phases = self.phases()
+        targets = {s.target.tensor.name for phase in phases for s in phase}
+        tensors = self.equations.tensors + tuple(t for t in self.added if t.name in targets)
+        cost = sum(self.cost({i for f in s.factors for i in f.indices}) for phase in phases for s in phase if len(s.factors) > 1)
+        helpers = {t.name: kind for (kind, _), t in self.helpers.items()}
+        return Plan(self.equations, tensors + tuple(self.helpers.values()), phases, cost, helpers)
+
+    # One equation
+
+    def equation(self, equation: Equation) -> None:
+        groups: Dict[Tuple[Permutation, ...], List[Term]] = defaultdict(list)
+        for term in equation.terms:
+            groups[term.permutations].append(term)
+        for permutations, terms in groups.items():
+            target = equation.target
+            if permutations:  # what all of them permute is summed up first
+                target = Factor(self.tensor(tuple(i.space for i in target.indices)), target.indices)
+                places = tuple(t.place for t in terms if t.place)
+                self.statements.append(Statement(equation.target, Fraction(1), (target,), permutations, places))
+            self.factorised([self.products(term, target) for term in terms])
+
+    def products(self, term: Term, target: Factor) -> Statement:
+        """The last product of a term; what it multiplies is made before."""
+        places = (term.place,) if term.place else ()
+        scalars = tuple(f for f in term.factors if not f.indices)
+        factors = self.without_traces([f for f in term.factors if f.indices], target)
+        if len(factors) <= 2:
+            return Statement(target, term.coefficient, tuple(factors) + scalars, (), places)
+        trees = self.trees(factors, set(target.indices))
+        parts = trees[frozenset(range(len(factors)))].parts
+        assert parts is not None
+        coefficient, operands = term.coefficient, []
+        for part in parts:
+            sign, operand = self.node(part, factors, trees, set(target.indices), places)
+            coefficient *= sign
+            operands.append(operand)
+        return Statement(target, coefficient, tuple(operands) + scalars, (), places)
+
+    def without_traces(self, factors: List[Factor], target: Factor) -> List[Factor]:
+        """The same product in which no factor has an index twice, and no index is summed over that one factor has alone: with unit matrices, and ones."""
+        out, used = [], {i.name for f in factors for i in f.indices} | {i.name for i in target.indices}
+        for f in factors:
+            indices: List[Index] = []
+            for i in f.indices:
+                if i in indices:
+                    new = _unused(i.space, used, self.equations)
+                    out.append(Factor(self.helper(UNIT, i.space), (i, new)))
+                    i = new
+                indices.append(i)
+            out.append(replace(f, indices=tuple(indices)))
+        counts = Counter(i for f in out for i in f.indices)
+        alone = [i for i, n in counts.items() if n == 1 and i not in target.indices]
+        return out + [Factor(self.helper(ONES, i.space), (i,)) for i in alone]
+
+    def helper(self, kind: str, space: str) -> Tensor:
+        known = self.helpers.get((kind, space))
+        if known is None:
+            name = f"{kind}_{space}".lower()
+            while name in self.taken:
+                name += "_"
+            self.taken.add(name)
+            known = self.helpers[(kind, space)] = Tensor(name, (space, space) if kind == UNIT else (space,), (), INPUT)
+        return known
+
+    def trees(self, factors: Sequence[Factor], external: Set[Index]) -> Dict[FrozenSet[int], _Tree]:
+        """The cheapest product of every subset of the factors."""
+        trees = {frozenset((n,)): _Tree(0.0) for n in range(len(factors))}
+        everything = frozenset(range(len(factors)))
+        for size in range(2, len(factors) + 1):
+            for members in itertools.combinations(range(len(factors)), size):
+                whole = frozenset(members)
+                best = _Tree(math.inf)
+                for parts in _splits(members):
+                    kept = [self.external(part, factors, external) for part in parts]
+                    cost = self.cost(kept[0] | kept[1]) + sum(trees[part].cost for part in parts)
+                    if whole != everything and self.cost(self.external(whole, factors, external)) > self.most_elements:
+                        cost *= 1e30
+                    if cost < best.cost:
+                        best = _Tree(cost, parts)
+                trees[whole] = best
+        return trees
+
+    @staticmethod
+    def external(part: FrozenSet[int], factors: Sequence[Factor], external: Set[Index]) -> Set[Index]:
+        inside = {i for n in part for i in factors[n].indices}
+        outside = {i for n, f in enumerate(factors) if n not in part for i in f.indices}
+        return inside & (outside | external)
+
+    def cost(self, indices: Set[Index]) -> float:
+        return math.prod(self.extent[i.space] for i in indices)
+
+    # Intermediates
+
+    def node(self, part: FrozenSet[int], factors: Sequence[Factor], trees: Dict[FrozenSet[int], _Tree], external: Set[Index], places: Tuple[Place, ...]) -> Tuple[int, Factor]:
+        """The product of a part of a term as one factor, and its sign; made where it is not known yet."""
+        if len(part) == 1:
+            return 1, factors[next(iter(part))]
+        key, order, sign = self.least([factors[n] for n in sorted(part)], self.external(part, factors, external))
+        spaces = tuple(i.space for i in order)
+        found = self.known[spaces].get(key)
+        if found is None:
+            found = _Intermediate(self.tensor(spaces), order)
+            self.made[found.tensor.name] = found
+            parts = trees[part].parts
+            assert parts is not None
+            coefficient, operands = Fraction(sign), []
+            for child in parts:
+                other, operand = self.node(child, factors, trees, external, places)
+                coefficient *= other
+                operands.append(operand)
+            self.known[spaces][key] = found
+            found.statements.append(Statement(Factor(found.tensor, order), coefficient, tuple(operands), (), places))
+        found.uses += 1
+        return sign, Factor(found.tensor, order)
+
+    def least(self, factors: Sequence[Factor], external: Set[Index]) -> Tuple[Key, Tuple[Index, ...], int]:
+        """Of all orders of the external indices the one with the least canonical form."""
+        groups = [sorted((i for i in external if i.space == s), key=str) for s in sorted({i.space for i in external}, key=self.order.__getitem__)]
+        best: Optional[Tuple[Key, Tuple[Index, ...], int]] = None
+        orders = itertools.product(*(itertools.permutations(group) for group in groups))
+        for chosen in itertools.islice(orders, _MOST_ORDERS):
+            order = tuple(itertools.chain(*chosen))
+            target = Factor(Tensor("", tuple(i.space for i in order)), order)
+            form = Canonicaliser(target, self.equations.spaces).form(Term(Fraction(1), tuple(factors)))
+            if form is not None and (best is None or form.key < best[0]):
+                best = form.key, order, 1 if form.term.coefficient > 0 else -1
+        if best is None:  # zero by symmetry: made all the same, where simplification has not been
+            order = tuple(itertools.chain(*groups))
+            return ((0, 0, str(self.number), ()),), order, 1
+        return best
+
+    def tensor(self, spaces: Tuple[str, ...]) -> Tensor:
+        while True:
+            self.number += 1
+            name = f"x{self.number}"
+            if name not in self.taken:
+                self.added.append(Tensor(name, spaces, (), INTERMEDIATE))
+                return self.added[-1]
+
+    # Sums of factors that meet the same amplitude
+
+    def factorised(self, statements: List[Statement]) -> None:
+        """Adds the statements; those whose products have one factor in common become one product with the sum of the others."""
+        rest = list(range(len(statements)))
+        while rest:
+            groups: Dict[Factor, List[Tuple[int, Factor]]] = defaultdict(list)
+            for n in rest:
+                for common, other in self.divisions(statements[n]):
+                    groups[common].append((n, other))
+            best: List[Tuple[int, Factor]] = []
+            chosen: Optional[Factor] = None
+            for common, members in groups.items():
+                by_indices: Dict[FrozenSet[Index], List[Tuple[int, Factor]]] = defaultdict(list)
+                for n, other in members:
+                    if all(n != m for m, _ in by_indices[frozenset(other.indices)]):
+                        by_indices[frozenset(other.indices)].append((n, other))
+                for alike in by_indices.values():
+                    if len(alike) > len(best):
+                        best, chosen = alike, common
+            if len(best) < 2 or chosen is None:
+                break
+            first = best[0][1]
+            total = _Intermediate(self.tensor(tuple(i.space for i in first.indices)), first.indices)
+            self.made[total.tensor.name] = total
+            total.uses = 1
+            for n, other in best:
+                total.statements.append(Statement(Factor(total.tensor, total.order), statements[n].coefficient, (other,), (), statements[n].places))
+            places = tuple(p for n, _ in best for p in statements[n].places)
+            self.statements.append(Statement(statements[best[0][0]].target, Fraction(1), (Factor(total.tensor, total.order), chosen), (), places))
+            rest = [n for n in rest if all(n != m for m, _ in best)]
+        self.statements += [statements[n] for n in rest]
+
+    def divisions(self, statement: Statement) -> List[Tuple[Factor, Factor]]:
+        """(amplitude, the other factor) of a product, with summed indices named by their places in the amplitude."""
+        out = []
+        if len(statement.factors) == 2 and all(f.indices for f in statement.factors):
+            for common, other in (statement.factors, statement.factors[::-1]):
+                if common.tensor.role != AMPLITUDE or len(set(common.indices)) < common.tensor.rank:
+                    continue
+                summed = set(statement.summed)
+                if not summed <= set(common.indices) or len(set(other.indices)) < len(other.indices):
+                    continue
+                names = {i: Index(f"{self.letter(i.space)}{90 + n}", i.space) for n, i in enumerate(common.indices) if i in summed}
+                out.append((common.renamed(names), other.renamed(names)))
+        return out
+
+    def letter(self, space: str) -> str:
+        return self.equations.space(space).indices[0]
+
+    # The end
+
+    def inline(self) -> None:
+        """A product that only one sum takes is added to it where it is made."""
+        for made in list(self.made.values()):
+            statements = []
+            for s in made.statements:
+                source = self.made.get(s.factors[0].tensor.name) if len(s.factors) == 1 else None
+                if source is not None and source.uses == 1 and not s.permutations:
+                    for inner in source.statements:
+                        statements.append(_moved(inner, s, self.equations))
+                    source.statements = []
+                else:
+                    statements.append(s)
+            made.statements = statements
+
+    def phases(self) -> Tuple[Tuple[Statement, ...], ...]:
+        everything = [s for m in self.made.values() for s in m.statements] + self.statements
+        by_target: Dict[str, List[Statement]] = defaultdict(list)
+        for s in everything:
+            by_target[s.target.tensor.name].append(s)
+        level: Dict[str, int] = {}
+
+        def level_of(name: str) -> int:
+            if name not in level:
+                level[name] = max((1 + max((level_of(f.tensor.name) for f in s.factors), default=0) for s in by_target.get(name, [])), default=0)
+            return level[name]
+
+        phases: Dict[int, List[Statement]] = defaultdict(list)
+        for s in everything:
+            phases[1 + max((level_of(f.tensor.name) for f in s.factors), default=0)].append(s)
+        return tuple(tuple(phases[n]) for n in sorted(phases))
+
+
+def _splits(members: Tuple[int, ...]) -> List[Tuple[FrozenSet[int], FrozenSet[int]]]:
+    """The ways of dividing members into two parts."""
+    first, others = members[0], members[1:]
+    out = []
+    for size in range(len(others)):
+        for chosen in itertools.combinations(others, size):
+            one = frozenset((first, *chosen))
+            out.append((one, frozenset(members) - one))
+    return out
+
+
+def _moved(inner: Statement, outer: Statement, equations: Equations) -> Statement:
+    """`inner`, which makes the only factor of `outer`, adding to the target of `outer` instead."""
+    names = dict(zip(inner.target.indices, outer.factors[0].indices))
+    used = {i.name for i in outer.target.indices} | {i.name for f in outer.factors for i in f.indices}
+    for i in inner.summed:
+        names[i] = _unused(i.space, used, equations) if i.name in used else i
+        used.add(i.name)
+    factors = tuple(f.renamed(names) for f in inner.factors)
+    return replace(inner, target=outer.target, coefficient=inner.coefficient * outer.coefficient, factors=factors)
+
+
+def _unused(space: str, used: Set[str], equations: Equations) -> Index:
+    """An index of a space that has a name of its own from now on."""
+    letters = equations.space(space).indices
+    index = next(Index(f"{x}{n}", space) for n in itertools.count(1) for x in letters if f"{x}{n}" not in used)
+    used.add(index.name)
+    return index

@@ -1,0 +1,1 @@
+"""Equations from what generators of many-body equations write."""

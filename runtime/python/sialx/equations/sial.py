@@ -1,0 +1,320 @@
+"""A plan as the text of a SIAL program: to_sial()."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
+
+import numpy as np
+
+from ..filled import fill
+from .model import AMPLITUDE, INPUT, RESULT, Equations, Factor, Index, Place, Tensor
+from .planning import UNIT, Plan, Statement, plan
+
+# The reserved words of the language, which letters and tensors of equations may be as well.
+_WORDS = frozenset(
+    "allocate aoindex assert_same broadcast_from call collective contiguous create deallocate delete destroy distributed do else enddo endif endpardo "
+    "endproc endsection endsial execute exit get gpu_allocate gpu_free gpu_get gpu_off gpu_on gpu_put if import in index int laindex local moaindex "
+    "mobindex moindex of pardo predefined prepare print println proc put request restore_persistent return scalar section served server_barrier "
+    "set_persistent sial sip_barrier sparse special sqrt static stop subindex temp where cycle prequest print_index print_scalar print_int".split()
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """text: the program. arrays: names of its `predefined distributed` arrays by the tensors that they are. values: its predefined ints, by name: where each
+    basic space begins and ends among the segments of kind moa, which are those of all basic spaces, one after the other.
+    results: names of its distributed arrays and scalars by the tensors that they are. lines: the term's place of each line that computes one."""
+
+    text: str
+    plan: Plan
+    arrays: Mapping[str, str]
+    results: Mapping[str, str]
+    lines: Mapping[int, Tuple[Place, ...]]
+
+    def values(self, segments: Mapping[str, Sequence[int]]) -> Dict[str, int]:
+        """The predefined ints, with these segments of each basic space."""
+        out, end = {}, 0
+        for space in basic_spaces(self.plan.equations):
+            out[f"b_{space.lower()}"], end = end + 1, end + len(segments[space])
+            out[f"e_{space.lower()}"] = end
+        return out
+
+    def helpers(self, segments: Mapping[str, Sequence[int]]) -> Dict[str, fill]:
+        """Arrays that the program takes besides the tensors, for example a unit matrix for a trace."""
+        out = {}
+        for name, kind in self.plan.helpers.items():
+            tensor = next(t for t in self.plan.tensors if t.name == name)
+            shape = [sum(sum(segments[b]) for b in self.plan.equations.basic(s)) for s in tensor.spaces]
+            out[self.arrays[name]] = fill(_unit if kind == UNIT else _ones, shape)
+        return out
+
+    def segments(self, segments: Mapping[str, Sequence[int]]) -> Dict[str, List[int]]:
+        """Those of the job: of kind moa."""
+        return {"moa": [int(n) for space in basic_spaces(self.plan.equations) for n in segments[space]]}
+
+
+def basic_spaces(equations: Equations) -> Tuple[str, ...]:
+    """The spaces without parts, in the order of their declaration."""
+    return tuple(s.name for s in equations.spaces if not s.parts)
+
+
+def to_sial(equations: Equations | Plan, name: str = "equations", extents: Optional[Mapping[str, float]] = None) -> Program:
+    """A program that evaluates all equations once: from the given tensors and amplitudes, `predefined distributed`, it makes the results, distributed
+    arrays and scalars. The same equations give the same text. extents: see plan()."""
+    return Writer(equations if isinstance(equations, Plan) else plan(equations, extents), name).program()
+
+
+@dataclass
+class _Loop:
+    """The statements of a phase that add to one target, under the same names of its indices."""
+
+    target: Factor
+    statements: List[Statement] = field(default_factory=list)
+
+
+class _Names:
+    def __init__(self) -> None:
+        self.taken: Set[str] = set(_WORDS)
+
+    def new(self, wanted: str) -> str:
+        wanted = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_p" if c == "'" else "_" for c in wanted.lower())
+        if not wanted[:1].isalpha():
+            wanted = "x" + wanted
+        name = wanted
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+
+class Writer:
+    def __init__(self, of: Plan, name: str) -> None:
+        self.plan = of
+        self.equations = of.equations
+        self.names = _Names()
+        self.name = self.names.new(name)
+        self.basic = basic_spaces(self.equations)
+        self.bounds = {s: (self.names.new(f"b_{s}"), self.names.new(f"e_{s}")) for s in self.basic}
+        self.arrays = {t.name: self.names.new(t.name) for t in of.tensors}
+        self.indices: Dict[Index, str] = {}
+        self.temps: Dict[Tuple[str, Tuple[str, ...]], str] = {}
+        self.partial, self.product = self.names.new("part"), self.names.new("product")
+        self.slots: Dict[str, str] = {}  # the index that declarations have for a space
+        self.solved: FrozenSet[str] = frozenset()  # amplitudes that the program makes itself
+        self.scalar_sums = False
+        self.body: List[str] = []
+        self.places: Dict[int, Tuple[Place, ...]] = {}
+        self.written: Set[str] = set()
+
+    def program(self) -> Program:
+        self.roles = {t.name: t for t in self.plan.tensors}
+        for number, phase in enumerate(self.plan.phases):
+            if number:
+                self.line("", "sip_barrier", "")
+            self.phase(phase)
+        for t in self.plan.tensors:  # results that are 0
+            if t.role == RESULT and t.name not in self.written and t.rank:
+                self.zero(t)
+        self.line("", "sip_barrier")
+        head = self.declarations()
+        text = "\n".join(head + self.body + [f"endsial {self.name}", ""])
+        lines = {n + len(head) + 1: places for n, places in self.places.items()}
+        used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors}
+        given = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role in (INPUT, AMPLITUDE) and t.name in used}
+        results = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role == RESULT}
+        return Program(text, self.plan, given, results, lines)
+
+    def line(self, *lines: str) -> None:
+        self.body += lines
+
+    # Names
+
+    def index(self, index: Index) -> str:
+        if index not in self.indices:
+            self.indices[index] = self.names.new(index.name)
+        return self.indices[index]
+
+    def block(self, name: str, indices: Sequence[Index]) -> str:
+        return f"{name}[{','.join(self.index(i) for i in indices)}]"
+
+    def reference(self, factor: Factor) -> str:
+        name = self.arrays[factor.tensor.name]
+        return self.block(name, factor.indices) if factor.indices else name
+
+    def temp(self, use: str, indices: Sequence[Index]) -> str:
+        key = use, tuple(self.index(i) for i in indices)
+        if key not in self.temps:
+            self.temps[key] = self.names.new(f"{use}_{''.join(i.space for i in indices)}")
+        return self.block(self.temps[key], indices)
+
+    def renamed(self, s: Statement) -> Statement:
+        """The same statement with the first letters of each space, those of the target first: targets of equal spaces are alike."""
+        used: Dict[str, int] = defaultdict(int)
+        names = {}
+        for i in (*s.target.indices, *s.summed):
+            letters, n = self.equations.space(i.space).indices, used[i.space]
+            used[i.space] += 1
+            names[i] = Index(letters[n] if n < len(letters) else f"{letters[n % len(letters)]}{n // len(letters)}", i.space)
+        permutations = tuple(replace(p, groups=tuple(tuple(tuple(names[i] for i in item) for item in group) for group in p.groups)) for p in s.permutations)
+        return replace(s, target=s.target.renamed(names), factors=tuple(f.renamed(names) for f in s.factors), permutations=permutations)
+
+    # Declarations
+
+    def declarations(self) -> List[str]:
+        head = [f"sial {self.name}"]
+        if self.equations.source is not None:
+            head.append(f"# Made from {self.equations.source.name}.")
+        head += [f"predefined int {bound}" for s in self.basic for bound in self.bounds[s]]
+        slots = self.slots
+        for tensor in self.plan.tensors:
+            for space in tensor.spaces:
+                if space not in slots:
+                    slots[space] = self.index(Index(self.equations.space(space).indices[0], space))
+        for index, name in sorted(self.indices.items(), key=lambda item: (self.basic_range(item[0].space), item[1])):
+            low, high = self.basic_range(index.space)
+            head.append(f"moaindex {name} = {self.bounds[low][0]}:{self.bounds[high][1]}")
+        used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors} | self.written
+        for tensor in self.plan.tensors:
+            name = self.arrays[tensor.name]
+            if tensor.name not in used and tensor.role != RESULT:
+                continue
+            given = "predefined " if tensor.role in (INPUT, AMPLITUDE) and tensor.name not in self.solved else ""
+            if tensor.rank:
+                head.append(f"{given}distributed {name}[{','.join(slots[s] for s in tensor.spaces)}]")
+            else:
+                head.append(f"{given}scalar {name}")
+        for (_, indices), name in self.temps.items():
+            head.append(f"temp {name}[{','.join(indices)}]")
+        if self.scalar_sums:
+            head += [f"scalar {self.partial}", f"scalar {self.product}"]
+        return head
+
+    def basic_range(self, space: str) -> Tuple[str, str]:
+        parts = self.equations.basic(space)
+        places = [self.basic.index(p) for p in parts]
+        if places != list(range(places[0], places[0] + len(places))):
+            raise ValueError(f"the parts of space `{space}` do not follow each other in the order of the declarations")
+        return parts[0], parts[-1]
+
+    # Statements
+
+    def phase(self, phase: Sequence[Statement]) -> None:
+        loops: Dict[str, _Loop] = {}
+        for s in phase:
+            named = self.renamed(s)
+            loops.setdefault(s.target.tensor.name, _Loop(named.target)).statements.append(named)
+        for loop in loops.values():
+            if loop.target.indices:
+                self.array_loop(loop)
+            else:
+                self.scalar_loop(loop)
+            self.written.add(loop.target.tensor.name)
+
+    def comment(self, statement: Statement) -> None:
+        self.line(f"  # {statement}")
+
+    def array_loop(self, loop: _Loop) -> None:
+        target = loop.target
+        inside = ", ".join(self.index(i) for i in target.indices)
+        total = self.temp("sum", target.indices)
+        self.line("", f"pardo {inside}", f"  {total} = 0.0")
+        for s in loop.statements:
+            self.statement(s, total)
+        sign = "+=" if target.tensor.name in self.written else "="
+        self.line(f"  put {self.reference(target)} {sign} {total}", f"endpardo {inside}")
+
+    def statement(self, s: Statement, total: str) -> None:
+        self.comment(s)
+        if s.places:
+            self.places[len(self.body) - 1] = s.places
+        scalars = [f for f in s.factors if not f.indices]
+        factors = [f for f in s.factors if f.indices]
+        factor = _number(s.coefficient) + "".join(f"*{self.reference(f)}" for f in scalars)
+        if not factors:
+            self.line(f"  {total} += {factor}")
+            return
+        if s.permutations:
+            self.permuted(s, factors[0], total, factor)
+            return
+        pad = "  "
+        for i in s.summed:
+            self.line(f"{pad}do {self.index(i)}")
+            pad += "  "
+        for f in factors:
+            self.line(f"{pad}get {self.reference(f)}")
+        piece = self.temp("product", s.target.indices)
+        self.line(f"{pad}{piece} = {'*'.join(self.reference(f) for f in factors)}")
+        self.add(pad, total, factor, piece)
+        for i in reversed(s.summed):
+            pad = pad[2:]
+            self.line(f"{pad}enddo {self.index(i)}")
+
+    def add(self, pad: str, total: str, factor: str, piece: str) -> None:
+        if factor == "1.0":
+            self.line(f"{pad}{total} += {piece}")
+        elif factor == "-1.0":
+            self.line(f"{pad}{total} -= {piece}")
+        else:
+            self.line(f"{pad}{total} += {factor}*{piece}")
+
+    def permuted(self, s: Statement, source: Factor, total: str, factor: str) -> None:
+        images: List[Tuple[Factor, int]] = [(source, 1)]
+        for permutation in reversed(s.permutations):
+            images = [(f.renamed(names), sign * other) for names, sign in permutation.images() for f, other in images]
+        piece = self.temp("product", s.target.indices)
+        for image, sign in images:
+            self.line(f"  get {self.reference(image)}", f"  {piece} = {self.reference(image)}")
+            signed = factor if sign > 0 else factor[1:] if factor.startswith("-") else f"-{factor}"
+            self.add("  ", total, signed, piece)
+
+    def scalar_loop(self, loop: _Loop) -> None:
+        name = self.arrays[loop.target.tensor.name]
+        if loop.target.tensor.name not in self.written:
+            self.line("", f"{name} = 0.0")
+        by_indices: Dict[Tuple[str, ...], List[Statement]] = defaultdict(list)
+        for s in loop.statements:
+            by_indices[tuple(sorted(self.index(i) for i in s.summed))].append(s)
+        for indices, statements in by_indices.items():
+            if not indices:
+                for s in statements:
+                    self.comment(s)
+                    self.line(f"{name} += {_number(s.coefficient)}" + "".join(f"*{self.reference(f)}" for f in s.factors))
+                continue
+            self.scalar_sums = True
+            inside = ", ".join(indices)
+            self.line("", f"{self.partial} = 0.0", f"pardo {inside}")
+            for s in statements:
+                self.comment(s)
+                if s.places:
+                    self.places[len(self.body) - 1] = s.places
+                factors = [f for f in s.factors if f.indices]
+                for f in factors:
+                    self.line(f"  get {self.reference(f)}")
+                scale = _number(s.coefficient) + "".join(f"*{self.reference(f)}" for f in s.factors if not f.indices)
+                self.line(f"  {self.product} = {'*'.join(self.reference(f) for f in factors)}", f"  {self.partial} += {scale}*{self.product}")
+            self.line(f"endpardo {inside}", f"collective {name} += {self.partial}")
+
+    def zero(self, tensor: Tensor) -> None:
+        indices = []
+        for n, space in enumerate(tensor.spaces):
+            letters = self.equations.space(space).indices
+            indices.append(Index(letters[n] if n < len(letters) else f"{letters[0]}{n}", space))
+        inside = ", ".join(self.index(i) for i in indices)
+        self.line("", f"pardo {inside}", f"  put {self.block(self.arrays[tensor.name], indices)} = 0.0", f"endpardo {inside}")
+        self.written.add(tensor.name)
+
+
+def _unit(i: Any, j: Any) -> Any:
+    return np.equal(i, j)
+
+
+def _ones(i: Any) -> Any:
+    return 1.0
+
+
+def _number(value: Fraction) -> str:
+    """Exact where it is a binary fraction, else the quotient of two numbers, to the last digit."""
+    return repr(float(value)) if value.denominator & (value.denominator - 1) == 0 else f"({value.numerator}.0/{value.denominator}.0)"

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Energies of methods made from equations: those of independent codes, and of full configuration interaction where the method is exact.
+
+    energies.py --bin DIR [--long] [unittest arguments]
+
+References: PySCF 2.14 with the basis sets of this repository (SCF to 1e-13, CCSD and CCSDT to 1e-12, full CI to 1e-14)."""
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+import sialx
+from equation_oracle import ROOT
+from sialx.equations.methods import method
+
+EXAMPLE = ROOT / "examples" / "19_equations"
+WATER = ROOT / "examples" / "molecules" / "water.xyz"
+ANGSTROM = 1 / 0.52917721092
+LONG = False
+
+
+def molecule(*atoms, basis):
+    return sialx.Molecule([a[0] for a in atoms], np.array([a[1:] for a in atoms]) * ANGSTROM, basis)
+
+
+class Energies(unittest.TestCase):
+    def run_method(self, name, *given, **options):
+        folder = tempfile.TemporaryDirectory(prefix="sialx-energies-")
+        self.addCleanup(folder.cleanup)
+        options["folder"] = folder.name
+        return method(EXAMPLE / f"{name}.txt").run(*given, **options)
+
+    def test_ccsd(self):
+        for ranks, segment in ((1, 8), (2, 2)):
+            found = self.run_method("ccsd", WATER, "sto-3g", ranks=ranks, segment=segment)
+            self.assertAlmostEqual(found.reference_energy, -74.9629282708215, delta=1e-9)
+            self.assertAlmostEqual(found.correlation_energy, -0.049359076681165, delta=1e-9)
+            self.assertLess(found.residual, 1e-8)
+        # The amplitudes are those of a closed shell: alike for both spins, and antisymmetric.
+        t1, t2 = (np.asarray(found.arrays[t][...]) for t in ("t1", "t2"))
+        self.assertEqual((t1.shape, t2.shape), ((4, 10), (4, 4, 10, 10)))
+        np.testing.assert_allclose(t1[:2, :5], t1[2:, 5:], atol=1e-9)
+        np.testing.assert_allclose(t2, -t2.swapaxes(0, 1), atol=1e-9)
+
+    def test_ccsdt(self):
+        found = self.run_method("ccsdt", WATER, "sto-3g")
+        self.assertAlmostEqual(found.correlation_energy, -0.04945229401263, delta=1e-9)
+
+    def test_two_electrons(self):
+        """CCSD is exact."""
+        found = self.run_method("ccsd", molecule(("H", 0, 0, 0), ("H", 0, 0, 0.74), basis="6-31g"))
+        self.assertAlmostEqual(found.correlation_energy, -0.02491722742731617, delta=1e-9)
+
+    def test_four_electrons(self):
+        """CCSDTQ is exact."""
+        if not LONG:
+            self.skipTest("takes a minute: --long")
+        found = self.run_method("ccsdtq", molecule(("Li", 0, 0, 0), ("H", 0, 0, 1.6), basis="sto-3g"), convergence=1e-11)
+        self.assertAlmostEqual(found.correlation_energy, -0.02045960908390576, delta=1e-9)
+
+    def test_what_is_refused(self):
+        ccsd = method(EXAMPLE / "ccsd.txt")
+        for error, pattern, what in (
+            (ValueError, "needs the name of a basis set", lambda: ccsd.run(WATER)),
+            (ValueError, "multiplicity 3", lambda: ccsd.run(sialx.Molecule.from_xyz(WATER, "sto-3g", multiplicity=3))),
+            (ValueError, "is no xyz file", lambda: ccsd.run(EXAMPLE / "ccsd.txt", "sto-3g")),
+            (ValueError, 'spin="triplet" is not known', lambda: method(EXAMPLE / "ccsd.txt", spin="triplet")),
+            (ValueError, "`t7` is no amplitude of the equations; there are: t1, t2", lambda: method(EXAMPLE / "ccsd.txt", amplitudes=["t7"])),
+            (ValueError, "no scalar result `e`", lambda: method(EXAMPLE / "ccsd.txt", energy="e")),
+            (sialx.JobError, "", lambda: ccsd.run(WATER, "sto-3g", cycles=2)),
+        ):
+            with self.subTest(pattern=pattern), self.assertRaisesRegex(error, pattern):
+                what()
+
+
+if __name__ == "__main__":
+    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
+    sys.argv.remove("--bin")
+    LONG = "--long" in sys.argv or os.environ.get("SIALX_LONG_TESTS") == "1"
+    sys.argv = [a for a in sys.argv if a != "--long"]
+    os.environ["SIALRUN"] = str(programs / "sialrun")
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+    unittest.main()

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Programs made from equations give what NumPy gives, on 1, 2 and 3 ranks.
+
+    programs.py --bin DIR --native MODULE [--seeds N] [--first N] [unittest arguments]
+
+Exits with 77 where there is no module of sialx.run."""
+import os
+import pathlib
+import random
+import re
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+import sialx
+from equation_oracle import ROOT, evaluate, random_tensors
+from sialx.equations import from_text, simplify
+from sialx.equations.planning import plan
+from sialx.equations.sial import to_sial
+from simplification import DECLARATIONS, random_equations
+
+SEGMENTS = {"o": [2, 1], "v": [1, 2]}
+EXAMPLE = ROOT / "examples" / "19_equations"
+SEEDS, FIRST = 20, 0
+
+
+def given(equations, program, arrays, segments):
+    """What a run takes."""
+    named = {program.arrays[t]: x for t, x in arrays.items() if t in program.arrays}
+    return {
+        "arrays": {**named, **program.helpers(segments)},
+        "values": program.values(segments),
+        "segments": program.segments(segments),
+        "save": [name for t, name in program.results.items() if equations.tensor(t).rank],
+    }
+
+
+class Programs(unittest.TestCase):
+    def compare(self, equations, seed, segments=None, ranks=1, what=None):
+        segments = segments or SEGMENTS
+        program = to_sial(equations)
+        sizes = {s: sum(x) for s, x in segments.items()}
+        arrays = random_tensors(equations, sizes, np.random.default_rng(seed))
+        expected = evaluate(equations, arrays, sizes)
+        options = given(equations, program, arrays, segments)
+        if ranks == 1:
+            done = sialx.run(program.text, **options)
+            found, scalars = dict(done.arrays), dict(done.scalars)
+        else:
+            with tempfile.TemporaryDirectory(prefix="sialx-equations-") as folder:
+                path = pathlib.Path(folder, "program.sialx")
+                path.write_text(program.text)
+                left = sialx.Job(path, **options).run(folder, ranks=ranks)
+                found, scalars = {n: left.arrays[n][...] for n in options["save"]}, dict(left.scalars)
+        for tensor, name in program.results.items():
+            values = found[name] if equations.tensor(tensor).rank else scalars[name]
+            np.testing.assert_allclose(values, expected[tensor], rtol=0, atol=1e-11 * max(1.0, np.abs(expected[tensor]).max()), err_msg=str(what or tensor))
+
+    def test_coupled_cluster(self):
+        for name, most_phases in (("ccsd", 10), ("ccsdt", 30)):
+            equations = from_text(EXAMPLE / f"{name}.txt")
+            self.assertLess(len(plan(equations).phases), most_phases, "each phase ends with a barrier")
+            self.compare(equations, 1, {"o": [2, 1], "v": [1, 1]})
+        self.compare(from_text(EXAMPLE / "ccsd.txt"), 2, {"o": [2, 3], "v": [2, 1, 2]}, ranks=2)
+
+    def test_random(self):
+        for seed in range(FIRST, FIRST + SEEDS):
+            equations = random_equations(random.Random(seed))
+            with self.subTest(seed=seed):
+                self.compare(equations, seed, what=equations.equations[0])
+                if seed % 7 == 0:
+                    self.compare(simplify(equations), seed, ranks=2 + seed // 7 % 2, what=equations.equations[0])
+
+    def test_forms(self):
+        """Traces, sums over one tensor, numbers, products of numbers, results that are used later, results that are zero."""
+        for number, lines in enumerate((
+            ["result r", "r = f[i,i] + 1/3 u[i,j,i,j]"],
+            ["result r[v,o]", "r[a,i] = u[k,a,k,b] t1[b,i]", "result e", "e = r[a,i] t1[a,i] + 2"],
+            ["result e", "e = f[i,i]", "result r[o]", "r[i] = e y[i] - 3/7 e e y[i]"],
+            ["result r[v,v]", "r[a,b] = x[a,b] - P(a b) 1/2 x[a,b]"],
+            ["result r[v,o]", "r[a,i] = 0.5 t1[a,i]", "r[a,i] += f[a,b] t1[b,i]"],
+            ["result e", "e = f[i,a] t1[a,i] f[j,b] t1[b,j]"],
+        )):
+            with self.subTest(lines=lines):
+                self.compare(from_text(DECLARATIONS + "\n".join(lines)), number)
+
+    def test_the_same_text(self):
+        text = (EXAMPLE / "ccsd.txt").read_text()
+        self.assertEqual(to_sial(from_text(text)).text, to_sial(from_text(text)).text)
+
+    def test_lines_lead_back(self):
+        """A line of the program names the terms that it computes."""
+        equations = from_text(EXAMPLE / "ccsd.txt")
+        program = to_sial(equations)
+        lines = program.text.split("\n")
+        self.assertTrue(program.lines)
+        for line, places in program.lines.items():
+            self.assertRegex(lines[line - 1], r"^ *# .* \+= ")
+            self.assertTrue(all(p.file.endswith("ccsd.txt") for p in places))
+        named = {p.line for places in program.lines.values() for p in places}
+        self.assertEqual(named, {t.place.line for e in equations.equations for t in e.terms})
+
+    def test_names(self):
+        """Letters and tensors that the language reserves, or that meet each other."""
+        text = "space o = i j\nspace v = a b c\ninput a[v,v]\ninput sqrt[v,o]\nresult get[v,o]\nget[a,i] = a[a,b] sqrt[b,i]\n"
+        program = to_sial(from_text(text))
+        self.assertFalse(re.search(r"^distributed get\b", program.text, re.M))
+        self.compare(from_text(text), 3)
+
+
+if __name__ == "__main__":
+    for option in ("--seeds", "--first"):
+        if option in sys.argv:
+            value = int(sys.argv.pop(sys.argv.index(option) + 1))
+            sys.argv.remove(option)
+            if option == "--seeds":
+                SEEDS = value
+            else:
+                FIRST = value
+    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
+    native = sys.argv.pop(sys.argv.index("--native") + 1)
+    sys.argv = [a for a in sys.argv if a not in ("--bin", "--native")]
+    if not native:
+        print("there is no compiled module of Python here: skipped")
+        sys.exit(77)
+    os.environ.update(SIALX_NATIVE=native, SIALRUN=str(programs / "sialrun"))
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+    unittest.main()
