@@ -12,9 +12,11 @@ import unittest
 
 import numpy as np
 
-import sialx
 from equation_oracle import ROOT
-from sialx.equations.methods import method
+
+# isort: split
+import sialx
+from sialx import method
 
 EXAMPLE = ROOT / "examples" / "19_equations"
 WATER = ROOT / "examples" / "molecules" / "water.xyz"

@@ -14,12 +14,12 @@ import unittest
 
 import numpy as np
 
-import sialx
 from equation_oracle import ROOT, evaluate, random_tensors
-from sialx.equations import from_text, simplify
-from sialx.equations.planning import plan
-from sialx.equations.sial import to_sial
 from simplification import DECLARATIONS, random_equations
+
+# isort: split
+import sialx
+from sialx.equations import from_text, plan, simplify, to_sial
 
 SEGMENTS = {"o": [2, 1], "v": [1, 2]}
 EXAMPLE = ROOT / "examples" / "19_equations"
