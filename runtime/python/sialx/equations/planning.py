@@ -10,13 +10,14 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .canonical import Canonicaliser, Key
-from .model import AMPLITUDE, INPUT, INTERMEDIATE, Equation, Equations, Factor, Index, Permutation, Place, Tensor, Term
+from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Index, Permutation, Place, Tensor, Term
 
 UNIT, ONES = "unit", "ones"
 USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
+_MOST_IMAGES = 48  # of a factor by its symmetries, of which each may be what another product has
 _MOST_ORDERS = 150  # of external indices, of which an intermediate takes the least
 
 
@@ -72,6 +73,33 @@ class _Tree:
 
 
 @dataclass
+class _Product:
+    """A term without permutations: its factors that are no scalars, and the cheapest products of every subset of them."""
+
+    coefficient: Fraction
+    factors: List[Factor]
+    scalars: Tuple[Factor, ...]
+    places: Tuple[Place, ...]
+    trees: Dict[FrozenSet[int], _Tree]
+
+    @property
+    def all(self) -> FrozenSet[int]:
+        return frozenset(range(len(self.factors)))
+
+
+@dataclass
+class _Division:
+    """A product as `common` times the product of `rest`, which has the indices `others`; cost: of that product."""
+
+    common: Factor
+    others: FrozenSet[Index]
+    rest: FrozenSet[int]
+    factors: List[Factor]
+    sign: int
+    cost: float
+
+
+@dataclass
 class _Intermediate:
     tensor: Tensor
     order: Tuple[Index, ...]
@@ -118,24 +146,25 @@ class _Planner:
                 target = Factor(self.tensor(tuple(i.space for i in target.indices)), target.indices)
                 places = tuple(t.place for t in terms if t.place)
                 self.statements.append(Statement(equation.target, Fraction(1), (target,), permutations, places))
-            self.factorised([self.products(term, target) for term in terms])
+            self.factorised([self.product(term, target) for term in terms], target)
 
-    def products(self, term: Term, target: Factor) -> Statement:
-        """The last product of a term; what it multiplies is made before."""
-        places = (term.place,) if term.place else ()
-        scalars = tuple(f for f in term.factors if not f.indices)
+    def product(self, term: Term, target: Factor) -> _Product:
         factors = self.without_traces([f for f in term.factors if f.indices], target)
-        if len(factors) <= 2:
-            return Statement(target, term.coefficient, tuple(factors) + scalars, (), places)
-        trees = self.trees(factors, set(target.indices))
-        parts = trees[frozenset(range(len(factors)))].parts
-        assert parts is not None
-        coefficient, operands = term.coefficient, []
-        for part in parts:
-            sign, operand = self.node(part, factors, trees, set(target.indices), places)
-            coefficient *= sign
-            operands.append(operand)
-        return Statement(target, coefficient, tuple(operands) + scalars, (), places)
+        scalars = tuple(f for f in term.factors if not f.indices)
+        return _Product(term.coefficient, factors, scalars, (term.place,) if term.place else (), self.trees(factors, set(target.indices)))
+
+    def alone(self, product: _Product, target: Factor) -> Statement:
+        """The last product of a term in its cheapest order; what it multiplies is made before."""
+        factors, coefficient, operands = product.factors, product.coefficient, list(product.factors)
+        if len(factors) > 2:
+            parts = product.trees[product.all].parts
+            assert parts is not None
+            operands = []
+            for part in parts:
+                sign, operand = self.node(part, factors, product.trees, set(target.indices), product.places)
+                coefficient *= sign
+                operands.append(operand)
+        return Statement(target, coefficient, tuple(operands) + product.scalars, (), product.places)
 
     def without_traces(self, factors: List[Factor], target: Factor) -> List[Factor]:
         """The same product in which no factor has an index twice, and no index is summed over that one factor has alone: with unit matrices, and ones."""
@@ -166,6 +195,7 @@ class _Planner:
     def trees(self, factors: Sequence[Factor], external: Set[Index]) -> Dict[FrozenSet[int], _Tree]:
         """The cheapest product of every subset of the factors."""
         trees = {frozenset((n,)): _Tree(0.0) for n in range(len(factors))}
+        trees[frozenset()] = _Tree(0.0)
         everything = frozenset(range(len(factors)))
         for size in range(2, len(factors) + 1):
             for members in itertools.combinations(range(len(factors)), size):
@@ -238,52 +268,61 @@ class _Planner:
                 self.added.append(Tensor(name, spaces, (), INTERMEDIATE))
                 return self.added[-1]
 
-    # Sums of factors that meet the same amplitude
+    # Sums of products that meet the same tensor
 
-    def factorised(self, statements: List[Statement]) -> None:
-        """Adds the statements; those whose products have one factor in common become one product with the sum of the others."""
-        rest = list(range(len(statements)))
-        while rest:
-            groups: Dict[Factor, List[Tuple[int, Factor]]] = defaultdict(list)
-            for n in rest:
-                for common, other in self.divisions(statements[n]):
-                    groups[common].append((n, other))
-            best: List[Tuple[int, Factor]] = []
-            chosen: Optional[Factor] = None
-            for common, members in groups.items():
-                by_indices: Dict[FrozenSet[Index], List[Tuple[int, Factor]]] = defaultdict(list)
-                for n, other in members:
-                    if all(n != m for m, _ in by_indices[frozenset(other.indices)]):
-                        by_indices[frozenset(other.indices)].append((n, other))
-                for alike in by_indices.values():
-                    if len(alike) > len(best):
-                        best, chosen = alike, common
-            if len(best) < 2 or chosen is None:
+    def factorised(self, products: List[_Product], target: Factor) -> None:
+        """Adds the statements of one target; products that have a factor in common become one product with the sum of the others where that is cheaper.
+
+        Greedy: the sum that saves most comes first."""
+        groups: Dict[Factor, Dict[FrozenSet[Index], Dict[int, _Division]]] = {}
+        for n, product in enumerate(products):
+            for division in self.divisions(product, target):
+                by_indices = groups.setdefault(division.common, {})
+                by_indices.setdefault(division.others, {}).setdefault(n, division)
+        candidates = [(common, others, members) for common, by in groups.items() for others, members in by.items() if len(members) > 1]
+        rest = set(range(len(products)))
+        while True:
+            best, saved = None, 0.0
+            for common, others, members in candidates:
+                chosen = {n: d for n, d in members.items() if n in rest}
+                if len(chosen) < 2:
+                    continue
+                together = self.cost(set(common.indices) | others) + sum(d.cost + self.cost(set(others)) for d in chosen.values())
+                saving = sum(products[n].trees[products[n].all].cost for n in chosen) - together
+                if saving > saved:
+                    best, saved = (common, others, chosen), saving
+            if best is None:
                 break
-            first = best[0][1]
-            total = _Intermediate(self.tensor(tuple(i.space for i in first.indices)), first.indices)
-            self.made[total.tensor.name] = total
-            total.uses = 1
-            for n, other in best:
-                total.statements.append(Statement(Factor(total.tensor, total.order), statements[n].coefficient, (other,), (), statements[n].places))
-            places = tuple(p for n, _ in best for p in statements[n].places)
-            self.statements.append(Statement(statements[best[0][0]].target, Fraction(1), (Factor(total.tensor, total.order), chosen), (), places))
-            rest = [n for n in rest if all(n != m for m, _ in best)]
-        self.statements += [statements[n] for n in rest]
+            self.sum_of(best[0], best[1], best[2], products, target)
+            rest -= set(best[2])
+        self.statements += [self.alone(products[n], target) for n in sorted(rest)]
 
-    def divisions(self, statement: Statement) -> List[Tuple[Factor, Factor]]:
-        """(amplitude, the other factor) of a product, with summed indices named by their places in the amplitude."""
-        out = []
-        if len(statement.factors) == 2 and all(f.indices for f in statement.factors):
-            for common, other in (statement.factors, statement.factors[::-1]):
-                if common.tensor.role != AMPLITUDE or len(set(common.indices)) < common.tensor.rank:
-                    continue
-                summed = set(statement.summed)
-                if not summed <= set(common.indices) or len(set(other.indices)) < len(other.indices):
-                    continue
-                names = {i: Index(f"{self.letter(i.space)}{90 + n}", i.space) for n, i in enumerate(common.indices) if i in summed}
-                out.append((common.renamed(names), other.renamed(names)))
-        return out
+    def sum_of(self, common: Factor, others: FrozenSet[Index], members: Dict[int, _Division], products: List[_Product], target: Factor) -> None:
+        """target += common * (the sum of what it meets in the members)"""
+        order = tuple(sorted(others, key=lambda i: (self.order[i.space], i.name)))
+        total = _Intermediate(self.tensor(tuple(i.space for i in order)), order, 1)
+        self.made[total.tensor.name] = total
+        for n, d in members.items():
+            product = products[n]
+            sign, operand = self.node(d.rest, d.factors, product.trees, set(target.indices), product.places)
+            coefficient = product.coefficient * d.sign * sign
+            total.statements.append(Statement(Factor(total.tensor, order), coefficient, (operand, *product.scalars), (), product.places))
+        places = tuple(p for n in members for p in products[n].places)
+        self.statements.append(Statement(target, Fraction(1), (Factor(total.tensor, order), common), (), places))
+
+    def divisions(self, product: _Product, target: Factor) -> Iterator[_Division]:
+        """The ways of writing a product as a factor times the rest, with summed indices named by their places in that factor."""
+        if len(product.factors) < 2:
+            return
+        for n, leaf in enumerate(product.factors):
+            rest = product.all - {n}
+            group = leaf.tensor.group() if len(leaf.tensor.symmetries) <= 3 else ((tuple(range(leaf.tensor.rank)), 1),)
+            for p, sign in group if len(group) <= _MOST_IMAGES else group[:1]:
+                image = tuple(leaf.indices[x] for x in p)
+                names = {i: Index(f"{self.letter(i.space)}{90 + slot}", i.space) for slot, i in enumerate(image) if i not in target.indices}
+                factors = [f.renamed(names) for f in product.factors]
+                others = frozenset(self.external(rest, factors, set(target.indices)))
+                yield _Division(Factor(leaf.tensor, tuple(names.get(i, i) for i in image)), others, rest, factors, sign, product.trees[rest].cost)
 
     def letter(self, space: str) -> str:
         return self.equations.space(space).indices[0]
