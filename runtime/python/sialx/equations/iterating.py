@@ -8,7 +8,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
 from .planning import Plan, plan
-from .sial import Program, Writer
+from .sial import Left, Program, Writer
 from .symmetry import slot_symmetry
 
 _MOST_RANK = 8  # of an array
@@ -30,24 +30,30 @@ def residuals(equations: Equations, amplitudes: Sequence[str] = ()) -> Dict[str,
     return out
 
 
-def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None) -> Program:
+def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
+               fock: Optional[str] = None, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None) -> Program:
     """A program that makes all results zero that belong to the amplitudes, starting from amplitudes of zero.
 
     It takes the given tensors, and for each amplitude NAME the distributed array `NAME_denominators`: what each residual is divided by. Predefined
     values: cc_conv, the change of the energy that is small enough (the norm of the residuals has to fall below 100 times that), cc_iter,
     the most iterations. It leaves the amplitudes, the energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
-    393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); without it where an amplitude has 8 indices."""
+    393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); without it where an amplitude has 8 indices.
+
+    left: given tensors that earlier programs of the job left. fock: the static one of them whose diagonal makes the denominators; no arrays of denominators
+    are given then. bounds: predefined ints with the segments of each space, as (first, last)."""
     planned = equations if isinstance(equations, Plan) else plan(equations, extents)
     pairs = residuals(planned.equations, amplitudes)
     tensors = {t.name: t for t in planned.equations.tensors}
     if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
         raise ValueError(f"the equations have no scalar result `{energy}`")
-    return _Iterations(planned, pairs, energy, name).program()
+    return _Iterations(planned, pairs, energy, name, fock, left, bounds).program()
 
 
 class _Iterations(Writer):
-    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str) -> None:
-        super().__init__(planned, name)
+    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str, fock: Optional[str], left: Optional[Mapping[str, Left]],
+                 bounds: Optional[Mapping[str, Tuple[str, str]]]) -> None:
+        super().__init__(planned, name, left, bounds)
+        self.fock = fock
         self.pairs = pairs
         self.solved = frozenset(pairs)  # amplitudes that the program makes
         by_name = {t.name: t for t in planned.tensors}
@@ -71,7 +77,7 @@ class _Iterations(Writer):
         head, body = lines[:first], lines[first:-2]
         self.body, offset = [], 0
         main = self.main()
-        specials = ["special invert_diagonal ur", "special print_iteration rrrr", *(["special compute_diis u"] if self.diis else [])]
+        specials = ["special energy_denominator_rhf ur" if self.fock else "special invert_diagonal ur", "special print_iteration rrrr", *(["special compute_diis u"] if self.diis else [])]
         head[1:1] = specials
         head += self.own_declarations()
         head += ["", f"proc {self.evaluate}"]
@@ -91,7 +97,8 @@ class _Iterations(Writer):
             out += [f"static {array}[{self.m},{self.n}]" for array in (self.products, self.weights)]
         for t in self.amplitudes:
             slots = ",".join(self.slots[space] for space in t.spaces)
-            out.append(f"predefined distributed {self.denominators[t.name]}[{slots}]")
+            if not self.fock:
+                out.append(f"predefined distributed {self.denominators[t.name]}[{slots}]")
             if self.diis:
                 out += [f"distributed {array}[{slots},{self.m}]" for array in (self.changes[t.name], self.vectors[t.name])]
             elif t.symmetries:
@@ -99,7 +106,9 @@ class _Iterations(Writer):
             target = self.target(t)
             for use in ("old", "new"):
                 self.temp(use, target.indices)
-        out += [f"temp {name}[{','.join(indices)}]" for (use, indices), name in self.temps.items() if use in ("old", "new")]
+            if self.fock:
+                self.temp("pairs", self.paired(target))
+        out += [f"temp {name}[{','.join(indices)}]" for (use, indices), name in self.temps.items() if use in ("old", "new", "pairs")]
         return out
 
     def target(self, tensor: Tensor) -> Factor:
@@ -112,6 +121,19 @@ class _Iterations(Writer):
             indices.append(Index(letters[n] if n < len(letters) else f"{letters[n % len(letters)]}{n // len(letters)}", space))
         return Factor(tensor, tuple(indices))
 
+    def paired(self, target: Factor) -> List[Index]:
+        """Each virtual index before the occupied one that goes with it."""
+        half = target.tensor.rank // 2
+        return [i for pair in zip(target.indices[:half], target.indices[half:]) for i in pair]
+
+    def division(self, tensor: Tensor, block: str, indices: str, pad: str) -> List[str]:
+        """Divides a block by its energy denominators."""
+        if not self.fock:
+            denominators = f"{self.denominators[tensor.name]}[{indices}]"
+            return [f"{pad}get {denominators}", f"{pad}execute invert_diagonal {block} {denominators}"]
+        pairs, fock = self.temp("pairs", self.paired(self.target(tensor))), self.arrays[self.fock]
+        return [f"{pad}{pairs} = {block}", f"{pad}execute energy_denominator_rhf {pairs} {fock}", f"{pad}{block} = {pairs}"]
+
     def shapes(self) -> List[Tuple[Tensor, str, str]]:
         """Of each amplitude: its loop indices, and its indices as a block has them."""
         out = []
@@ -121,7 +143,7 @@ class _Iterations(Writer):
         return out
 
     def main(self) -> List[str]:
-        s, out = self.scalars, []
+        s, out = self.scalars, ["", *self.restored()]
         for t, inside, block in self.shapes():
             out += ["", f"pardo {inside}", f"  put {self.arrays[t.name]}[{block}] = 0.0", f"endpardo {inside}"]
         out += ["sip_barrier", f"{s['converged']} = 0.0", f"{self.energy} = 0.0"]
@@ -171,21 +193,21 @@ class _Iterations(Writer):
     def divided(self) -> List[str]:
         out: List[str] = []
         for t, inside, block in self.shapes():
-            array, denominators = self.arrays[t.name], self.denominators[t.name]
+            array = self.arrays[t.name]
             passes, residual = self.projected(t)
             out += passes
             old = self.temp("old", self.target(t).indices)
-            out += [f"  pardo {inside}", f"    get {residual}[{block}]", f"    get {denominators}[{block}]", f"    {old} = {residual}[{block}]"]
-            out += [f"    execute invert_diagonal {old} {denominators}[{block}]", f"    put {array}[{block}] += {old}", f"  endpardo {inside}"]
+            out += [f"  pardo {inside}", f"    get {residual}[{block}]", f"    {old} = {residual}[{block}]", *self.division(t, old, block, "    ")]
+            out += [f"    put {array}[{block}] += {old}", f"  endpardo {inside}"]
         return [*out, "  sip_barrier"]
 
     def extrapolated(self) -> List[str]:
         s, out, m, n = self.scalars, [], self.m, self.n
         for t, inside, block in self.shapes():
-            array, residual, denominators = self.arrays[t.name], self.arrays[self.pairs[t.name]], self.denominators[t.name]
+            array, residual = self.arrays[t.name], self.arrays[self.pairs[t.name]]
             old, new = (self.temp(use, self.target(t).indices) for use in ("old", "new"))
-            out += [f"  pardo {inside}", f"    get {residual}[{block}]", f"    get {denominators}[{block}]", f"    get {array}[{block}]"]
-            out += [f"    {new} = {residual}[{block}]", f"    execute invert_diagonal {new} {denominators}[{block}]", f"    {old} = {array}[{block}]"]
+            out += [f"  pardo {inside}", f"    get {residual}[{block}]", f"    get {array}[{block}]"]
+            out += [f"    {new} = {residual}[{block}]", *self.division(t, new, block, "    "), f"    {old} = {array}[{block}]"]
             out += [f"    {old} += {new}", f"    do {m}", f"      where {m} == {s['slot']}"]
             out += [f"      put {self.changes[t.name]}[{block},{m}] = {new}", f"      put {self.vectors[t.name]}[{block},{m}] = {old}", f"    enddo {m}"]
             out += [f"  endpardo {inside}"]

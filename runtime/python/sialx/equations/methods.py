@@ -6,18 +6,19 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ..filled import fill
 from ..job import Job, program_path
 from ..molecule import Molecule
 from ..results import Results
 from .iterating import iterations, residuals
-from .model import INPUT, Equations, Tensor
+from .model import INPUT, Equations
 from .planning import Plan, plan
-from .sial import Program, basic_spaces
+from .sial import Left, Program, basic_spaces
+from .spin import closed_shell
+from .spin_orbitals import SpinOrbitals
 from .text import from_text
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     StrPath = Union[str, "os.PathLike[str]"]
 
-SPIN_ORBITALS = "spin-orbital"
+CLOSED_SHELL, SPIN_ORBITALS = "closed-shell", "spin-orbital"
+_BOUNDS = {"o": ("baocc", "eaocc"), "v": ("bavirt", "eavirt")}  # predefined ints of a job with a molecule
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,8 +35,8 @@ class MethodResults:
     """What a method leaves.
 
     energy: in hartree, that of the reference and the correlation energy together. cycles: iterations until the amplitudes were converged;
-    residual: the norm of what is left of the equations. arrays: converged amplitudes by name, read from the results file when they are asked for; spin
-    orbitals are alpha before beta within the occupied and within the virtual ones."""
+    residual: the norm of what is left of the equations. arrays: converged amplitudes by name, read from the results file when they are asked for. Of a
+    closed shell they are the elements that closed_shell() keeps; over spin orbitals alpha comes before beta within the occupied and within the virtual ones."""
 
     energy: float
     reference_energy: float
@@ -52,43 +54,39 @@ class MethodResults:
         return f"<MethodResults: energy {self.energy:.10f}, correlation {self.correlation_energy:.10f}, {self.cycles} cycles>"
 
 
+@dataclass(frozen=True)
+class _Options:
+    ranks: int
+    convergence: float
+    cycles: int
+    memory: Union[str, int, None]
+    segment: int
+    flags: Sequence[object]
+
+
 class Method:
-    """Equations as a method that runs. equations: as given. plan: its products and phases. sial: the program, readable SIAL with a comment per product.
+    """Equations as a method that runs. equations: over what `spin` says. plan: its products and phases. sial: the program, readable SIAL with a comment per
+    product. Made by method()."""
 
-    Made by method()."""
-
-    def __init__(self, equations: Equations, amplitudes: Sequence[str], energy: str, name: str, extents: Optional[Mapping[str, float]]) -> None:
+    def __init__(self, equations: Equations, spin: str, amplitudes: Sequence[str], energy: str, name: str, extents: Optional[Mapping[str, float]]) -> None:
         spaces = basic_spaces(equations)
         if spaces != ("o", "v"):
             raise ValueError(f"a method over spin orbitals has the spaces `o` (occupied) and `v` (virtual), in this order; the equations have {', '.join(spaces)}")
-        self.equations = equations
-        self.plan: Plan = plan(equations, extents)
-        self.amplitudes = tuple(residuals(equations, amplitudes))
-        self.program: Program = iterations(self.plan, self.amplitudes, energy, name)
+        fock, integrals = _given(equations)
+        self.spin = spin
+        self.equations = closed_shell(equations) if spin == CLOSED_SHELL else equations
+        self.plan: Plan = plan(self.equations, extents)
+        self.amplitudes = tuple(residuals(self.equations, amplitudes))
+        self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
+        if spin == CLOSED_SHELL:
+            left = {fock: Left("fock_mo", (0, 1), static=True), integrals: Left("integrals", (0, 2, 1, 3))}
+            self.program: Program = iterations(self.plan, self.amplitudes, energy, name, fock=fock, left=left, bounds=_BOUNDS)
+        else:
+            self.program = iterations(self.plan, self.amplitudes, energy, name)
         self.sial = self.program.text
-        self._energy, self._name = energy, name
-        self._given = self._tensors()
 
     def __repr__(self) -> str:
-        barriers = len(self.plan.phases)
-        return f"<Method: {', '.join(self.amplitudes)}; {sum(map(len, self.plan.phases))} products in {barriers} phases; .sial is the program>"
-
-    def _tensors(self) -> Dict[str, Tensor]:
-        """The Fock matrix and the integrals: the given tensors with two and with four indices."""
-        given: Dict[str, Tensor] = {}
-        for t in self.equations.of_role(INPUT):
-            if t.name not in self.program.arrays:
-                continue
-            if t.rank == 2 and not any(o.rank == 2 for o in given.values()):
-                given[t.name] = t
-            elif t.rank == 4 and len(t.symmetries) and not any(o.rank == 4 for o in given.values()):
-                given[t.name] = t
-            else:
-                raise ValueError(
-                    f"`{t.name}` is given, and a method over spin orbitals has one Fock matrix with two indices and one tensor of integrals "
-                    "<pq||rs>, antisymmetric in the first two and in the last two of four indices"
-                )
-        return given
+        return f"<Method: {self.spin}, {', '.join(self.amplitudes)}; {sum(map(len, self.plan.phases))} products in {len(self.plan.phases)} phases; .sial is the program>"
 
     def run(
         self,
@@ -108,8 +106,8 @@ class Method:
         lie; a temporary one that stays where none is named. convergence: of the energy, in hartree; the norm of the residuals falls below 100 times that.
         segment: orbitals of one spin in a block, about. memory: of a rank's blocks.
 
-        The integrals over spin orbitals are made from those over orbitals: n**4 elements over orbitals on every rank, and 16 n**4 over all ranks. Raises
-        JobError where a job fails, as when the amplitudes do not converge."""
+        All arrays are distributed, n**4 integrals of n orbitals among them. Methods over spin orbitals take 16 n**4 besides, and n**4 on every rank.
+        Raises JobError where a job fails, as when the amplitudes do not converge."""
         if not isinstance(molecule, Molecule):
             if basis is None:
                 raise ValueError("a molecule from a file needs the name of a basis set")
@@ -122,96 +120,79 @@ class Method:
             raise ValueError("methods from equations correlate all electrons: leave out frozen_core")
         where = Path(tempfile.mkdtemp(prefix="sialx-method-") if folder is None else folder).absolute()
         where.mkdir(parents=True, exist_ok=True)
-        programs = example_programs()
-        first = Job(
-            [programs / "04_rhf" / "rhf.sialx", programs / "19_equations" / "integrals.sialx"],
-            molecule,
-            segments={"ao": "auto", "ao_target": segment, "occ": "auto", "occ_target": segment, "virt": "auto", "virt_target": segment},
-            memory=memory,
-        ).run(where / "orbitals", ranks=ranks, flags=flags)
-        spatial = np.asarray(first.arrays["integrals"][...])
-        energies = np.diag(first.saved_static("fock_mo")).copy()
-        occupied = first.ints["nalpha_occupied"]
-        orbitals = SpinOrbitals(spatial, energies, occupied, segment)
+        options = _Options(ranks, convergence, cycles, memory, segment, flags)
         (where / f"{self._name}.sialx").write_text(self.sial)
-        arrays: Dict[str, Any] = {}
-        for name, tensor in self._given.items():
-            maker = orbitals.fock if tensor.rank == 2 else orbitals.integrals
-            arrays[self.program.arrays[name]] = orbitals.filled(self.equations, tensor, maker)
-        for name in self.amplitudes:
-            tensor = self.equations.tensor(name)
-            arrays[f"{self.program.results[name]}_denominators"] = orbitals.filled(self.equations, tensor, orbitals.denominators(tensor))
-        done = Job(
-            where / f"{self._name}.sialx",
-            values={**self.program.values(orbitals.segments), "cc_conv": convergence, "cc_iter": cycles},
-            segments=dict(self.program.segments(orbitals.segments)),
-            arrays=arrays,
-            memory=memory,
-            save=[self.program.results[a] for a in self.amplitudes],
-        ).run(where / self._name, ranks=ranks, flags=flags)
+        if self.spin == CLOSED_SHELL:
+            done = first = self._job(where / self._name, molecule, options, [where / f"{self._name}.sialx"])
+        else:
+            first = self._job(where / "orbitals", molecule, options, [])
+            done = self._spin_orbitals(where, first, options)
         reference, correlation = first.scalars["scf_energy"], done.scalars[self.program.results[self._energy]]
         return MethodResults(reference + correlation, reference, correlation, int(done.scalars["cycles"]), done.scalars["residual"], done, where)
 
+    def _job(self, folder: Path, molecule: Molecule, options: _Options, programs: List[StrPath]) -> Results:
+        """RHF, the integrals, and programs that take both."""
+        examples = example_programs()
+        target = options.segment
+        return Job(
+            [examples / "04_rhf" / "rhf.sialx", examples / "19_equations" / "integrals.sialx", *programs],
+            molecule,
+            values={"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {},
+            segments={"ao": "auto", "ao_target": target, "occ": "auto", "occ_target": target, "virt": "auto", "virt_target": target},
+            memory=options.memory,
+            save=[self.program.results[a] for a in self.amplitudes] if programs else (),
+        ).run(folder, ranks=options.ranks, flags=options.flags)
 
-class SpinOrbitals:
-    """Spin orbitals of a closed shell: within the occupied ones and within the virtual ones alpha before beta, each cut into segments.
-
-    spatial: (pq|rs) over orbitals, occupied before virtual; energies: of the orbitals, in hartree."""
-
-    def __init__(self, spatial: NDArray[np.float64], energies: NDArray[np.float64], occupied: int, segment: int) -> None:
-        n = len(energies)
-        if not 0 < occupied < n:
-            raise ValueError(f"{occupied} of {n} orbitals are occupied: there is nothing to correlate")
-        self.spatial, self.energies = spatial, energies
-        of_space = {"o": np.arange(occupied), "v": np.arange(occupied, n)}
-        self.orbital = {s: np.concatenate((x, x)) for s, x in of_space.items()}
-        self.spin = {s: np.repeat((0, 1), len(x)) for s, x in of_space.items()}
-        self.segments: Dict[str, List[int]] = {}
-        for space, x in of_space.items():
-            parts = -(-len(x) // segment)
-            self.segments[space] = 2 * [len(part) for part in np.array_split(x, parts)]
-
-    def filled(self, equations: Equations, tensor: Tensor, make: Any) -> fill:
-        """The tensor as an array that is made part by part."""
-        orbital = [np.concatenate([self.orbital[b] for b in equations.basic(s)]) for s in tensor.spaces]
-        spin = [np.concatenate([self.spin[b] for b in equations.basic(s)]) for s in tensor.spaces]
-
-        def part(*grid: Any) -> Any:
-            return make([o[g] for o, g in zip(orbital, grid)], [s[g] for s, g in zip(spin, grid)])
-
-        return fill(part, [len(o) for o in orbital])
-
-    def fock(self, orbital: Sequence[Any], spin: Sequence[Any]) -> Any:
-        return np.where((orbital[0] == orbital[1]) & (spin[0] == spin[1]), self.energies[orbital[0]], 0.0)
-
-    def integrals(self, orbital: Sequence[Any], spin: Sequence[Any]) -> Any:
-        """<pq||rs> = (pr|qs) - (ps|qr), each where the spins agree."""
-        (p, q, r, s), (sp, sq, sr, ss) = orbital, spin
-        coulomb = np.where((sp == sr) & (sq == ss), self.spatial[p, r, q, s], 0.0)
-        return coulomb - np.where((sp == ss) & (sq == sr), self.spatial[p, s, q, r], 0.0)
-
-    def denominators(self, tensor: Tensor) -> Any:
-        """Energies of the occupied less those of the virtual orbitals of an amplitude's indices."""
-        signs = [1.0 if space == "o" else -1.0 for space in tensor.spaces]
-
-        def make(orbital: Sequence[Any], spin: Sequence[Any]) -> Any:
-            total: Any = 0.0
-            for sign, o in zip(signs, orbital):
-                total = total + sign * self.energies[o]
-            return total
-
-        return make
+    def _spin_orbitals(self, where: Path, first: Results, options: _Options) -> Results:
+        """The method over spin orbitals, from what RHF and the integrals left."""
+        spatial, energies = np.asarray(first.arrays["integrals"][...]), np.diag(first.saved_static("fock_mo")).copy()
+        orbitals = SpinOrbitals(spatial, energies, first.ints["nalpha_occupied"], options.segment)
+        arrays: Dict[str, Any] = {}
+        for name, maker in ((self._fock, orbitals.fock), (self._integrals, orbitals.integrals)):
+            if name in self.program.arrays:
+                arrays[self.program.arrays[name]] = orbitals.filled(self.equations, self.equations.tensor(name), maker)
+        for name in self.amplitudes:
+            tensor = self.equations.tensor(name)
+            arrays[f"{self.program.results[name]}_denominators"] = orbitals.filled(self.equations, tensor, orbitals.denominators(tensor))
+        return Job(
+            where / f"{self._name}.sialx",
+            values={**self.program.values(orbitals.segments), "cc_conv": options.convergence, "cc_iter": options.cycles},
+            segments=dict(self.program.segments(orbitals.segments)),
+            arrays={**arrays, **self.program.helpers(orbitals.segments)},
+            memory=options.memory,
+            save=[self.program.results[a] for a in self.amplitudes],
+        ).run(where / self._name, ranks=options.ranks, flags=options.flags)
 
 
-def method(equations: Union[Equations, StrPath], spin: str = SPIN_ORBITALS, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None) -> Method:
-    """A method from equations, or their text, or the path of a file with it.
+def _given(equations: Equations) -> Tuple[str, str]:
+    """The names of the Fock matrix and of the integrals: of the given tensors with two and with four indices."""
+    used = {f.tensor.name for e in equations.equations for t in e.terms for f in t.factors}
+    given = [t for t in equations.of_role(INPUT) if t.name in used]
+    fock, integrals = ([t.name for t in given if t.rank == rank and len(set(t.spaces)) == 1] for rank in (2, 4))
+    if len(given) > 2 or len(fock) != 1 or len(integrals) != 1:
+        raise ValueError(
+            "a method has two given tensors: a Fock matrix with two indices of all orbitals, and <pq||rs>, antisymmetric in the first two and in the last "
+            f"two of four; the equations have {', '.join(t.name for t in given) or 'none'}"
+        )
+    return fock[0], integrals[0]
 
-    spin: what the equations are written for: "spin-orbital". amplitudes: those that are solved for, all where none is named; each has one result with
-    its spaces, which is zero at the end. energy: the scalar result that is the correlation energy. extents: orbitals of each space, which decide between
-    orders of products; see plan()."""
-    if spin != SPIN_ORBITALS:
-        raise ValueError(f'spin="{spin}" is not known; there is: "{SPIN_ORBITALS}"')
-    return Method(equations if isinstance(equations, Equations) else from_text(equations), amplitudes, energy, name, extents)
+
+def method(
+    equations: Union[Equations, StrPath],
+    spin: str = CLOSED_SHELL,
+    amplitudes: Sequence[str] = (),
+    energy: str = "energy",
+    name: str = "method",
+    extents: Optional[Mapping[str, float]] = None,
+) -> Method:
+    """A method from equations over spin orbitals, or their text, or the path of a file with it.
+
+    spin: "closed-shell" sums the equations over spin (see closed_shell(); up to triple excitations); "spin-orbital" runs them as they are. amplitudes: those
+    that are solved for, all where none is named; each has one result with its spaces, which is zero at the end. energy: the scalar result that is the
+    correlation energy. extents: orbitals of each space, which decide between orders of products; see plan()."""
+    if spin not in (CLOSED_SHELL, SPIN_ORBITALS):
+        raise ValueError(f'spin="{spin}" is not known; there are: "{CLOSED_SHELL}", "{SPIN_ORBITALS}"')
+    return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents)
 
 
 def example_programs() -> Path:

@@ -67,6 +67,16 @@ def to_sial(equations: Equations | Plan, name: str = "equations", extents: Optio
     return Writer(equations if isinstance(equations, Plan) else plan(equations, extents), name).program()
 
 
+@dataclass(frozen=True)
+class Left:
+    """A given tensor that an earlier program of the job left under a label, as an array with the slots in this order: u[p,q,r,s] of order (0, 2, 1, 3) is
+    array[p,r,q,s]. static: whole on every rank."""
+
+    label: str
+    order: Tuple[int, ...]
+    static: bool = False
+
+
 @dataclass
 class _Loop:
     """The statements of a phase that add to one target, under the same names of its indices."""
@@ -91,13 +101,16 @@ class _Names:
 
 
 class Writer:
-    def __init__(self, of: Plan, name: str) -> None:
+    def __init__(self, of: Plan, name: str, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None) -> None:
+        """left: given tensors that are restored, by name. bounds: predefined ints that say where a basic space begins and ends."""
         self.plan = of
+        self.left = dict(left or {})
         self.equations = of.equations
         self.names = _Names()
         self.name = self.names.new(name)
         self.basic = basic_spaces(self.equations)
-        self.bounds = {s: (self.names.new(f"b_{s}"), self.names.new(f"e_{s}")) for s in self.basic}
+        stated = bounds or {s: (f"b_{s}", f"e_{s}") for s in self.basic}
+        self.bounds = {s: (self.names.new(stated[s][0]), self.names.new(stated[s][1])) for s in self.basic}
         self.arrays = {t.name: self.names.new(t.name) for t in of.tensors}
         self.indices: Dict[Index, str] = {}
         self.temps: Dict[Tuple[str, Tuple[str, ...]], str] = {}
@@ -123,7 +136,7 @@ class Writer:
         text = "\n".join(head + self.body + [f"endsial {self.name}", ""])
         lines = {n + len(head) + 1: places for n, places in self.places.items()}
         used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors}
-        given = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role in (INPUT, AMPLITUDE) and t.name in used}
+        given = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role in (INPUT, AMPLITUDE) and t.name in used and t.name not in self.left}
         results = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role == RESULT}
         return Program(text, self.plan, given, results, lines)
 
@@ -141,8 +154,14 @@ class Writer:
         return f"{name}[{','.join(self.index(i) for i in indices)}]"
 
     def reference(self, factor: Factor) -> str:
-        name = self.arrays[factor.tensor.name]
-        return self.block(name, factor.indices) if factor.indices else name
+        name, left = self.arrays[factor.tensor.name], self.left.get(factor.tensor.name)
+        indices = [factor.indices[x] for x in left.order] if left else factor.indices
+        return self.block(name, indices) if indices else name
+
+    def fetched(self, factor: Factor) -> List[str]:
+        """What brings its block here; nothing where it is here."""
+        left = self.left.get(factor.tensor.name)
+        return [] if left and left.static else [f"get {self.reference(factor)}"]
 
     def temp(self, use: str, indices: Sequence[Index]) -> str:
         key = use, tuple(self.index(i) for i in indices)
@@ -181,8 +200,11 @@ class Writer:
             name = self.arrays[tensor.name]
             if tensor.name not in used and tensor.role != RESULT:
                 continue
+            left = self.left.get(tensor.name)
             given = "predefined " if tensor.role in (INPUT, AMPLITUDE) and tensor.name not in self.solved else ""
-            if tensor.rank:
+            if left:
+                head.append(f"{'static' if left.static else 'distributed'} {name}[{','.join(slots[tensor.spaces[x]] for x in left.order)}]")
+            elif tensor.rank:
                 head.append(f"{given}distributed {name}[{','.join(slots[s] for s in tensor.spaces)}]")
             else:
                 head.append(f"{given}scalar {name}")
@@ -198,6 +220,12 @@ class Writer:
         if places != list(range(places[0], places[0] + len(places))):
             raise ValueError(f"the parts of space `{space}` do not follow each other in the order of the declarations")
         return parts[0], parts[-1]
+
+    def restored(self) -> List[str]:
+        """Statements that bring what earlier programs left."""
+        used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors}
+        out = [f'restore_persistent {self.arrays[name]} "{left.label}"' for name, left in self.left.items() if name in used]
+        return [*out, "sip_barrier"] if out else []
 
     # Statements
 
@@ -243,8 +271,7 @@ class Writer:
         for i in s.summed:
             self.line(f"{pad}do {self.index(i)}")
             pad += "  "
-        for f in factors:
-            self.line(f"{pad}get {self.reference(f)}")
+        self.line(*(f"{pad}{get}" for f in factors for get in self.fetched(f)))
         piece = self.temp("product", s.target.indices)
         self.line(f"{pad}{piece} = {'*'.join(self.reference(f) for f in factors)}")
         self.add(pad, total, factor, piece)
@@ -291,8 +318,7 @@ class Writer:
                 if s.places:
                     self.places[len(self.body) - 1] = s.places
                 factors = [f for f in s.factors if f.indices]
-                for f in factors:
-                    self.line(f"  get {self.reference(f)}")
+                self.line(*(f"  {get}" for f in factors for get in self.fetched(f)))
                 scale = _number(s.coefficient) + "".join(f"*{self.reference(f)}" for f in s.factors if not f.indices)
                 self.line(f"  {self.product} = {'*'.join(self.reference(f) for f in factors)}", f"  {self.partial} += {scale}*{self.product}")
             self.line(f"endpardo {inside}", f"collective {name} += {self.partial}")
