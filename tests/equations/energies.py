@@ -29,27 +29,36 @@ def molecule(*atoms, basis):
 
 
 class Energies(unittest.TestCase):
-    def run_method(self, name, *given, **options):
+    def run_method(self, name, *given, spin="closed-shell", **options):
         folder = tempfile.TemporaryDirectory(prefix="sialx-energies-")
         self.addCleanup(folder.cleanup)
         options["folder"] = folder.name
-        return method(EXAMPLE / f"{name}.txt").run(*given, **options)
+        return method(EXAMPLE / f"{name}.txt", spin=spin).run(*given, **options)
 
     def test_ccsd(self):
-        for ranks, segment in ((1, 8), (2, 2)):
-            found = self.run_method("ccsd", WATER, "sto-3g", ranks=ranks, segment=segment)
+        for spin, ranks, segment in (("closed-shell", 1, 8), ("closed-shell", 2, 2), ("spin-orbital", 1, 8), ("spin-orbital", 2, 2)):
+            found = self.run_method("ccsd", WATER, "sto-3g", spin=spin, ranks=ranks, segment=segment)
             self.assertAlmostEqual(found.reference_energy, -74.9629282708215, delta=1e-9)
             self.assertAlmostEqual(found.correlation_energy, -0.049359076681165, delta=1e-9)
             self.assertLess(found.residual, 1e-8)
-        # The amplitudes are those of a closed shell: alike for both spins, and antisymmetric.
-        t1, t2 = (np.asarray(found.arrays[t][...]) for t in ("t1", "t2"))
-        self.assertEqual((t1.shape, t2.shape), ((4, 10), (4, 4, 10, 10)))
-        np.testing.assert_allclose(t1[:2, :5], t1[2:, 5:], atol=1e-9)
-        np.testing.assert_allclose(t2, -t2.swapaxes(0, 1), atol=1e-9)
+            t1, t2 = (np.asarray(found.arrays[t][...]) for t in ("t1", "t2"))
+            if spin == "closed-shell":
+                self.assertEqual((t1.shape, t2.shape), ((2, 5), (2, 2, 5, 5)))
+                np.testing.assert_allclose(t2, t2.transpose(1, 0, 3, 2), atol=1e-12)
+                closed = t1, t2
+            else:  # alike for both spins, and antisymmetric
+                self.assertEqual((t1.shape, t2.shape), ((4, 10), (4, 4, 10, 10)))
+                np.testing.assert_allclose(t2, -t2.swapaxes(0, 1), atol=1e-9)
+                np.testing.assert_allclose(t1[2:, 5:], closed[0], atol=1e-8)
+                np.testing.assert_allclose(t2[:2, 2:, :5, 5:], closed[1], atol=1e-8)
+
+    def test_more_basis_functions(self):
+        for basis, energy in (("6-31g", -0.13532224920734), ("cc-pvdz", -0.2132838439)):
+            self.assertAlmostEqual(self.run_method("ccsd", WATER, basis, ranks=2).correlation_energy, energy, delta=1e-9)
 
     def test_ccsdt(self):
-        found = self.run_method("ccsdt", WATER, "sto-3g")
-        self.assertAlmostEqual(found.correlation_energy, -0.04945229401263, delta=1e-9)
+        for spin in ("closed-shell", "spin-orbital"):
+            self.assertAlmostEqual(self.run_method("ccsdt", WATER, "sto-3g", spin=spin).correlation_energy, -0.04945229401263, delta=1e-9)
 
     def test_two_electrons(self):
         """CCSD is exact."""
@@ -60,7 +69,7 @@ class Energies(unittest.TestCase):
         """CCSDTQ is exact."""
         if not LONG:
             self.skipTest("takes a minute: --long")
-        found = self.run_method("ccsdtq", molecule(("Li", 0, 0, 0), ("H", 0, 0, 1.6), basis="sto-3g"), convergence=1e-11)
+        found = self.run_method("ccsdtq", molecule(("Li", 0, 0, 0), ("H", 0, 0, 1.6), basis="sto-3g"), spin="spin-orbital", convergence=1e-11)
         self.assertAlmostEqual(found.correlation_energy, -0.02045960908390576, delta=1e-9)
 
     def test_what_is_refused(self):
@@ -72,6 +81,9 @@ class Energies(unittest.TestCase):
             (ValueError, 'spin="triplet" is not known', lambda: method(EXAMPLE / "ccsd.txt", spin="triplet")),
             (ValueError, "`t7` is no amplitude of the equations; there are: t1, t2", lambda: method(EXAMPLE / "ccsd.txt", amplitudes=["t7"])),
             (ValueError, "no scalar result `e`", lambda: method(EXAMPLE / "ccsd.txt", energy="e")),
+            (ValueError, "`t4` has 8 indices: sums over spin know", lambda: method(EXAMPLE / "ccsdtq.txt")),
+            (ValueError, "the equations have f, g, u", lambda: method((EXAMPLE / "ccsd.txt").read_text().replace("input f[g,g]", "input f[g,g]\ninput g[g,g]").replace("r1[a,i] = f[a,i]", "r1[a,i] = g[a,i]"))),
+            (ValueError, "`u` is not antisymmetric in its first 2", lambda: method((EXAMPLE / "ccsd.txt").read_text().replace("input u[g,g,g,g] antisymmetric (1,2) (3,4)", "input u[g,g,g,g]"))),
             (sialx.JobError, "", lambda: ccsd.run(WATER, "sto-3g", cycles=2)),
         ):
             with self.subTest(pattern=pattern), self.assertRaisesRegex(error, pattern):

@@ -9,6 +9,7 @@ from .readers.pdaggerq import from_pdaggerq_ir
 from .readers.wickd import from_wickd
 from .sial import Program, to_sial
 from .simplify import collect_permutations, expand_permutations, simplify
+from .spin import closed_shell
 from .text import from_text, to_text
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Statement",
     "Tensor",
     "Term",
+    "closed_shell",
     "collect_permutations",
     "expand_permutations",
     "from_pdaggerq_ir",

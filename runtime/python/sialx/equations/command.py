@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from .diagnostics import EquationError
-from .iterating import iterations
+from .methods import CLOSED_SHELL, SPIN_ORBITALS, method
 from .planning import plan
 from .sial import to_sial
+from .spin import closed_shell
 from .text import from_text
 
 
@@ -30,6 +31,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="sialx-equations", description="Writes the SIAL program that equations of coupled-cluster theory stand for.")
     parser.add_argument("file", help="the equations, in the text form of EQUATIONS.md")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the program goes; FILE.sialx by default, - for the terminal")
+    parser.add_argument("--spin", choices=(CLOSED_SHELL, SPIN_ORBITALS), default=CLOSED_SHELL,
+                        help="sum over spin first, or take the equations as they are (default: closed-shell)")
     parser.add_argument("--evaluate", action="store_true", help="a program that evaluates the equations once, instead of solving them for the amplitudes")
     parser.add_argument("--amplitudes", metavar="NAME,...", default="", help="those to solve for (default: all)")
     parser.add_argument("--energy", metavar="NAME", default="energy", help="the scalar that is the energy (default: energy)")
@@ -43,19 +46,16 @@ def main(arguments: Optional[List[str]] = None) -> int:
             equations = from_text(path)
         for warning in caught:
             print(warning.message, file=sys.stderr)
-        planned = plan(equations, given.extents)
-        if given.plan:
-            print(planned)
-            print(f"multiplications: {planned.multiplications:.3e}")
-            return 0
-        name = path.stem
-        amplitudes = [a for a in given.amplitudes.split(",") if a]
-        program = to_sial(planned, name) if given.evaluate else iterations(planned, amplitudes, given.energy, name)
-        output = Path(given.output) if given.output else path.with_suffix(".sialx")
-        if given.output == "-":
-            print(program.text, end="")
+        if given.plan or given.evaluate:
+            planned = plan(closed_shell(equations) if given.spin == CLOSED_SHELL else equations, given.extents)
+            text = f"{planned}\nmultiplications: {planned.multiplications:.3e}\n" if given.plan else to_sial(planned, path.stem).text
         else:
-            output.write_text(program.text)
+            amplitudes = [a for a in given.amplitudes.split(",") if a]
+            text = method(equations, given.spin, amplitudes, given.energy, path.stem, given.extents).sial
+        if given.output == "-" or (given.plan and not given.output):
+            print(text, end="")
+        else:
+            (Path(given.output) if given.output else path.with_suffix(".sialx")).write_text(text)
     except EquationError as error:
         print(error, file=sys.stderr)
         return 1

@@ -22,7 +22,6 @@ from .spin_orbitals import SpinOrbitals
 from .text import from_text
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
     StrPath = Union[str, "os.PathLike[str]"]
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .canonical import Canonicaliser, Key
-from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Index, Permutation, Place, Tensor, Term
+from .model import INPUT, INTERMEDIATE, RESULT, Equation, Equations, Factor, Index, Permutation, Place, Tensor, Term
 
 UNIT, ONES = "unit", "ones"
 USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
@@ -63,7 +63,30 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
 
     extents: orbitals of each basic space, by its name; where they are not given 10 of `o` and 50 of all others, which is what decides between
     orders of products. most_elements: an intermediate that has more is not made, where another order of the products has smaller ones."""
-    return _Planner(equations, extents or {}, most_elements).plan()
+    forms = (equations, _permuted(equations, False), _permuted(equations, True))
+    plans = [_Planner(e, extents or {}, most_elements, nested).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
+    return replace(min(plans, key=lambda p: p.multiplications), equations=equations)
+
+
+def _permuted(equations: Equations, everything: bool) -> Equations:
+    """The same equations, in which terms that permutation operators of other terms leave as they are have these operators, too: m t = P t of m summands.
+    More terms can then be summed before they are permuted. Unless `everything`, terms stay whose factors the operator leaves as they are, one by one."""
+    out = []
+    for e in equations.equations:
+        canonicaliser = Canonicaliser(e.target, equations.spaces)
+        operators = list(dict.fromkeys(t.permutations for t in e.terms if t.permutations))
+        terms = []
+        for term in e.terms:
+            for operator in operators if not term.permutations else ():
+                if not everything and _keeps_factors(term, operator, e.target):
+                    continue
+                forms = [canonicaliser.form(image) for image in replace(term, permutations=operator).expanded()]
+                if len({(f.key, f.term.coefficient) if f else None for f in forms}) == 1:
+                    term = replace(term, coefficient=term.coefficient / len(forms), permutations=operator)
+                    break
+            terms.append(term)
+        out.append(replace(e, terms=tuple(terms)))
+    return replace(equations, equations=tuple(out))
 
 
 @dataclass
@@ -108,8 +131,10 @@ class _Intermediate:
 
 
 class _Planner:
-    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float) -> None:
+    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float, nested: bool) -> None:
+        """nested: sums of products that a product meets are factorised, too, instead of being made of intermediates that several terms share."""
         self.equations = equations
+        self.nested = nested
         self.most_elements = most_elements
         basic = {b for space in equations.spaces for b in equations.basic(space.name)}
         given = {b: float(extents.get(b, USUAL_EXTENTS.get(b, 50.0))) for b in basic}
@@ -130,7 +155,7 @@ class _Planner:
         phases = self.phases()
         targets = {s.target.tensor.name for phase in phases for s in phase}
         tensors = self.equations.tensors + tuple(t for t in self.added if t.name in targets)
-        cost = sum(self.cost({i for f in s.factors for i in f.indices}) for phase in phases for s in phase if len(s.factors) > 1)
+        cost = sum(self.cost({i for f in s.factors for i in f.indices}) / images_of(s.target.tensor) for phase in phases for s in phase if len(s.factors) > 1)
         helpers = {t.name: kind for (kind, _), t in self.helpers.items()}
         return Plan(self.equations, tensors + tuple(self.helpers.values()), phases, cost, helpers)
 
@@ -270,13 +295,13 @@ class _Planner:
 
     # Sums of products that meet the same tensor
 
-    def factorised(self, products: List[_Product], target: Factor) -> None:
+    def factorised(self, products: List[_Product], target: Factor, depth: int = 0) -> None:
         """Adds the statements of one target; products that have a factor in common become one product with the sum of the others where that is cheaper.
 
         Greedy: the sum that saves most comes first."""
         groups: Dict[Factor, Dict[FrozenSet[Index], Dict[int, _Division]]] = {}
         for n, product in enumerate(products):
-            for division in self.divisions(product, target):
+            for division in self.divisions(product, target, depth):
                 by_indices = groups.setdefault(division.common, {})
                 by_indices.setdefault(division.others, {}).setdefault(n, division)
         candidates = [(common, others, members) for common, by in groups.items() for others, members in by.items() if len(members) > 1]
@@ -293,25 +318,37 @@ class _Planner:
                     best, saved = (common, others, chosen), saving
             if best is None:
                 break
-            self.sum_of(best[0], best[1], best[2], products, target)
+            self.sum_of(best[0], best[1], best[2], products, target, depth)
             rest -= set(best[2])
         self.statements += [self.alone(products[n], target) for n in sorted(rest)]
 
-    def sum_of(self, common: Factor, others: FrozenSet[Index], members: Dict[int, _Division], products: List[_Product], target: Factor) -> None:
+    def sum_of(self, common: Factor, others: FrozenSet[Index], members: Dict[int, _Division], products: List[_Product], target: Factor, depth: int) -> None:
         """target += common * (the sum of what it meets in the members)"""
         order = tuple(sorted(others, key=lambda i: (self.order[i.space], i.name)))
         total = _Intermediate(self.tensor(tuple(i.space for i in order)), order, 1)
         self.made[total.tensor.name] = total
-        for n, d in members.items():
+        whole = Factor(total.tensor, order)
+        if not self.nested:
+            for n, d in members.items():
+                product = products[n]
+                sign, operand = self.node(d.rest, d.factors, product.trees, set(target.indices), product.places)
+                coefficient = product.coefficient * d.sign * sign
+                total.statements.append(Statement(whole, coefficient, (operand, *product.scalars), (), product.places))
+        inner = []
+        for n, d in members.items() if self.nested else ():
             product = products[n]
-            sign, operand = self.node(d.rest, d.factors, product.trees, set(target.indices), product.places)
-            coefficient = product.coefficient * d.sign * sign
-            total.statements.append(Statement(Factor(total.tensor, order), coefficient, (operand, *product.scalars), (), product.places))
+            factors = [d.factors[m] for m in sorted(d.rest)]
+            inner.append(_Product(product.coefficient * d.sign, factors, product.scalars, product.places, self.trees(factors, set(order))))
+        before = len(self.statements)
+        self.factorised(inner, whole, depth + 1)
+        total.statements += self.statements[before:]
+        del self.statements[before:]
         places = tuple(p for n in members for p in products[n].places)
         self.statements.append(Statement(target, Fraction(1), (Factor(total.tensor, order), common), (), places))
 
-    def divisions(self, product: _Product, target: Factor) -> Iterator[_Division]:
-        """The ways of writing a product as a factor times the rest, with summed indices named by their places in that factor."""
+    def divisions(self, product: _Product, target: Factor, depth: int) -> Iterator[_Division]:
+        """The ways of writing a product as a factor times the rest, with summed indices named by their places in that factor, and the depth of the sum
+        within sums."""
         if len(product.factors) < 2:
             return
         for n, leaf in enumerate(product.factors):
@@ -319,7 +356,7 @@ class _Planner:
             group = leaf.tensor.group() if len(leaf.tensor.symmetries) <= 3 else ((tuple(range(leaf.tensor.rank)), 1),)
             for p, sign in group if len(group) <= _MOST_IMAGES else group[:1]:
                 image = tuple(leaf.indices[x] for x in p)
-                names = {i: Index(f"{self.letter(i.space)}{90 + slot}", i.space) for slot, i in enumerate(image) if i not in target.indices}
+                names = {i: Index(f"{self.letter(i.space)}{90 + 10 * depth + slot}", i.space) for slot, i in enumerate(image) if i not in target.indices}
                 factors = [f.renamed(names) for f in product.factors]
                 others = frozenset(self.external(rest, factors, set(target.indices)))
                 yield _Division(Factor(leaf.tensor, tuple(names.get(i, i) for i in image)), others, rest, factors, sign, product.trees[rest].cost)
@@ -361,6 +398,24 @@ class _Planner:
         return tuple(tuple(phases[n]) for n in sorted(phases))
 
 
+def exchanged(tensor: Tensor) -> Tuple[Tuple[Tuple[int, ...], Tuple[int, ...], int], ...]:
+    """Exchanges that halve the blocks to compute of a result: (slots, slots that they are exchanged with, sign), which commute and share no slots."""
+    out: List[Tuple[Tuple[int, ...], Tuple[int, ...], int]] = []
+    if tensor.role != RESULT:
+        return ()
+    for p, sign in tensor.symmetries:
+        moved = [x for x in range(tensor.rank) if p[x] != x]
+        if all(p[p[x]] == x for x in moved) and not any(set(moved) & {*a, *b} for a, b, _ in out):
+            first = tuple(x for x in moved if x < p[x])
+            out.append((first, tuple(p[x] for x in first), sign))
+    return tuple(out)
+
+
+def images_of(tensor: Tensor) -> int:
+    """Of each block that is computed: how many blocks follow from it, about."""
+    return 2 ** len(exchanged(tensor))
+
+
 def _splits(members: Tuple[int, ...]) -> List[Tuple[FrozenSet[int], FrozenSet[int]]]:
     """The ways of dividing members into two parts."""
     first, others = members[0], members[1:]
@@ -389,3 +444,10 @@ def _unused(space: str, used: Set[str], equations: Equations) -> Index:
     index = next(Index(f"{x}{n}", space) for n in itertools.count(1) for x in letters if f"{x}{n}" not in used)
     used.add(index.name)
     return index
+
+
+def _keeps_factors(term: Term, operator: Tuple[Permutation, ...], target: Factor) -> bool:
+    """Whether each factor has the same external indices in all images of the term."""
+    external = [{i for i in f.indices if i in target.indices} for f in term.factors]
+    images = replace(term, permutations=operator).expanded()
+    return all([{i for i in f.indices if i in target.indices} for f in image.factors] == external for image in images)

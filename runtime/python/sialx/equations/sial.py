@@ -11,7 +11,7 @@ import numpy as np
 
 from ..filled import fill
 from .model import AMPLITUDE, INPUT, RESULT, Equations, Factor, Index, Place, Tensor
-from .planning import UNIT, Plan, Statement, plan
+from .planning import UNIT, Plan, Statement, exchanged, plan
 
 # The reserved words of the language, which letters and tensors of equations may be as well.
 _WORDS = frozenset(
@@ -248,11 +248,34 @@ class Writer:
         target = loop.target
         inside = ", ".join(self.index(i) for i in target.indices)
         total = self.temp("sum", target.indices)
-        self.line("", f"pardo {inside}", f"  {total} = 0.0")
+        halves = exchanged(target.tensor)
+        self.line("", f"pardo {inside}")
+        for one, other, _ in halves:
+            self.line(f"  where {self.index(target.indices[one[0]])} <= {self.index(target.indices[other[0]])}")
+        self.line(f"  {total} = 0.0")
         for s in loop.statements:
             self.statement(s, total)
         sign = "+=" if target.tensor.name in self.written else "="
-        self.line(f"  put {self.reference(target)} {sign} {total}", f"endpardo {inside}")
+        self.images(target, list(target.indices), 1, halves, sign, "  ")
+        self.line(f"endpardo {inside}")
+
+    def images(self, target: Factor, indices: List[Index], factor: int, halves: Sequence[Tuple[Tuple[int, ...], Tuple[int, ...], int]], sign: str, pad: str) -> None:
+        """Puts the block that was computed, and those that follow from it by exchanges; segments on the diagonal are one block."""
+        if not halves:
+            total, image = self.temp("sum", target.indices), Factor(target.tensor, tuple(indices))
+            if image.indices != target.indices:
+                total, source = self.temp("image", image.indices), total
+                self.line(f"{pad}{total} = {source}", *([f"{pad}{total} *= -1.0"] if factor < 0 else []))
+            self.line(f"{pad}put {self.reference(image)} {sign} {total}")
+            return
+        one, other, parity = halves[0]
+        self.images(target, indices, factor, halves[1:], sign, pad)
+        self.line(f"{pad}if {self.index(target.indices[one[0]])} < {self.index(target.indices[other[0]])}")
+        swapped = list(indices)
+        for x, y in zip(one, other):
+            swapped[x], swapped[y] = swapped[y], swapped[x]
+        self.images(target, swapped, factor * parity, halves[1:], sign, pad + "  ")
+        self.line(f"{pad}endif")
 
     def statement(self, s: Statement, total: str) -> None:
         self.comment(s)

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""The command sialx-equations: what it writes compiles, and what is wrong is said.  commands.py --bin DIR [unittest arguments]"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from equation_oracle import ROOT
+
+EXAMPLE = ROOT / "examples" / "19_equations"
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="sialx-command-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def command(self, *arguments, code=0):
+        script = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sialx.equations.command import main; sys.exit(main())"
+        done = subprocess.run([sys.executable, "-c", script, str(ROOT / "runtime" / "python"), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout, done.stderr
+
+    def test_programs(self):
+        for options in ((), ("--spin", "spin-orbital"), ("--evaluate",), ("--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100")):
+            with self.subTest(options=options):
+                self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx", *options)
+                done = subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, capture_output=True, text=True, timeout=120)
+                self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        (self.folder / "mine.txt").write_text((EXAMPLE / "ccsd.txt").read_text())
+        self.command("mine.txt")
+        self.assertIn("endsial mine", (self.folder / "mine.sialx").read_text())
+        self.assertIn("sial mine\n", self.command("mine.txt", "-o", "-")[0])
+
+    def test_plan(self):
+        out, _ = self.command(EXAMPLE / "ccsd.txt", "--plan")
+        self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 1\.\d+e\+09\n$")
+
+    def test_errors(self):
+        (self.folder / "wrong.txt").write_text("space o = i j\nr[i] = x[i]\n")
+        self.assertRegex(self.command("wrong.txt", code=1)[1], r"wrong.txt:2:8: error: .*\n +r\[i\] = x\[i\]\n +\^")
+        self.assertIn("error: ", self.command("absent.txt", code=1)[1])
+        self.assertIn("no scalar result `e`", self.command(EXAMPLE / "ccsd.txt", "--energy", "e", code=2)[1])
+        self.assertIn("`o` is not SPACE=NUMBER", self.command(EXAMPLE / "ccsd.txt", "--extents", "o", code=2)[1])
+
+
+if __name__ == "__main__":
+    BIN = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
+    sys.argv.remove("--bin")
+    unittest.main()
