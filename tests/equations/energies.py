@@ -60,6 +60,13 @@ class Energies(unittest.TestCase):
         for spin in ("closed-shell", "spin-orbital"):
             self.assertAlmostEqual(self.run_method("ccsdt", WATER, "sto-3g", spin=spin).correlation_energy, -0.04945229401263, delta=1e-9)
 
+    def test_cheaper_methods(self):
+        """Alike over spin orbitals and summed over spin; methods.py compares the equations with perturbation theory over determinants."""
+        for name, cycles in (("mp3", 3), ("cc2", 40)):
+            energies = [self.run_method(name, WATER, "sto-3g", spin=spin, cycles=cycles) for spin in ("closed-shell", "spin-orbital")]
+            self.assertAlmostEqual(energies[0].correlation_energy, energies[1].correlation_energy, delta=1e-10)
+            self.assertLess(energies[0].correlation_energy, -0.03)
+
     def test_two_electrons(self):
         """CCSD is exact."""
         found = self.run_method("ccsd", molecule(("H", 0, 0, 0), ("H", 0, 0, 0.74), basis="6-31g"))

@@ -54,6 +54,29 @@ class Methods(unittest.TestCase):
     def test_ccsdt_is_exact(self):
         self.exact("ccsdt", 3, {"o": 3, "v": 3})
 
+    def test_cc2(self):
+        equations, sizes = from_text(EXAMPLES / "cc2.txt"), {"o": 3, "v": 3}
+        arrays = random_tensors(equations, sizes, np.random.default_rng(5))
+        amplitudes(arrays, 2)
+        # [F,T2] with singles is not among the equations, which are for orbitals of Hartree-Fock: there f has no occupied-virtual elements.
+        arrays["f"][:3, 3:] = arrays["f"][3:, :3] = 0.0
+        exact, found = reference_ccsd.cc2(arrays["f"], arrays["u"], arrays["t1"], arrays["t2"]), evaluate(equations, arrays, sizes)
+        self.assertGreater(min(float(np.max(np.abs(x))) for x in exact.values()), 0.1)
+        self.assertLess(difference(exact, found), 1e-12)
+
+    def test_mp3(self):
+        equations, sizes = from_text(EXAMPLES / "mp3.txt"), {"o": 3, "v": 3}
+        arrays = random_tensors(equations, sizes, np.random.default_rng(6))
+        arrays["f"] = np.diag([-5.0, -4.0, -3.5, 1.0, 2.0, 2.5])
+        arrays["u"] = arrays["u"] + arrays["u"].transpose(2, 3, 0, 1)
+        e = np.diag(arrays["f"])
+        d = e[None, None, :3, None] + e[None, None, None, :3] - e[3:, None, None, None] - e[None, 3:, None, None]
+        arrays["t2"] = arrays["u"][3:, 3:, :3, :3] / d
+        exact, found = reference_ccsd.mp3(arrays["f"], arrays["u"], arrays["t2"]), evaluate(equations, arrays, sizes)
+        self.assertLess(float(np.max(np.abs(exact["r2"]))), 1e-12)
+        self.assertGreater(abs(float(exact["energy"])), 0.1)
+        self.assertLess(difference(exact, found), 1e-12)
+
     def test_numbers_of_terms(self):
         """One for each diagram of the methods."""
         counts = {name: [len(e.terms) for e in from_text(EXAMPLES / f"{name}.txt").equations] for name in ("ccsd", "ccsdt")}

@@ -1,10 +1,10 @@
 """Residuals of coupled-cluster theory over spin orbitals, computed in ways that know nothing of sialx.equations.
 
 stanton: CCSD with the intermediates of J. F. Stanton, J. Gauss, J. D. Watts, R. J. Bartlett, J. Chem. Phys. 94, 4334 (1991), for real orbitals.
-fock: exp(-T) H exp(T) with matrices over all determinants, for any rank of T."""
+fock: exp(-T) H exp(T) with matrices over all determinants, for any rank of T; cc2 and mp3 likewise."""
 
 import itertools
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
@@ -53,47 +53,79 @@ def annihilators(orbitals: int) -> List[Any]:
     return out
 
 
-def fock(f: Any, u: Any, amplitudes: Sequence[Any]) -> Arrays:
-    """Energy and residuals r1, r2, ... of T with these amplitudes t1[a,i], t2[a,b,i,j], ...; f and u as above, and u without other symmetry."""
-    o, v = amplitudes[0].shape[1], amplitudes[0].shape[0]
-    a = annihilators(o + v)
-    c = [x.T for x in a]
-    vacuum = np.zeros(2 ** (o + v))
-    vacuum[0] = 1.0
-    for i in reversed(range(o)):
-        vacuum = c[i] @ vacuum
-    h = f - np.einsum("piqi->pq", u[:, :o, :, :o])
-    energy_operator = sum(h[p, q] * (c[p] @ a[q]) for p, q in itertools.product(range(o + v), repeat=2))
-    two = sum(0.25 * u[p, q, r, s] * (c[p] @ c[q] @ a[s] @ a[r]) for p, q, r, s in itertools.product(range(o + v), repeat=4) if p != q and r != s)
-    hamiltonian = energy_operator + two
-    hamiltonian = hamiltonian - (vacuum @ hamiltonian @ vacuum) * np.eye(len(vacuum))
+class Determinants:
+    """Operators over all determinants; f and u as above, and u without other symmetry. The Hamiltonian and f are normal-ordered."""
 
-    def excitation(particles: Sequence[int], holes: Sequence[int]) -> Any:
-        x = np.eye(len(vacuum))
+    def __init__(self, f: Any, u: Any, occupied: int) -> None:
+        n, self.o = len(f), occupied
+        self.v = n - occupied
+        self.a = annihilators(n)
+        self.c = [x.T for x in self.a]
+        self.vacuum = np.zeros(2**n)
+        self.vacuum[0] = 1.0
+        for i in reversed(range(occupied)):
+            self.vacuum = self.c[i] @ self.vacuum
+        self.one = self.one_electron(f)
+        h = f - np.einsum("piqi->pq", u[:, :occupied, :, :occupied])
+        two = sum(0.25 * u[p, q, r, s] * (self.c[p] @ self.c[q] @ self.a[s] @ self.a[r]) for p, q, r, s in itertools.product(range(n), repeat=4) if p != q and r != s)
+        self.hamiltonian = self.ordered(self.one_electron(h) + two)
+
+    def ordered(self, operator: Any) -> Any:
+        return operator - (self.vacuum @ operator @ self.vacuum) * np.eye(len(self.vacuum))
+
+    def one_electron(self, f: Any) -> Any:
+        return self.ordered(sum(f[p, q] * (self.c[p] @ self.a[q]) for p, q in itertools.product(range(len(f)), repeat=2)))
+
+    def excitation(self, particles: Sequence[int], holes: Sequence[int]) -> Any:
+        x = np.eye(len(self.vacuum))
         for p in particles:
-            x = x @ c[o + p]
+            x = x @ self.c[self.o + p]
         for i in reversed(holes):
-            x = x @ a[i]
+            x = x @ self.a[i]
         return x
 
-    cluster = np.zeros_like(hamiltonian)
-    for n, t in enumerate(amplitudes, 1):
-        for particles in itertools.combinations(range(v), n):
-            for holes in itertools.combinations(range(o), n):
-                cluster = cluster + t[(*particles, *holes)] * excitation(particles, holes)
-    state = hamiltonian @ exponential(cluster, vacuum)
-    state = exponential(-cluster, state)
-    out: Arrays = {"energy": vacuum @ state}
-    for n, t in enumerate(amplitudes, 1):
-        r = np.zeros_like(t)
-        for particles in itertools.combinations(range(v), n):
-            for holes in itertools.combinations(range(o), n):
-                number = (excitation(particles, holes) @ vacuum) @ state
-                for p, q in itertools.product(itertools.permutations(range(n)), repeat=2):
-                    sign = np.linalg.det(np.eye(n)[list(p)]) * np.linalg.det(np.eye(n)[list(q)])
-                    r[tuple(particles[x] for x in p) + tuple(holes[x] for x in q)] = sign * number
-        out[f"r{n}"] = r
-    return out
+    def excitations(self, n: int) -> Iterator[Tuple[Tuple[int, ...], Tuple[int, ...]]]:
+        return itertools.product(itertools.combinations(range(self.v), n), itertools.combinations(range(self.o), n))
+
+    def cluster(self, amplitudes: Mapping[int, Any]) -> Any:
+        """The operator of amplitudes by the number of electrons that they excite."""
+        return sum(t[(*p, *h)] * self.excitation(p, h) for n, t in amplitudes.items() for p, h in self.excitations(n))
+
+    def part(self, state: Any, n: int) -> Any:
+        """What a state has of n excited electrons, as an antisymmetric array."""
+        out = np.zeros((self.v,) * n + (self.o,) * n)
+        for particles, holes in self.excitations(n):
+            number = (self.excitation(particles, holes) @ self.vacuum) @ state
+            for p, q in itertools.product(itertools.permutations(range(n)), repeat=2):
+                sign = np.linalg.det(np.eye(n)[list(p)]) * np.linalg.det(np.eye(n)[list(q)])
+                out[tuple(particles[x] for x in p) + tuple(holes[x] for x in q)] = sign * number
+        return out
+
+
+def fock(f: Any, u: Any, amplitudes: Sequence[Any]) -> Arrays:
+    """Energy and residuals r1, r2, ... of T with these amplitudes t1[a,i], t2[a,b,i,j], ..."""
+    space = Determinants(f, u, amplitudes[0].shape[1])
+    cluster = space.cluster(dict(enumerate(amplitudes, 1)))
+    state = exponential(-cluster, space.hamiltonian @ exponential(cluster, space.vacuum))
+    return {"energy": space.vacuum @ state, **{f"r{n}": space.part(state, n) for n in range(1, len(amplitudes) + 1)}}
+
+
+def cc2(f: Any, u: Any, t1: Any, t2: Any) -> Arrays:
+    """O. Christiansen, H. Koch, P. Jorgensen, Chem. Phys. Lett. 243, 409 (1995): doubles to first order, with singles as they are."""
+    space = Determinants(f, u, t1.shape[1])
+    singles, doubles = space.cluster({1: t1}), space.cluster({2: t2})
+    whole = exponential(-singles - doubles, space.hamiltonian @ exponential(singles + doubles, space.vacuum))
+    first = exponential(-singles, space.hamiltonian @ exponential(singles, space.vacuum)) + (space.one @ doubles - doubles @ space.one) @ space.vacuum
+    return {"energy": space.vacuum @ whole, "r1": space.part(whole, 1), "r2": space.part(first, 2)}
+
+
+def mp3(f: Any, u: Any, t2: Any) -> Arrays:
+    """The first-order residual of the doubles, and the energy to third order of Rayleigh and Schroedinger, for canonical orbitals."""
+    space = Determinants(f, u, t2.shape[2])
+    perturbation = space.hamiltonian - space.one
+    state = space.cluster({2: t2}) @ space.vacuum
+    residual = space.one @ state + perturbation @ space.vacuum
+    return {"energy": space.vacuum @ perturbation @ state + state @ perturbation @ state, "r2": space.part(residual, 2)}
 
 
 def exponential(x: Any, state: Any) -> Any:
