@@ -64,6 +64,19 @@ class Methods(unittest.TestCase):
         self.assertGreater(min(float(np.max(np.abs(x))) for x in exact.values()), 0.1)
         self.assertLess(difference(exact, found), 1e-12)
 
+    def compare_products(self, name, reference, *given):
+        equations, sizes = from_text(EXAMPLES / f"{name}.txt"), {"o": 3, "v": 3}
+        arrays = random_tensors(equations, sizes, np.random.default_rng(7))
+        exact = reference(arrays["f"], arrays["u"], *amplitudes(arrays, 2), *(arrays[x] for x in given))
+        self.assertGreater(min(float(np.max(np.abs(x))) for x in exact.values()), 0.1)
+        self.assertLess(difference(exact, evaluate(equations, arrays, sizes)), 1e-11)
+
+    def test_eom(self):
+        self.compare_products("eom_ccsd", reference_ccsd.eom, "c1", "c2")
+
+    def test_left(self):
+        self.compare_products("lambda_ccsd", reference_ccsd.left, "l1", "l2")
+
     def test_mp3(self):
         equations, sizes = from_text(EXAMPLES / "mp3.txt"), {"o": 3, "v": 3}
         arrays = random_tensors(equations, sizes, np.random.default_rng(6))

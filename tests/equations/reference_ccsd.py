@@ -4,7 +4,7 @@ stanton: CCSD with the intermediates of J. F. Stanton, J. Gauss, J. D. Watts, R.
 fock: exp(-T) H exp(T) with matrices over all determinants, for any rank of T; cc2 and mp3 likewise."""
 
 import itertools
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
@@ -96,9 +96,7 @@ class Determinants:
         out = np.zeros((self.v,) * n + (self.o,) * n)
         for particles, holes in self.excitations(n):
             number = (self.excitation(particles, holes) @ self.vacuum) @ state
-            for p, q in itertools.product(itertools.permutations(range(n)), repeat=2):
-                sign = np.linalg.det(np.eye(n)[list(p)]) * np.linalg.det(np.eye(n)[list(q)])
-                out[tuple(particles[x] for x in p) + tuple(holes[x] for x in q)] = sign * number
+            fill(out, particles, holes, number)
         return out
 
 
@@ -119,6 +117,42 @@ def cc2(f: Any, u: Any, t1: Any, t2: Any) -> Arrays:
     return {"energy": space.vacuum @ whole, "r1": space.part(whole, 1), "r2": space.part(first, 2)}
 
 
+def commutators(f: Any, u: Any, t1: Any, t2: Any, of: Callable[[Determinants, Any], Arrays]) -> Arrays:
+    """What `of` makes of exp(-T) H exp(T), a matrix over all determinants."""
+    space = Determinants(f, u, t1.shape[1])
+    t = space.cluster({1: t1, 2: t2})
+    one = np.eye(len(space.vacuum))
+    return of(space, exponential(-t, space.hamiltonian @ exponential(t, one)))
+
+
+def eom(f: Any, u: Any, t1: Any, t2: Any, c1: Any, c2: Any) -> Arrays:
+    """J. F. Stanton, R. J. Bartlett, J. Chem. Phys. 98, 7029 (1993): <excited| [exp(-T) H exp(T), C] |0>."""
+
+    def of(space: Determinants, transformed: Any) -> Arrays:
+        c = space.cluster({1: c1, 2: c2})
+        state = (transformed @ c - c @ transformed) @ space.vacuum
+        return {"s1": space.part(state, 1), "s2": space.part(state, 2)}
+
+    return commutators(f, u, t1, t2, of)
+
+
+def left(f: Any, u: Any, t1: Any, t2: Any, l1: Any, l2: Any) -> Arrays:
+    """<0| (1 + L) [exp(-T) H exp(T), excitation] |0>."""
+
+    def of(space: Determinants, transformed: Any) -> Arrays:
+        bra = space.vacuum + space.cluster({1: l1.T, 2: l2.transpose(2, 3, 0, 1)}) @ space.vacuum
+        parts = {}
+        for n in (1, 2):
+            out = np.zeros((space.v,) * n + (space.o,) * n)
+            for particles, holes in space.excitations(n):
+                x = space.excitation(particles, holes)
+                fill(out, particles, holes, bra @ (transformed @ x - x @ transformed) @ space.vacuum)
+            parts[n] = out
+        return {"y1": parts[1].T, "y2": parts[2].transpose(2, 3, 0, 1)}
+
+    return commutators(f, u, t1, t2, of)
+
+
 def mp3(f: Any, u: Any, t2: Any) -> Arrays:
     """The first-order residual of the doubles, and the energy to third order of Rayleigh and Schroedinger, for canonical orbitals."""
     space = Determinants(f, u, t2.shape[2])
@@ -126,6 +160,14 @@ def mp3(f: Any, u: Any, t2: Any) -> Arrays:
     state = space.cluster({2: t2}) @ space.vacuum
     residual = space.one @ state + perturbation @ space.vacuum
     return {"energy": space.vacuum @ perturbation @ state + state @ perturbation @ state, "r2": space.part(residual, 2)}
+
+
+def fill(out: Any, particles: Sequence[int], holes: Sequence[int], number: float) -> None:
+    """An element of an antisymmetric array, and all that follow from it."""
+    n = len(particles)
+    for p, q in itertools.product(itertools.permutations(range(n)), repeat=2):
+        sign = np.linalg.det(np.eye(n)[list(p)]) * np.linalg.det(np.eye(n)[list(q)])
+        out[tuple(particles[x] for x in p) + tuple(holes[x] for x in q)] = sign * number
 
 
 def exponential(x: Any, state: Any) -> Any:

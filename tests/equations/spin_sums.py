@@ -73,6 +73,10 @@ class SpinSums(unittest.TestCase):
             closed = self.compare(from_text(EXAMPLE / f"{name}.txt"), 3)
             self.assertEqual(closed, simplify(closed))
 
+    def test_cheaper_methods(self):
+        for name in ("mp3", "cc2"):
+            self.compare(from_text(EXAMPLE / f"{name}.txt"), 4)
+
     def test_integrals_alone(self):
         """Sums over pairs, exchanges, and more than one result."""
         head = (EXAMPLE / "ccsd.txt").read_text().split("energy =")[0]
