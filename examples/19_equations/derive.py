@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Derives equations of this folder with wickd (pip install wickd): derive.py ccsd|ccsdt|ccsdtq|eom_ccsd|lambda_ccsd > FILE"""
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import wickd
 
-from sialx.equations import from_text, from_wickd, simplify, to_text
+from sialx.equations import Equations, from_text, from_wickd, simplify, to_text
 
 RANKS = {"ccsd": 2, "ccsdt": 3, "ccsdtq": 4}
 
@@ -67,7 +68,7 @@ def left():
     return simplify(from_text(text))
 
 
-DERIVED = {**{name: partial(cluster, rank) for name, rank in RANKS.items()}, "eom_ccsd": eom, "lambda_ccsd": left}
+DERIVED: dict[str, Callable[[], Equations]] = {**{name: partial(cluster, rank) for name, rank in RANKS.items()}, "eom_ccsd": eom, "lambda_ccsd": left}
 
 
 def main():

@@ -67,6 +67,23 @@ class Energies(unittest.TestCase):
             self.assertAlmostEqual(energies[0].correlation_energy, energies[1].correlation_energy, delta=1e-10)
             self.assertLess(energies[0].correlation_energy, -0.03)
 
+    def test_perturbative_triples(self):
+        """A method that takes the amplitudes of another, in one job."""
+        ccsd = method(EXAMPLE / "ccsd.txt", name="ccsd")
+        both = method(EXAMPLE / "ccsd_t.txt", after=ccsd, name="ccsd")
+        self.assertEqual(both.names(), ["ccsd", "ccsd_2"])
+        for ranks, segment in ((1, 8), (2, 3)):
+            with tempfile.TemporaryDirectory(prefix="sialx-energies-") as folder:
+                found = both.run(WATER, "cc-pvdz", ranks=ranks, segment=segment, folder=folder)
+                self.assertAlmostEqual(found.results.saved_scalars["ccsd_energy"], -0.2132838439, delta=1e-9)
+                self.assertAlmostEqual(found.results.saved_scalars["ccsd_2_energy"], -0.0030556408, delta=1e-9)
+                self.assertAlmostEqual(found.correlation_energy, -0.2163394847, delta=1e-9)
+                self.assertEqual(found.arrays["t2"].shape, (19, 19, 5, 5))
+        with self.assertRaisesRegex(ValueError, 'spin="closed-shell", and so has the other'):
+            method(EXAMPLE / "ccsd_t.txt", spin="spin-orbital", after=ccsd)
+        with self.assertRaisesRegex(ValueError, "the equations have f, u, t1, t2"):
+            method(EXAMPLE / "ccsd_t.txt")
+
     def test_two_electrons(self):
         """CCSD is exact."""
         found = self.run_method("ccsd", molecule(("H", 0, 0, 0), ("H", 0, 0, 0.74), basis="6-31g"))

@@ -36,7 +36,7 @@ def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), ener
 
     It takes the given tensors, and for each amplitude NAME the distributed array `NAME_denominators`: what each residual is divided by. Predefined
     values: cc_conv, the change of the energy that is small enough (the norm of the residuals has to fall below 100 times that), cc_iter,
-    the most iterations. It leaves the amplitudes, the energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
+    the most iterations. It leaves the amplitudes under their names, the energy as NAME_energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
     393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); without it where an amplitude has 8 indices.
 
     left: given tensors that earlier programs of the job left. fock: the static one of them whose diagonal makes the denominators; no arrays of denominators
@@ -160,7 +160,8 @@ class _Iterations(Writer):
         out += [f"  if {s['change']} < {self.conv}", f"    if {s['residual']} < 100.0*{self.conv}", f"      {s['converged']} = 1.0", "    endif", "  endif"]
         out += [f"  if {s['converged']} == 1.0", "    exit", "  endif", *self.update(), f"enddo {self.cycle}"]
         out += [f"if {s['converged']} == 0.0", '  println "the amplitudes did not converge: allow more iterations (cc_iter), or look at the orbitals"', "  stop", "endif"]
-        return out
+        out += [f'set_persistent {self.arrays[t.name]} "{self.arrays[t.name]}"' for t in self.amplitudes]
+        return [*out, f'set_persistent {self.energy} "{self.name}_energy"']
 
     def update(self) -> List[str]:
         return self.extrapolated() if self.diis else self.divided()

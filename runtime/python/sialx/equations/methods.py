@@ -67,22 +67,44 @@ class Method:
     """Equations as a method that runs. equations: over what `spin` says. plan: its products and phases. sial: the program, readable SIAL with a comment per
     product. Made by method()."""
 
-    def __init__(self, equations: Equations, spin: str, amplitudes: Sequence[str], energy: str, name: str, extents: Optional[Mapping[str, float]]) -> None:
+    def __init__(
+        self, equations: Equations, spin: str, amplitudes: Sequence[str], energy: str, name: str, extents: Optional[Mapping[str, float]], after: Optional[Method] = None
+    ) -> None:
         spaces = basic_spaces(equations)
         if spaces != ("o", "v"):
             raise ValueError(f"a method over spin orbitals has the spaces `o` (occupied) and `v` (virtual), in this order; the equations have {', '.join(spaces)}")
-        fock, integrals = _given(equations)
+        if after is not None and (spin != CLOSED_SHELL or after.spin != CLOSED_SHELL):
+            raise ValueError(f'a method after another has spin="{CLOSED_SHELL}", and so has the other')
+        earlier = after.left() if after is not None else {}
+        fock, integrals = _given(equations, list(earlier))
+        if after is not None and name in after.names():
+            name = f"{name}_{len(after.names()) + 1}"
+        self.after = after
         self.spin = spin
         self.equations = closed_shell(equations) if spin == CLOSED_SHELL else equations
         self.plan: Plan = plan(self.equations, extents)
         self.amplitudes = tuple(residuals(self.equations, amplitudes))
         self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
         if spin == CLOSED_SHELL:
-            left = {fock: Left("fock_mo", (0, 1), static=True), integrals: Left("integrals", (0, 2, 1, 3))}
+            left = {fock: Left("fock_mo", (0, 1), static=True), integrals: Left("integrals", (0, 2, 1, 3)), **earlier}
             self.program: Program = iterations(self.plan, self.amplitudes, energy, name, fock=fock, left=left, bounds=_BOUNDS)
         else:
             self.program = iterations(self.plan, self.amplitudes, energy, name)
         self.sial = self.program.text
+
+    def left(self) -> Dict[str, Left]:
+        """The amplitudes of this method, and of those before it, as later methods take them."""
+        own = {a: Left(self.program.results[a], tuple(range(self.equations.tensor(a).rank))) for a in self.amplitudes}
+        return {**(self.after.left() if self.after else {}), **own}
+
+    def names(self) -> List[str]:
+        return [*(self.after.names() if self.after else []), self._name]
+
+    def _written(self, folder: Path) -> List[StrPath]:
+        """The programs of this method and of those before it, in order."""
+        path = folder / f"{self._name}.sialx"
+        path.write_text(self.sial)
+        return [*(self.after._written(folder) if self.after else []), path]
 
     def __repr__(self) -> str:
         return f"<Method: {self.spin}, {', '.join(self.amplitudes)}; {sum(map(len, self.plan.phases))} products in {len(self.plan.phases)} phases; .sial is the program>"
@@ -120,13 +142,13 @@ class Method:
         where = Path(tempfile.mkdtemp(prefix="sialx-method-") if folder is None else folder).absolute()
         where.mkdir(parents=True, exist_ok=True)
         options = _Options(ranks, convergence, cycles, memory, segment, flags)
-        (where / f"{self._name}.sialx").write_text(self.sial)
+        programs = self._written(where)
         if self.spin == CLOSED_SHELL:
-            done = first = self._job(where / self._name, molecule, options, [where / f"{self._name}.sialx"])
+            done = first = self._job(where / self._name, molecule, options, programs)
         else:
             first = self._job(where / "orbitals", molecule, options, [])
             done = self._spin_orbitals(where, first, options)
-        reference, correlation = first.scalars["scf_energy"], done.scalars[self.program.results[self._energy]]
+        reference, correlation = first.scalars["scf_energy"], sum(done.saved_scalars[f"{name}_energy"] for name in self.names())
         return MethodResults(reference + correlation, reference, correlation, int(done.scalars["cycles"]), done.scalars["residual"], done, where)
 
     def _job(self, folder: Path, molecule: Molecule, options: _Options, programs: List[StrPath]) -> Results:
@@ -139,7 +161,6 @@ class Method:
             values={"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {},
             segments={"ao": "auto", "ao_target": target, "occ": "auto", "occ_target": target, "virt": "auto", "virt_target": target},
             memory=options.memory,
-            save=[self.program.results[a] for a in self.amplitudes] if programs else (),
         ).run(folder, ranks=options.ranks, flags=options.flags)
 
     def _spin_orbitals(self, where: Path, first: Results, options: _Options) -> Results:
@@ -159,14 +180,13 @@ class Method:
             segments=dict(self.program.segments(orbitals.segments)),
             arrays={**arrays, **self.program.helpers(orbitals.segments)},
             memory=options.memory,
-            save=[self.program.results[a] for a in self.amplitudes],
         ).run(where / self._name, ranks=options.ranks, flags=options.flags)
 
 
-def _given(equations: Equations) -> Tuple[str, str]:
-    """The names of the Fock matrix and of the integrals: of the given tensors with two and with four indices."""
+def _given(equations: Equations, earlier: Sequence[str]) -> Tuple[str, str]:
+    """The names of the Fock matrix and of the integrals: of the given tensors with two and with four indices that no earlier method leaves."""
     used = {f.tensor.name for e in equations.equations for t in e.terms for f in t.factors}
-    given = [t for t in equations.of_role(INPUT) if t.name in used]
+    given = [t for t in equations.of_role(INPUT) if t.name in used and t.name not in earlier]
     fock, integrals = ([t.name for t in given if t.rank == rank and len(set(t.spaces)) == 1] for rank in (2, 4))
     if len(given) > 2 or len(fock) != 1 or len(integrals) != 1:
         raise ValueError(
@@ -183,15 +203,17 @@ def method(
     energy: str = "energy",
     name: str = "method",
     extents: Optional[Mapping[str, float]] = None,
+    after: Optional[Method] = None,
 ) -> Method:
     """A method from equations over spin orbitals, or their text, or the path of a file with it.
 
     spin: "closed-shell" sums the equations over spin (see closed_shell(); up to triple excitations); "spin-orbital" runs them as they are. amplitudes: those
     that are solved for, all where none is named; each has one result with its spaces, which is zero at the end. energy: the scalar result that is the
-    correlation energy. extents: orbitals of each space, which decide between orders of products; see plan()."""
+    correlation energy. extents: orbitals of each space, which decide between orders of products; see plan(). after: a method that runs before this one in
+    the same job; its amplitudes are `input` of these equations, and its energy is part of the energy."""
     if spin not in (CLOSED_SHELL, SPIN_ORBITALS):
         raise ValueError(f'spin="{spin}" is not known; there are: "{CLOSED_SHELL}", "{SPIN_ORBITALS}"')
-    return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents)
+    return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after)
 
 
 def example_programs() -> Path:
