@@ -70,6 +70,7 @@ class Method:
     def __init__(
         self, equations: Equations, spin: str, amplitudes: Sequence[str], energy: str, name: str, extents: Optional[Mapping[str, float]], after: Optional[Method] = None
     ) -> None:
+        self.spin: str = spin
         spaces = basic_spaces(equations)
         if spaces != ("o", "v"):
             raise ValueError(f"a method over spin orbitals has the spaces `o` (occupied) and `v` (virtual), in this order; the equations have {', '.join(spaces)}")
@@ -80,7 +81,6 @@ class Method:
         if after is not None and name in after.names():
             name = f"{name}_{len(after.names()) + 1}"
         self.after = after
-        self.spin = spin
         self.equations = closed_shell(equations) if spin == CLOSED_SHELL else equations
         self.plan: Plan = plan(self.equations, extents)
         self.amplitudes = tuple(residuals(self.equations, amplitudes))
