@@ -89,6 +89,21 @@ class Programs(unittest.TestCase):
             with self.subTest(lines=lines):
                 self.compare(from_text(DECLARATIONS + "\n".join(lines)), number)
 
+    def test_halves(self):
+        """Blocks that follow from others are not computed, where the equation has the symmetry that its target declares, and only there."""
+        lines = "result r[v,v] antisymmetric (1,2)\nr[a,b] = {}"
+        for number, (right, halved) in enumerate((("x[a,b]", True), ("f[a,b] - f[b,a]", True), ("P(a b) f[a,c] f[c,b]", True), ("f[a,b]", False), ("x[a,b] + f[a,b]", False))):
+            equations = from_text(DECLARATIONS + lines.format(right))
+            text = to_sial(equations).text
+            self.assertEqual("where a <= b" in text, halved, text)
+            self.compare(equations, number)
+        # What an operator acts on may have symmetries of its own; an addition without them takes them away.
+        sums = "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = P(a b) f[a,c] t2[c,b,i,j]"
+        for more, count in (("", 3), ("\nr[a,b,i,j] += x[a,b] f[i,j]", 2), ("\nr[a,b,i,j] += f[a,i] f[b,j]", 1)):
+            equations = from_text(DECLARATIONS + sums + more)
+            self.assertEqual(sum(map(len, plan(equations).exchanges.values())), count, more)
+            self.compare(equations, count)
+
     def test_the_same_text(self):
         text = (EXAMPLE / "ccsd.txt").read_text()
         self.assertEqual(to_sial(from_text(text)).text, to_sial(from_text(text)).text)

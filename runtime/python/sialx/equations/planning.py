@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from .canonical import Canonicaliser, Key
-from .model import INPUT, INTERMEDIATE, RESULT, Equation, Equations, Factor, Index, Permutation, Place, Tensor, Term
+from .canonical import Canonicaliser, Key, merged
+from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, Index, Permutation, Place, Space, Tensor, Term
 
 UNIT, ONES = "unit", "ones"
 USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
@@ -41,18 +41,23 @@ class Statement:
         return f"{self.target} += {Term(self.coefficient, self.factors, self.permutations)}"
 
 
+Exchange = Tuple[Tuple[int, ...], Tuple[int, ...], int]
+"""Slots, those that they are exchanged with, and the sign of a tensor when that is done: of such blocks one of two is computed."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """equations: as given; tensors: those and the intermediates that the plan adds. phases: the statements, in the order in which they run.
 
     multiplications: of one evaluation, with the extents that the plan was made for. helpers: names of tensors that are given besides those of the
-    equations: UNIT, a unit matrix, or ONES, a vector of ones."""
+    equations: UNIT, a unit matrix, or ONES, a vector of ones. exchanges: of targets by name, see Exchange."""
 
     equations: Equations
     tensors: Tuple[Tensor, ...]
     phases: Tuple[Tuple[Statement, ...], ...]
     multiplications: float
     helpers: Mapping[str, str] = field(default_factory=dict)
+    exchanges: Mapping[str, Tuple[Exchange, ...]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(f"phase {n}\n" + "\n".join(f"  {s}" for s in phase) for n, phase in enumerate(self.phases, 1))
@@ -64,7 +69,8 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     extents: orbitals of each basic space, by its name; where they are not given 10 of `o` and 50 of all others, which is what decides between
     orders of products. most_elements: an intermediate that has more is not made, where another order of the products has smaller ones."""
     forms = (equations, _permuted(equations, False), _permuted(equations, True))
-    plans = [_Planner(e, extents or {}, most_elements, nested).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
+    exchanges = _exchanges(equations)
+    plans = [_Planner(e, extents or {}, most_elements, nested, exchanges).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
     return replace(min(plans, key=lambda p: p.multiplications), equations=equations)
 
 
@@ -131,10 +137,11 @@ class _Intermediate:
 
 
 class _Planner:
-    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float, nested: bool) -> None:
+    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float, nested: bool, exchanges: Mapping[str, Tuple[Exchange, ...]]) -> None:
         """nested: sums of products that a product meets are factorised, too, instead of being made of intermediates that several terms share."""
         self.equations = equations
         self.nested = nested
+        self.exchanges = dict(exchanges)
         self.most_elements = most_elements
         basic = {b for space in equations.spaces for b in equations.basic(space.name)}
         given = {b: float(extents.get(b, USUAL_EXTENTS.get(b, 50.0))) for b in basic}
@@ -155,9 +162,9 @@ class _Planner:
         phases = self.phases()
         targets = {s.target.tensor.name for phase in phases for s in phase}
         tensors = self.equations.tensors + tuple(t for t in self.added if t.name in targets)
-        cost = sum(self.cost({i for f in s.factors for i in f.indices}) / images_of(s.target.tensor) for phase in phases for s in phase if len(s.factors) > 1)
+        cost = sum(self.cost({i for f in s.factors for i in f.indices}) / 2 ** len(self.exchanges.get(s.target.tensor.name, ())) for phase in phases for s in phase if len(s.factors) > 1)
         helpers = {t.name: kind for (kind, _), t in self.helpers.items()}
-        return Plan(self.equations, tensors + tuple(self.helpers.values()), phases, cost, helpers)
+        return Plan(self.equations, tensors + tuple(self.helpers.values()), phases, cost, helpers, self.exchanges)
 
     # One equation
 
@@ -169,6 +176,8 @@ class _Planner:
             target = equation.target
             if permutations:  # what all of them permute is summed up first
                 target = Factor(self.tensor(tuple(i.space for i in target.indices)), target.indices)
+                plain = [replace(t, permutations=()) for t in terms]
+                self.exchanges[target.tensor.name] = exchanged(plain, target, equation.target.tensor.symmetries, self.equations.spaces)
                 places = tuple(t.place for t in terms if t.place)
                 self.statements.append(Statement(equation.target, Fraction(1), (target,), permutations, places))
             self.factorised([self.product(term, target) for term in terms], target)
@@ -398,22 +407,31 @@ class _Planner:
         return tuple(tuple(phases[n]) for n in sorted(phases))
 
 
-def exchanged(tensor: Tensor) -> Tuple[Tuple[Tuple[int, ...], Tuple[int, ...], int], ...]:
-    """Exchanges that halve the blocks to compute of a result: (slots, slots that they are exchanged with, sign), which commute and share no slots."""
-    out: List[Tuple[Tuple[int, ...], Tuple[int, ...], int]] = []
-    if tensor.role != RESULT:
-        return ()
-    for p, sign in tensor.symmetries:
-        moved = [x for x in range(tensor.rank) if p[x] != x]
-        if all(p[p[x]] == x for x in moved) and not any(set(moved) & {*a, *b} for a, b, _ in out):
+def exchanged(terms: Sequence[Term], target: Factor, generators: Sequence[Generator], spaces: Sequence[Space]) -> Tuple[Exchange, ...]:
+    """The exchanges of slots that leave a sum of terms as it is, as these symmetries say; they commute, and share no slots."""
+    out: List[Exchange] = []
+    whole: Optional[Dict[Key, Term]] = None
+    for p, sign in generators:
+        moved = [x for x in range(len(p)) if p[x] != x]
+        if any(p[p[x]] != x for x in moved) or any(set(moved) & {*a, *b} for a, b, _ in out):
+            continue
+        whole = whole if whole is not None else merged(terms, target, spaces)
+        names = {target.indices[x]: target.indices[p[x]] for x in moved}
+        image = merged([replace(t, coefficient=sign * t.coefficient, factors=tuple(f.renamed(names) for f in t.factors)) for t in whole.values()], target, spaces)
+        if {k: t.coefficient for k, t in image.items()} == {k: t.coefficient for k, t in whole.items()}:
             first = tuple(x for x in moved if x < p[x])
             out.append((first, tuple(p[x] for x in first), sign))
     return tuple(out)
 
 
-def images_of(tensor: Tensor) -> int:
-    """Of each block that is computed: how many blocks follow from it, about."""
-    return 2 ** len(exchanged(tensor))
+def _exchanges(equations: Equations) -> Dict[str, Tuple[Exchange, ...]]:
+    """Of each target, those that all its equations have."""
+    out: Dict[str, Tuple[Exchange, ...]] = {}
+    for e in equations.equations:
+        name, tensor = e.target.tensor.name, e.target.tensor
+        found = exchanged(e.terms, e.target, tensor.symmetries, equations.spaces)
+        out[name] = tuple(x for x in out.get(name, found) if x in found)
+    return out
 
 
 def _splits(members: Tuple[int, ...]) -> List[Tuple[FrozenSet[int], FrozenSet[int]]]:

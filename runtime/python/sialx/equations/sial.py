@@ -11,7 +11,7 @@ import numpy as np
 
 from ..filled import fill
 from .model import AMPLITUDE, INPUT, RESULT, Equations, Factor, Index, Place, Tensor
-from .planning import UNIT, Plan, Statement, exchanged, plan
+from .planning import UNIT, Exchange, Plan, Statement, plan
 
 # The reserved words of the language, which letters and tensors of equations may be as well.
 _WORDS = frozenset(
@@ -248,7 +248,7 @@ class Writer:
         target = loop.target
         inside = ", ".join(self.index(i) for i in target.indices)
         total = self.temp("sum", target.indices)
-        halves = exchanged(target.tensor)
+        halves = self.plan.exchanges.get(target.tensor.name, ())
         self.line("", f"pardo {inside}")
         for one, other, _ in halves:
             self.line(f"  where {self.index(target.indices[one[0]])} <= {self.index(target.indices[other[0]])}")
@@ -259,7 +259,7 @@ class Writer:
         self.images(target, list(target.indices), 1, halves, sign, "  ")
         self.line(f"endpardo {inside}")
 
-    def images(self, target: Factor, indices: List[Index], factor: int, halves: Sequence[Tuple[Tuple[int, ...], Tuple[int, ...], int]], sign: str, pad: str) -> None:
+    def images(self, target: Factor, indices: List[Index], factor: int, halves: Sequence[Exchange], sign: str, pad: str) -> None:
         """Puts the block that was computed, and those that follow from it by exchanges; segments on the diagonal are one block."""
         if not halves:
             total, image = self.temp("sum", target.indices), Factor(target.tensor, tuple(indices))
