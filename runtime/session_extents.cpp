@@ -101,10 +101,16 @@ class Extents {
               "do the shapes of both belong together, in this order of indices? Else state segments of kind {} that end at both",
               kind),
           shape.where);
+    const auto segments = job_.data.segments.find(index.kind);
+    if (segments == job_.data.segments.end())
+      throw InputError(
+          fmt::format("{}, which does not begin at segment 1: the segments of kind {} do not follow from the shape",
+                      what, kind),
+          "state them under [segments]", shape.where);
     throw InputError(
         fmt::format("{}, and no number of segments of kind {} has as many", what, kind),
         fmt::format("all indices of kind {} have these segments, from the first on: {}; state others under [segments]",
-                    kind, fmt::join(job_.data.segments.at(index.kind), ", ")),
+                    kind, fmt::join(segments->second, ", ")),
         shape.where);
   }
 

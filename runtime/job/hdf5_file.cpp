@@ -134,9 +134,10 @@ Hdf5Dataset::~Hdf5Dataset() {
 }
 
 void Hdf5Dataset::find_values() {
-  Handle how(H5Dget_create_plist(id_)), opened(H5Fget_access_plist(file_)), space(H5Dget_space(id_));
+  const Handle own(H5Iget_file_id(id_));  // another one than was opened, where an external link leads to the dataset
+  Handle how(H5Dget_create_plist(id_)), opened(H5Fget_access_plist(own)), space(H5Dget_space(id_));
   const haddr_t begin = H5Dget_offset(id_);
-  if (!how.ok() || !opened.ok() || !space.ok() || H5Pget_layout(how) != H5D_CONTIGUOUS ||
+  if (!own.ok() || !how.ok() || !opened.ok() || !space.ok() || H5Pget_layout(how) != H5D_CONTIGUOUS ||
       H5Pget_external_count(how) != 0 || H5Pget_driver(opened) != H5FD_SEC2 || begin == HADDR_UNDEF)
     return;
   std::array<hsize_t, H5S_MAX_RANK> dims{};
@@ -149,7 +150,7 @@ void Hdf5Dataset::find_values() {
   }
   begin_ = static_cast<std::int64_t>(begin);
   void* file = nullptr;
-  if (H5Fget_vfd_handle(file_, H5P_DEFAULT, &file) >= 0 && file)
+  if (H5Fget_vfd_handle(own, H5P_DEFAULT, &file) >= 0 && file)
     values_ = Descriptor(::fcntl(*static_cast<int*>(file), F_DUPFD_CLOEXEC, 0));
 }
 

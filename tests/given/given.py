@@ -205,6 +205,12 @@ class GivenArrays(ArrayJobs):
             with h5py.File(self.dir / "data.h5", "w", userblock_size=block) as f:
                 f.create_dataset("group/a", data=data, **options)
             self.compare(data, WORLDS[:3], (block, options))
+        with h5py.File(self.dir / "other.h5", "w") as f:
+            f["x"] = data
+        with h5py.File(self.dir / "data.h5", "w") as f:  # which has other values where those of the other file lie
+            f["more"] = np.full(2 * data.size, -7.0)
+            f["group/a"] = h5py.ExternalLink("other.h5", "x")
+        self.compare(data, WORLDS[:3], "external link")
         with h5py.File(self.dir / "data.h5", "w") as f:  # no values were written
             f.create_dataset("group/a", shape=data.shape, dtype="f8")
         self.compare(np.zeros_like(data), ONE, "zeros")

@@ -54,6 +54,12 @@ class Values(unittest.TestCase):
         self.refused(r'arrays\["b"\] has 30 elements where the array `b` has the index `k`, and the segments of kind la are those of the array `a`, '
                      r"which has 70 where it has `k`", arrays={"a": ONES["a"], "b": np.ones((30, 70))})
 
+    def test_index_from_the_second_segment(self) -> None:
+        program = "sial s\npredefined int n\nmoindex i = 2:n\npredefined static x[i]\nscalar y\ndo i\n  y += x[i]*x[i]\nenddo i\nendsial s\n"
+        with self.assertRaisesRegex(sialx.JobError, r"does not begin at segment 1: the segments of kind mo do not follow.*\n.*state them under \[segments\]"):
+            sialx.run(program, arrays={"x": np.ones(5)})
+        self.assertEqual(sialx.run(program, arrays={"x": np.ones(5)}, segments={"mo": [3, 2, 3]}).scalars["y"], 5.0)
+
     def test_complex(self) -> None:
         for a in (np.ones((50, 70)) + 3j, [[1j]]):
             self.refused(r'arrays\["a"\] is complex', ValueError, arrays={**ONES, "a": a})
