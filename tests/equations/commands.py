@@ -42,6 +42,9 @@ class Commands(unittest.TestCase):
         (self.folder / "wrong.txt").write_text("space o = i j\nr[i] = x[i]\n")
         self.assertRegex(self.command("wrong.txt", code=1)[1], r"wrong.txt:2:8: error: .*\n +r\[i\] = x\[i\]\n +\^")
         self.assertIn("error: ", self.command("absent.txt", code=1)[1])
+        (self.folder / "mine.sialx").write_text((EXAMPLE / "ccsd.txt").read_text())
+        self.assertIn("would replace the equations", self.command("mine.sialx", code=2)[1])
+        self.assertEqual((self.folder / "mine.sialx").read_text(), (EXAMPLE / "ccsd.txt").read_text())
         self.assertIn("no scalar result `e`", self.command(EXAMPLE / "ccsd.txt", "--energy", "e", code=2)[1])
         self.assertIn("`o` is not SPACE=NUMBER", self.command(EXAMPLE / "ccsd.txt", "--extents", "o", code=2)[1])
 

@@ -67,6 +67,18 @@ class Energies(unittest.TestCase):
             self.assertAlmostEqual(energies[0].correlation_energy, energies[1].correlation_energy, delta=1e-10)
             self.assertLess(energies[0].correlation_energy, -0.03)
 
+    def test_names(self):
+        """What a method and its tensors are called does not matter."""
+        text = (EXAMPLE / "ccsd.txt").read_text().replace("t1[", "cycles[").replace("t2[", "T2[")
+        for name in ("scf", "My-Method", "index"):
+            found = method(text, name=name)
+            with tempfile.TemporaryDirectory(prefix="sialx-energies-") as folder:
+                results = found.run(WATER, "sto-3g", folder=folder)
+                self.assertAlmostEqual(results.energy, -74.9629282708215 - 0.049359076681165, delta=2e-9)
+                self.assertEqual((results.arrays["cycles"].shape, results.arrays["T2"].shape), ((2, 5), (2, 2, 5, 5)))
+                self.assertLess(results.residual, 1e-8)
+                self.assertGreater(results.cycles, 5)
+
     def test_perturbative_triples(self):
         """A method that takes the amplitudes of another, in one job."""
         ccsd = method(EXAMPLE / "ccsd.txt", name="ccsd")
@@ -75,8 +87,8 @@ class Energies(unittest.TestCase):
         for ranks, segment in ((1, 8), (2, 3)):
             with tempfile.TemporaryDirectory(prefix="sialx-energies-") as folder:
                 found = both.run(WATER, "cc-pvdz", ranks=ranks, segment=segment, folder=folder)
-                self.assertAlmostEqual(found.results.saved_scalars["ccsd_energy"], -0.2132838439, delta=1e-9)
-                self.assertAlmostEqual(found.results.saved_scalars["ccsd_2_energy"], -0.0030556408, delta=1e-9)
+                self.assertAlmostEqual(found.results.saved_scalars["ccsd_correlation_energy"], -0.2132838439, delta=1e-9)
+                self.assertAlmostEqual(found.results.saved_scalars["ccsd_2_correlation_energy"], -0.0030556408, delta=1e-9)
                 self.assertAlmostEqual(found.correlation_energy, -0.2163394847, delta=1e-9)
                 self.assertEqual(found.arrays["t2"].shape, (19, 19, 5, 5))
         with self.assertRaisesRegex(ValueError, 'spin="closed-shell", and so has the other'):
@@ -105,6 +117,7 @@ class Energies(unittest.TestCase):
             (ValueError, 'spin="triplet" is not known', lambda: method(EXAMPLE / "ccsd.txt", spin="triplet")),
             (ValueError, "`t7` is no amplitude of the equations; there are: t1, t2", lambda: method(EXAMPLE / "ccsd.txt", amplitudes=["t7"])),
             (ValueError, "no scalar result `e`", lambda: method(EXAMPLE / "ccsd.txt", energy="e")),
+            (ValueError, "`t1` is solved for by the method before this one", lambda: method(EXAMPLE / "ccsd.txt", after=ccsd)),
             (ValueError, "`t4` has 8 indices: sums over spin know", lambda: method(EXAMPLE / "ccsdtq.txt")),
             (ValueError, "the equations have f, g, u", lambda: method((EXAMPLE / "ccsd.txt").read_text().replace("input f[g,g]", "input f[g,g]\ninput g[g,g]").replace("r1[a,i] = f[a,i]", "r1[a,i] = g[a,i]"))),
             (ValueError, "`u` is not antisymmetric in its first 2", lambda: method((EXAMPLE / "ccsd.txt").read_text().replace("input u[g,g,g,g] antisymmetric (1,2) (3,4)", "input u[g,g,g,g]"))),

@@ -104,6 +104,32 @@ class Programs(unittest.TestCase):
             self.assertEqual(sum(map(len, plan(equations).exchanges.values())), count, more)
             self.compare(equations, count)
 
+    def test_what_is_used_between(self):
+        """Results that are zero, or lack the symmetry that they declare, and are used later; letters with numbers; spaces that differ by case."""
+        for number, lines in enumerate((
+            ["result r[v,o]", "r[a,i] = t1[a,i] - t1[a,i]", "e = r[a,i] t1[a,i] + 2"],
+            ["r[a,i] = 0 t1[a,i]", "z[a,i] = r[b,i] f[a,b] + t1[a,i]"],
+            ["intermediate w0[v,o]", "w0[a,i] = 0 f[a,i]", "z[a,i] = w0[a,i] + f[a,i]", "e = w0[a,i] f[i,a]"],
+            ["result r[v,v] antisymmetric (1,2)", "r[a,b] = f[a,b]", "z[a,b] = r[a,c] f[c,b] + r[c,a] f[c,b]"],
+            ["r[a91,i] = f[a91,b] t1[b,i] + f[a91,b] t1[b,j] f[j,i]", "z[a92,i93] = f[a92,b90] t1[b90,j91] f[j91,i93] + f[a92,b] t1[b,i93]"],
+            ["e = 1/65536 f[i,i] + 100000000000000000 f[a,a] + 123456789012345678901234567890/7 f[i,i]"],
+        )):
+            with self.subTest(lines=lines):
+                self.compare(from_text(DECLARATIONS + "\n".join(lines)), number)
+        spaces = "space o = i j\nspace O = k l\ninput x[o,O]\nr[i,j] = x[i,k] x[j,k]\n"
+        self.compare(from_text(spaces), 1, {"o": [2, 1], "O": [1, 3]})
+
+    def test_refused(self):
+        head = DECLARATIONS + "result r[v,o]\nr[a,i] = f[a,i]\n"
+        for pattern, text in (
+            ("`r` is added to after `e` has used it", "e = r[a,i] t1[a,i]\nr[a,i] += t1[a,i]"),
+            ("a term of 12 factors has too many orders of products", "e = " + " ".join(f"f[{'ijklmnijklmn'[n]}{n // 6 + 1},{'jklmnijklmni'[n]}{(n + 1) % 12 // 6 + 1}]" for n in range(12))),
+        ):
+            with self.subTest(pattern=pattern), self.assertRaisesRegex(ValueError, pattern):
+                plan(from_text(head + text))
+        with self.assertRaisesRegex(ValueError, "`g` is no space without parts; there are: o, v"):
+            plan(from_text(head), {"g": 3})
+
     def test_the_same_text(self):
         text = (EXAMPLE / "ccsd.txt").read_text()
         self.assertEqual(to_sial(from_text(text)).text, to_sial(from_text(text)).text)

@@ -55,7 +55,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
         if given.output == "-" or (given.plan and not given.output):
             print(text, end="")
         else:
-            (Path(given.output) if given.output else path.with_suffix(".sialx")).write_text(text)
+            output = Path(given.output) if given.output else path.with_suffix(".sialx")
+            if output.exists() and output.samefile(path):
+                raise ValueError(f"the program would replace the equations in `{path}`: name another file with -o")
+            output.write_text(text)
     except EquationError as error:
         print(error, file=sys.stderr)
         return 1

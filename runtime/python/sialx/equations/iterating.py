@@ -36,7 +36,7 @@ def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), ener
 
     It takes the given tensors, and for each amplitude NAME the distributed array `NAME_denominators`: what each residual is divided by. Predefined
     values: cc_conv, the change of the energy that is small enough (the norm of the residuals has to fall below 100 times that), cc_iter,
-    the most iterations. It leaves the amplitudes under their names, the energy as NAME_energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
+    the most iterations. It leaves the amplitudes under their names, the energy as NAME_correlation_energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
     393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); without it where an amplitude has 8 indices.
 
     left: given tensors that earlier programs of the job left. fock: the static one of them whose diagonal makes the denominators; no arrays of denominators
@@ -54,6 +54,7 @@ class _Iterations(Writer):
                  bounds: Optional[Mapping[str, Tuple[str, str]]]) -> None:
         super().__init__(planned, name, left, bounds)
         self.fock = fock
+        self.label = f"{self.name}_correlation_energy"
         self.pairs = pairs
         self.solved = frozenset(pairs)  # amplitudes that the program makes
         by_name = {t.name: t for t in planned.tensors}
@@ -85,7 +86,8 @@ class _Iterations(Writer):
         text = "\n".join(head + body + [f"endproc {self.evaluate}"] + main + [f"endsial {self.name}", ""])
         arrays = {tensor: array for tensor, array in made.arrays.items() if tensor not in self.solved}
         results = {**{t.name: self.arrays[t.name] for t in self.amplitudes}, **made.results}
-        return replace(made, text=text, arrays=arrays, results=results, lines={n + offset: places for n, places in made.lines.items()})
+        labels = {"energy": self.label, "cycles": self.scalars["cycles"], "residual": self.scalars["residual"]}
+        return replace(made, text=text, arrays=arrays, results=results, labels=labels, lines={n + offset: places for n, places in made.lines.items()})
 
     def own_declarations(self) -> List[str]:
         s = self.scalars
@@ -161,7 +163,7 @@ class _Iterations(Writer):
         out += [f"  if {s['converged']} == 1.0", "    exit", "  endif", *self.update(), f"enddo {self.cycle}"]
         out += [f"if {s['converged']} == 0.0", '  println "the amplitudes did not converge: allow more iterations (cc_iter), or look at the orbitals"', "  stop", "endif"]
         out += [f'set_persistent {self.arrays[t.name]} "{self.arrays[t.name]}"' for t in self.amplitudes]
-        return [*out, f'set_persistent {self.energy} "{self.name}_energy"']
+        return [*out, f'set_persistent {self.energy} "{self.label}"']
 
     def update(self) -> List[str]:
         return self.extrapolated() if self.diis else self.divided()

@@ -44,10 +44,11 @@ class MethodResults:
     residual: float
     results: Results
     folder: Path
+    names: Mapping[str, str]  # of the arrays in `results`, by amplitude
 
     @property
     def arrays(self) -> Mapping[str, Any]:
-        return self.results.arrays
+        return {amplitude: self.results.arrays[array] for amplitude, array in self.names.items()}
 
     def __repr__(self) -> str:
         return f"<MethodResults: energy {self.energy:.10f}, correlation {self.correlation_energy:.10f}, {self.cycles} cycles>"
@@ -84,6 +85,9 @@ class Method:
         self.equations = closed_shell(equations) if spin == CLOSED_SHELL else equations
         self.plan: Plan = plan(self.equations, extents)
         self.amplitudes = tuple(residuals(self.equations, amplitudes))
+        both = [a for a in self.amplitudes if a in earlier]
+        if both:
+            raise ValueError(f"`{both[0]}` is solved for by the method before this one: it is `input` here")
         self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
         if spin == CLOSED_SHELL:
             left = {fock: Left("fock_mo", (0, 1), static=True), integrals: Left("integrals", (0, 2, 1, 3)), **earlier}
@@ -99,6 +103,14 @@ class Method:
 
     def names(self) -> List[str]:
         return [*(self.after.names() if self.after else []), self._name]
+
+    def labels(self) -> List[str]:
+        """Where the correlation energies of this method and of those before it are saved."""
+        return [*(self.after.labels() if self.after else []), self.program.labels["energy"]]
+
+    def kept(self) -> Dict[str, str]:
+        """Names of arrays by the amplitudes that they are."""
+        return {**(self.after.kept() if self.after else {}), **{a: self.program.results[a] for a in self.amplitudes}}
 
     def _written(self, folder: Path) -> List[StrPath]:
         """The programs of this method and of those before it, in order."""
@@ -148,8 +160,9 @@ class Method:
         else:
             first = self._job(where / "orbitals", molecule, options, [])
             done = self._spin_orbitals(where, first, options)
-        reference, correlation = first.scalars["scf_energy"], sum(done.saved_scalars[f"{name}_energy"] for name in self.names())
-        return MethodResults(reference + correlation, reference, correlation, int(done.scalars["cycles"]), done.scalars["residual"], done, where)
+        labels = self.program.labels
+        reference, correlation = first.scalars["scf_energy"], sum(done.saved_scalars[label] for label in self.labels())
+        return MethodResults(reference + correlation, reference, correlation, int(done.scalars[labels["cycles"]]), done.scalars[labels["residual"]], done, where, self.kept())
 
     def _job(self, folder: Path, molecule: Molecule, options: _Options, programs: List[StrPath]) -> Results:
         """RHF, the integrals, and programs that take both."""

@@ -18,6 +18,7 @@ from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, 
 UNIT, ONES = "unit", "ones"
 USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
 _MOST_IMAGES = 48  # of a factor by its symmetries, of which each may be what another product has
+_MOST_RANK, _MOST_FACTORS = 8, 10  # of an array; of a term
 _MOST_ORDERS = 150  # of external indices, of which an intermediate takes the least
 
 
@@ -68,10 +69,23 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
 
     extents: orbitals of each basic space, by its name; where they are not given 10 of `o` and 50 of all others, which is what decides between
     orders of products. most_elements: an intermediate that has more is not made, where another order of the products has smaller ones."""
+    extents = dict(extents or {})
+    basic = {b for space in equations.spaces for b in equations.basic(space.name)}
+    for name in extents:
+        if name not in basic:
+            raise ValueError(f"`{name}` is no space without parts; there are: {', '.join(sorted(basic))}")
+    _check_order(equations)
+    equations = _without_zeros(equations)
+    declared = {e.target.tensor.name: e.target.tensor.symmetries for e in equations.equations}
+    exchanges, equations = _exchanges(equations), _with_true_symmetries(equations)
     forms = (equations, _permuted(equations, False), _permuted(equations, True))
-    exchanges = _exchanges(equations)
-    plans = [_Planner(e, extents or {}, most_elements, nested, exchanges).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
-    return replace(min(plans, key=lambda p: p.multiplications), equations=equations)
+    trees: _Trees = {}
+    plans = [_Planner(e, extents, most_elements, nested, exchanges, declared, trees).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
+    best = replace(min(plans, key=lambda p: p.multiplications), equations=equations)
+    for tensor in best.tensors:
+        if tensor.rank > _MOST_RANK:
+            raise ValueError(f"`{tensor.name}` has {tensor.rank} indices, and arrays have {_MOST_RANK} at most: {_maker(best, tensor.name)}")
+    return best
 
 
 def _permuted(equations: Equations, everything: bool) -> Equations:
@@ -99,6 +113,9 @@ def _permuted(equations: Equations, everything: bool) -> Equations:
 class _Tree:
     cost: float
     parts: Optional[Tuple[FrozenSet[int], FrozenSet[int]]] = None
+
+
+_Trees = Dict[Tuple[Tuple[Factor, ...], FrozenSet[Index]], Dict[FrozenSet[int], _Tree]]  # what plans of the same term share
 
 
 @dataclass
@@ -137,11 +154,13 @@ class _Intermediate:
 
 
 class _Planner:
-    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float, nested: bool, exchanges: Mapping[str, Tuple[Exchange, ...]]) -> None:
-        """nested: sums of products that a product meets are factorised, too, instead of being made of intermediates that several terms share."""
+    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float, nested: bool, exchanges: Mapping[str, Tuple[Exchange, ...]],
+                 declared: Mapping[str, Tuple[Generator, ...]], trees: _Trees) -> None:
+        """declared: symmetries of targets, whether their equations have them or not. nested: sums of products that a product meets are factorised, too, instead of being made of intermediates that several terms share."""
         self.equations = equations
         self.nested = nested
         self.exchanges = dict(exchanges)
+        self.known_trees, self.declared = trees, declared
         self.most_elements = most_elements
         basic = {b for space in equations.spaces for b in equations.basic(space.name)}
         given = {b: float(extents.get(b, USUAL_EXTENTS.get(b, 50.0))) for b in basic}
@@ -177,7 +196,7 @@ class _Planner:
             if permutations:  # what all of them permute is summed up first
                 target = Factor(self.tensor(tuple(i.space for i in target.indices)), target.indices)
                 plain = [replace(t, permutations=()) for t in terms]
-                self.exchanges[target.tensor.name] = exchanged(plain, target, equation.target.tensor.symmetries, self.equations.spaces)
+                self.exchanges[target.tensor.name] = exchanged(plain, target, self.declared[equation.target.tensor.name], self.equations.spaces)
                 places = tuple(t.place for t in terms if t.place)
                 self.statements.append(Statement(equation.target, Fraction(1), (target,), permutations, places))
             self.factorised([self.product(term, target) for term in terms], target)
@@ -228,6 +247,11 @@ class _Planner:
 
     def trees(self, factors: Sequence[Factor], external: Set[Index]) -> Dict[FrozenSet[int], _Tree]:
         """The cheapest product of every subset of the factors."""
+        form = tuple(factors), frozenset(external)
+        if form in self.known_trees:
+            return self.known_trees[form]
+        if len(factors) > _MOST_FACTORS:
+            raise ValueError(f"a term of {len(factors)} factors has too many orders of products, {_MOST_FACTORS} factors are the most: {Term(Fraction(1), tuple(factors))}")
         trees = {frozenset((n,)): _Tree(0.0) for n in range(len(factors))}
         trees[frozenset()] = _Tree(0.0)
         everything = frozenset(range(len(factors)))
@@ -238,11 +262,13 @@ class _Planner:
                 for parts in _splits(members):
                     kept = [self.external(part, factors, external) for part in parts]
                     cost = self.cost(kept[0] | kept[1]) + sum(trees[part].cost for part in parts)
-                    if whole != everything and self.cost(self.external(whole, factors, external)) > self.most_elements:
+                    made = self.external(whole, factors, external)
+                    if whole != everything and (self.cost(made) > self.most_elements or len(made) > _MOST_RANK):
                         cost *= 1e30
                     if cost < best.cost:
                         best = _Tree(cost, parts)
                 trees[whole] = best
+        self.known_trees[form] = trees
         return trees
 
     @staticmethod
@@ -365,7 +391,7 @@ class _Planner:
             group = leaf.tensor.group() if len(leaf.tensor.symmetries) <= 3 else ((tuple(range(leaf.tensor.rank)), 1),)
             for p, sign in group if len(group) <= _MOST_IMAGES else group[:1]:
                 image = tuple(leaf.indices[x] for x in p)
-                names = {i: Index(f"{self.letter(i.space)}{90 + 10 * depth + slot}", i.space) for slot, i in enumerate(image) if i not in target.indices}
+                names = {i: Index(f"{self.letter(i.space)}~{10 * depth + slot}", i.space) for slot, i in enumerate(image) if i not in target.indices}
                 factors = [f.renamed(names) for f in product.factors]
                 others = frozenset(self.external(rest, factors, set(target.indices)))
                 yield _Division(Factor(leaf.tensor, tuple(names.get(i, i) for i in image)), others, rest, factors, sign, product.trees[rest].cost)
@@ -407,6 +433,61 @@ class _Planner:
         return tuple(tuple(phases[n]) for n in sorted(phases))
 
 
+def _check_order(equations: Equations) -> None:
+    """An addition to a target that was used before would need both of its values."""
+    used: Dict[str, Equation] = {}
+    for e in equations.equations:
+        name = e.target.tensor.name
+        factors = {f.tensor.name for t in e.terms for f in t.factors}
+        if e.adds and (name in used or name in factors):
+            reader = used.get(name, e).target
+            place = f"{e.place.file}:{e.place.line}: " if e.place else ""
+            raise ValueError(f"{place}`{name}` is added to after `{reader}` has used it: give the sum so far a name of its own, as an intermediate")
+        for factor in factors:
+            used.setdefault(factor, e)
+
+
+def _without_zeros(equations: Equations) -> Equations:
+    """Without the terms that have a target of no terms as a factor."""
+    while True:
+        sums = {e.target.tensor.name for e in equations.equations if e.terms}
+        zero = {e.target.tensor.name for e in equations.equations} - sums
+        kept = [replace(e, terms=tuple(t for t in e.terms if not any(f.tensor.name in zero for f in t.factors))) for e in equations.equations]
+        if kept == list(equations.equations):
+            return equations
+        equations = replace(equations, equations=tuple(kept))
+
+
+def _with_true_symmetries(equations: Equations) -> Equations:
+    """Targets without the declared symmetries that their equations do not have: what reads them shall not rely on these."""
+    lacking: Dict[Tensor, Set[Generator]] = defaultdict(set)
+    for e in equations.equations:
+        if e.target.tensor.symmetries:
+            whole = merged(e.terms, e.target, equations.spaces)
+            lacking[e.target.tensor] |= {g for g in e.target.tensor.symmetries if not _has(whole, g, e.target, equations.spaces)}
+    tensors = {t: replace(t, symmetries=tuple(g for g in t.symmetries if g not in wrong)) for t, wrong in lacking.items() if wrong}
+
+    def of(factor: Factor) -> Factor:
+        return replace(factor, tensor=tensors.get(factor.tensor, factor.tensor))
+
+    if not tensors:
+        return equations
+    made = [replace(e, target=of(e.target), terms=tuple(replace(t, factors=tuple(of(f) for f in t.factors)) for t in e.terms)) for e in equations.equations]
+    return replace(equations, equations=tuple(made), tensors=tuple(tensors.get(t, t) for t in equations.tensors))
+
+
+def _has(whole: Mapping[Key, Term], generator: Generator, target: Factor, spaces: Sequence[Space]) -> bool:
+    """Whether a sum of terms stays as it is under a permutation of the target's slots with this sign."""
+    p, sign = generator
+    names = {target.indices[x]: target.indices[y] for x, y in enumerate(p) if x != y}
+    image = merged([replace(t, coefficient=sign * t.coefficient, factors=tuple(f.renamed(names) for f in t.factors)) for t in whole.values()], target, spaces)
+    return {k: t.coefficient for k, t in image.items()} == {k: t.coefficient for k, t in whole.items()}
+
+
+def _maker(made: Plan, name: str) -> str:
+    return next((f"`{s}`" for phase in made.phases for s in phase if s.target.tensor.name == name), "no statement makes it")
+
+
 def exchanged(terms: Sequence[Term], target: Factor, generators: Sequence[Generator], spaces: Sequence[Space]) -> Tuple[Exchange, ...]:
     """The exchanges of slots that leave a sum of terms as it is, as these symmetries say; they commute, and share no slots."""
     out: List[Exchange] = []
@@ -416,9 +497,7 @@ def exchanged(terms: Sequence[Term], target: Factor, generators: Sequence[Genera
         if any(p[p[x]] != x for x in moved) or any(set(moved) & {*a, *b} for a, b, _ in out):
             continue
         whole = whole if whole is not None else merged(terms, target, spaces)
-        names = {target.indices[x]: target.indices[p[x]] for x in moved}
-        image = merged([replace(t, coefficient=sign * t.coefficient, factors=tuple(f.renamed(names) for f in t.factors)) for t in whole.values()], target, spaces)
-        if {k: t.coefficient for k, t in image.items()} == {k: t.coefficient for k, t in whole.items()}:
+        if _has(whole, (p, sign), target, spaces):
             first = tuple(x for x in moved if x < p[x])
             out.append((first, tuple(p[x] for x in first), sign))
     return tuple(out)

@@ -26,20 +26,24 @@ _WORDS = frozenset(
 class Program:
     """text: the program. arrays: names of its `predefined distributed` arrays by the tensors that they are. values: its predefined ints, by name: where each
     basic space begins and ends among the segments of kind moa, which are those of all basic spaces, one after the other.
-    results: names of its distributed arrays and scalars by the tensors that they are. lines: the term's place of each line that computes one."""
+    results: names of its distributed arrays and scalars by the tensors that they are. lines: the term's place of each line that computes one.
+    bounds: predefined ints with the first and last segment of each basic space. labels: of a solver, where `energy`, `cycles` and `residual` are found."""
 
     text: str
     plan: Plan
     arrays: Mapping[str, str]
     results: Mapping[str, str]
     lines: Mapping[int, Tuple[Place, ...]]
+    bounds: Mapping[str, Tuple[str, str]] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def values(self, segments: Mapping[str, Sequence[int]]) -> Dict[str, int]:
         """The predefined ints, with these segments of each basic space."""
         out, end = {}, 0
         for space in basic_spaces(self.plan.equations):
-            out[f"b_{space.lower()}"], end = end + 1, end + len(segments[space])
-            out[f"e_{space.lower()}"] = end
+            first, last = self.bounds[space]
+            out[first], end = end + 1, end + len(segments[space])
+            out[last] = end
         return out
 
     def helpers(self, segments: Mapping[str, Sequence[int]]) -> Dict[str, fill]:
@@ -138,7 +142,7 @@ class Writer:
         used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors}
         given = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role in (INPUT, AMPLITUDE) and t.name in used and t.name not in self.left}
         results = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role == RESULT}
-        return Program(text, self.plan, given, results, lines)
+        return Program(text, self.plan, given, results, lines, self.bounds)
 
     def line(self, *lines: str) -> None:
         self.body += lines
@@ -366,4 +370,6 @@ def _ones(i: Any) -> Any:
 
 def _number(value: Fraction) -> str:
     """Exact where it is a binary fraction, else the quotient of two numbers, to the last digit."""
-    return repr(float(value)) if value.denominator & (value.denominator - 1) == 0 else f"({value.numerator}.0/{value.denominator}.0)"
+    if value.denominator in (1, 2, 4, 8, 16):
+        return f"{value.numerator}.0" if value.denominator == 1 else np.format_float_positional(float(value), trim="0")
+    return f"({value.numerator}.0/{value.denominator}.0)"
