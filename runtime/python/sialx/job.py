@@ -31,10 +31,13 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.]*\Z")
 
 
 class JobError(RuntimeError):
-    """A run that did not end well; its text is what sialrun wrote to the error stream. `code` is the exit code, `output` what the programs of
-    sialx.run had printed."""
+    """A run that did not end well; its text is what sialrun wrote to the error stream, behind the last line that a program printed which stopped itself.
+    `code` is the exit code, `output` what the programs had printed."""
 
     def __init__(self, code: int, text: str, output: str = "") -> None:
+        printed = output.rstrip().rsplit("\n", 1)[-1].strip()
+        if printed and "reached a `stop` statement" in text and not text.startswith(printed):
+            text = f"{printed}\n{text}"
         super().__init__(text.strip() or f"sialrun ended with exit code {code}")
         self.code = code
         self.output = output
@@ -158,7 +161,7 @@ class Job:
             messages.seek(0)
             said = messages.read()
         if p.returncode != 0:
-            raise JobError(p.returncode, said)
+            raise JobError(p.returncode, said, "".join(text))
         for warning in _warnings(said):
             warnings.warn(warning, JobWarning, stacklevel=2)
         where = Path(folder) / self.output.get("dir", ".")

@@ -115,13 +115,7 @@ class _Iterations(Writer):
 
     def target(self, tensor: Tensor) -> Factor:
         """The tensor with the first letters of its spaces."""
-        used: Dict[str, int] = {}
-        indices = []
-        for space in tensor.spaces:
-            letters, n = self.equations.space(space).indices, used.get(space, 0)
-            used[space] = n + 1
-            indices.append(Index(letters[n] if n < len(letters) else f"{letters[n % len(letters)]}{n // len(letters)}", space))
-        return Factor(tensor, tuple(indices))
+        return Factor(tensor, self.first(tensor.spaces))
 
     def paired(self, target: Factor) -> List[Index]:
         """Each virtual index before the occupied one that goes with it."""
@@ -145,7 +139,10 @@ class _Iterations(Writer):
         return out
 
     def main(self) -> List[str]:
-        s, out = self.scalars, ["", *self.restored()]
+        s, out = self.scalars, [""]
+        for space, (low, high) in self.bounds.items():
+            out += [f"if {low} > {high}", f'  println "there are no orbitals in the space {space}: take a larger basis"', "  stop", "endif"]
+        out += self.restored()
         for t, inside, block in self.shapes():
             out += ["", f"pardo {inside}", f"  put {self.arrays[t.name]}[{block}] = 0.0", f"endpardo {inside}"]
         out += ["sip_barrier", f"{s['converged']} = 0.0", f"{self.energy} = 0.0"]
