@@ -5,7 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import wickd
+try:
+    import wickd
+except ImportError:
+    sys.exit("derive.py needs wickd: pip install wickd")
 
 from sialx.equations import Equations, from_text, from_wickd, simplify, to_text
 

@@ -28,6 +28,15 @@ def molecule(*atoms, basis):
     return sialx.Molecule([a[0] for a in atoms], np.array([a[1:] for a in atoms]) * ANGSTROM, basis)
 
 
+def changed(*pairs):
+    """The text of CCSD with something else in it."""
+    text = (EXAMPLE / "ccsd.txt").read_text()
+    for old, new in zip(pairs[::2], pairs[1::2]):
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
 class Energies(unittest.TestCase):
     def run_method(self, name, *given, spin="closed-shell", **options):
         folder = tempfile.TemporaryDirectory(prefix="sialx-energies-")
@@ -93,7 +102,7 @@ class Energies(unittest.TestCase):
                 self.assertEqual(found.arrays["t2"].shape, (19, 19, 5, 5))
         with self.assertRaisesRegex(ValueError, 'spin="closed-shell", and so has the other'):
             method(EXAMPLE / "ccsd_t.txt", spin="spin-orbital", after=ccsd)
-        with self.assertRaisesRegex(ValueError, "the equations have f, u, t1, t2"):
+        with self.assertRaisesRegex(ValueError, "`t1`, `t2`: given besides"):
             method(EXAMPLE / "ccsd_t.txt")
 
     def test_two_electrons(self):
@@ -108,6 +117,11 @@ class Energies(unittest.TestCase):
         found = self.run_method("ccsdtq", molecule(("Li", 0, 0, 0), ("H", 0, 0, 1.6), basis="sto-3g"), spin="spin-orbital", convergence=1e-11)
         self.assertAlmostEqual(found.correlation_energy, -0.02045960908390576, delta=1e-9)
 
+    def test_undeclared_residual(self):
+        """It has the symmetry of its amplitude."""
+        text = changed("result r2[v,v,o,o] antisymmetric (1,2) (3,4)\n", "")
+        self.assertEqual(method(text).sial.split("\n")[10:], method(EXAMPLE / "ccsd.txt").sial.split("\n")[10:])
+
     def test_what_is_refused(self):
         ccsd = method(EXAMPLE / "ccsd.txt")
         for error, pattern, what in (
@@ -119,8 +133,13 @@ class Energies(unittest.TestCase):
             (ValueError, "no scalar result `e`", lambda: method(EXAMPLE / "ccsd.txt", energy="e")),
             (ValueError, "`t1` is solved for by the method before this one", lambda: method(EXAMPLE / "ccsd.txt", after=ccsd)),
             (ValueError, "`t4` has 8 indices: sums over spin know", lambda: method(EXAMPLE / "ccsdtq.txt")),
-            (ValueError, "the equations have f, g, u", lambda: method((EXAMPLE / "ccsd.txt").read_text().replace("input f[g,g]", "input f[g,g]\ninput g[g,g]").replace("r1[a,i] = f[a,i]", "r1[a,i] = g[a,i]"))),
-            (ValueError, "`u` is not antisymmetric in its first 2", lambda: method((EXAMPLE / "ccsd.txt").read_text().replace("input u[g,g,g,g] antisymmetric (1,2) (3,4)", "input u[g,g,g,g]"))),
+            (ValueError, "`g`: given besides the Fock matrix", lambda: method(changed("input f[g,g]", "input f[g,g]\ninput g[g,g]", "r1[a,i] = f[a,i]", "r1[a,i] = g[a,i]"))),
+            (ValueError, "`u` is not antisymmetric in its first 2", lambda: method(changed("input u[g,g,g,g] antisymmetric (1,2) (3,4)", "input u[g,g,g,g]", "r2[a,b,i,j] = u[a,b,i,j]", "r2[a,b,i,j] = P(a b) P(i j) 1/4 u[a,b,i,j]"))),
+            (ValueError, "`t2`: given besides .* `after=`", lambda: method(changed("amplitude t2", "input t2"))),
+            (ValueError, "no term has the integrals", lambda: method("space o = i j\nspace v = a b\nspace g = o + v: p q\ninput f[g,g]\namplitude t1[v,o]\nenergy = f[i,a] t1[a,i]\nr1[a,i] = f[a,i]")),
+            (ValueError, "the equation of `r2.a,b,i,j.` changes when .* as the symmetry of `t2` says", lambda: method(changed("+ P(i j) f[k,i] t2[a,b,j,k]", "+ f[k,i] t2[a,b,j,k]"))),
+            (ValueError, "`a b/c` cannot be the name of a program", lambda: method(EXAMPLE / "ccsd.txt", name="a b/c")),
+            (ValueError, "0 ranks cannot run a job", lambda: ccsd.run(WATER, "sto-3g", ranks=0)),
             (sialx.JobError, "no orbitals in the space v: take a larger basis", lambda: ccsd.run(molecule(("He", 0, 0, 0), basis="sto-3g"))),
             (sialx.JobError, "the amplitudes did not converge: allow more iterations", lambda: ccsd.run(WATER, "sto-3g", cycles=2)),
         ):

@@ -146,6 +146,8 @@ class Job:
         rank, before `-n`.
         What the programs print is in the results' `text`; `echo` shows it while it comes. What sialrun writes to the error stream is in the
         folder's messages.txt; its warnings are also given as `JobWarning`s, through Python's `warnings`."""
+        if ranks < 1:
+            raise ValueError(f"{ranks} ranks cannot run a job")
         path = self.write(folder)
         command = [program_path(sialrun), path.name, *map(str, flags)]
         if ranks > 1:

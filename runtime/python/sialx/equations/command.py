@@ -21,7 +21,7 @@ def extents_of(text: str) -> Dict[str, float]:
     out = {}
     for part in text.split(","):
         name, equals, number = part.partition("=")
-        if not equals or not number.strip().isdigit():
+        if not equals or not number.strip().isdigit() or int(number) < 1:
             raise argparse.ArgumentTypeError(f"`{part}` is not SPACE=NUMBER, as in o=10,v=50")
         out[name.strip()] = float(number)
     return out
@@ -59,6 +59,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
             if output.exists() and output.samefile(path):
                 raise ValueError(f"the program would replace the equations in `{path}`: name another file with -o")
             output.write_text(text)
+            print(f"wrote {output}", file=sys.stderr)
     except EquationError as error:
         print(error, file=sys.stderr)
         return 1

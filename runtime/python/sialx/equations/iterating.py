@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
-from .planning import Plan, plan
+from .planning import Plan, has_symmetries, plan, with_tensors
 from .sial import Left, Program, Writer
 from .symmetry import slot_symmetry
 
@@ -28,6 +28,22 @@ def residuals(equations: Equations, amplitudes: Sequence[str] = ()) -> Dict[str,
             raise ValueError(f"amplitude `{name}` needs one result with its spaces, {', '.join(known[name].spaces)}; there are: {', '.join(fitting) or 'none'}")
         out[name] = fitting[0]
     return out
+
+
+def with_symmetries(equations: Equations, pairs: Mapping[str, str]) -> Equations:
+    """The same equations, whose residuals have the symmetries of their amplitudes, declared or not. ValueError where an equation lacks one: the unknowns
+    would be more than the equations can tell."""
+    made = {}
+    for amplitude, residual in pairs.items():
+        tensor, wanted = equations.tensor(residual), equations.tensor(amplitude).symmetries
+        for e in equations.equations:
+            if e.target.tensor.name == residual and not has_symmetries(e.terms, e.target, wanted, equations.spaces):
+                raise ValueError(
+                    f"the equation of `{e.target}` changes when indices of it are exchanged as the symmetry of `{amplitude}` says: is a permutation operator missing, "
+                    "as P(a b) or P(i j)?"
+                )
+        made[tensor] = replace(tensor, symmetries=wanted)
+    return with_tensors(equations, made)
 
 
 def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,

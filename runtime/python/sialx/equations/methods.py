@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,11 @@ import numpy as np
 from ..job import Job, program_path
 from ..molecule import Molecule
 from ..results import Results
-from .iterating import iterations, residuals
+from .iterating import iterations, residuals, with_symmetries
 from .model import INPUT, Equations
 from .planning import Plan, plan
 from .sial import Left, Program, basic_spaces
-from .spin import closed_shell
+from .spin import check_antisymmetry, closed_shell
 from .spin_orbitals import SpinOrbitals
 from .text import from_text
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     StrPath = Union[str, "os.PathLike[str]"]
 
 CLOSED_SHELL, SPIN_ORBITALS = "closed-shell", "spin-orbital"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _BOUNDS = {"o": ("baocc", "eaocc"), "v": ("bavirt", "eavirt")}  # predefined ints of a job with a molecule
 
 
@@ -78,13 +80,17 @@ class Method:
         if after is not None and (spin != CLOSED_SHELL or after.spin != CLOSED_SHELL):
             raise ValueError(f'a method after another has spin="{CLOSED_SHELL}", and so has the other')
         earlier = after.left() if after is not None else {}
+        if not _NAME.match(name):
+            raise ValueError(f"`{name}` cannot be the name of a program: letters, digits, `_` and `-`, a letter first")
         fock, integrals = _given(equations, list(earlier))
+        pairs = residuals(equations, amplitudes)
+        equations = with_symmetries(equations, pairs)
         if after is not None and name in after.names():
             name = f"{name}_{len(after.names()) + 1}"
         self.after = after
         self.equations = closed_shell(equations) if spin == CLOSED_SHELL else equations
         self.plan: Plan = plan(self.equations, extents)
-        self.amplitudes = tuple(residuals(self.equations, amplitudes))
+        self.amplitudes = tuple(pairs)
         both = [a for a in self.amplitudes if a in earlier]
         if both:
             raise ValueError(f"`{both[0]}` is solved for by the method before this one: it is `input` here")
@@ -147,6 +153,8 @@ class Method:
             molecule = Molecule.from_xyz(molecule, basis)
         elif basis is not None:
             raise ValueError("a Molecule has its basis set")
+        if ranks < 1:
+            raise ValueError(f"{ranks} ranks cannot run a job")
         if molecule.multiplicity != 1:
             raise ValueError(f"the molecule has multiplicity {molecule.multiplicity}; methods start from a closed shell")
         if molecule.frozen_core:
@@ -201,11 +209,16 @@ def _given(equations: Equations, earlier: Sequence[str]) -> Tuple[str, str]:
     used = {f.tensor.name for e in equations.equations for t in e.terms for f in t.factors}
     given = [t for t in equations.of_role(INPUT) if t.name in used and t.name not in earlier]
     fock, integrals = ([t.name for t in given if t.rank == rank and len(set(t.spaces)) == 1] for rank in (2, 4))
-    if len(given) > 2 or len(fock) != 1 or len(integrals) != 1:
+    others = [t.name for t in given if t.name not in (fock[:1] + integrals[:1])]
+    if others:
         raise ValueError(
-            "a method has two given tensors: a Fock matrix with two indices of all orbitals, and <pq||rs>, antisymmetric in the first two and in the last "
-            f"two of four; the equations have {', '.join(t.name for t in given) or 'none'}"
+            f"{', '.join(f'`{name}`' for name in others)}: given besides the Fock matrix and the integrals; what the method solves for is declared `amplitude`, and "
+            "amplitudes of another method are there with `after=`"
         )
+    for found, what in ((fock, "the Fock matrix, with two indices of all orbitals"), (integrals, "the integrals <pq||rs>, with four indices of all orbitals")):
+        if not found:
+            raise ValueError(f"no term has {what}, declared `input`: residuals are as `r2[a,b,i,j] = u[a,b,i,j] + P(a b) f[b,c] t2[a,c,i,j] ...`")
+    check_antisymmetry(equations.tensor(integrals[0]))
     return fock[0], integrals[0]
 
 

@@ -42,6 +42,8 @@ class Statement:
         return f"{self.target} += {Term(self.coefficient, self.factors, self.permutations)}"
 
 
+_Image = Tuple[Dict[Index, Index], int]  # what each index is replaced by, and the sign
+
 Exchange = Tuple[Tuple[int, ...], Tuple[int, ...], int]
 """Slots, those that they are exchanged with, and the sign of a tensor when that is done: of such blocks one of two is computed."""
 
@@ -73,12 +75,12 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     basic = {b for space in equations.spaces for b in equations.basic(space.name)}
     for name in extents:
         if name not in basic:
-            raise ValueError(f"`{name}` is no space without parts; there are: {', '.join(sorted(basic))}")
+            raise ValueError(f"`{name}` is no basic space; there are: {', '.join(sorted(basic))}")
     _check_order(equations)
     equations = _without_zeros(equations)
     declared = {e.target.tensor.name: e.target.tensor.symmetries for e in equations.equations}
     exchanges, equations = _exchanges(equations), _with_true_symmetries(equations)
-    forms = (equations, _permuted(equations, False), _permuted(equations, True))
+    forms = (equations, _permuted(equations))
     trees: _Trees = {}
     plans = [_Planner(e, extents, most_elements, nested, exchanges, declared, trees).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
     best = replace(min(plans, key=lambda p: p.multiplications), equations=equations)
@@ -88,9 +90,9 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     return best
 
 
-def _permuted(equations: Equations, everything: bool) -> Equations:
+def _permuted(equations: Equations) -> Equations:
     """The same equations, in which terms that permutation operators of other terms leave as they are have these operators, too: m t = P t of m summands.
-    More terms can then be summed before they are permuted. Unless `everything`, terms stay whose factors the operator leaves as they are, one by one."""
+    More terms can then be summed before they are permuted. Terms stay whose factors the operator leaves as they are, one by one: of these half the blocks do."""
     out = []
     for e in equations.equations:
         canonicaliser = Canonicaliser(e.target, equations.spaces)
@@ -98,7 +100,7 @@ def _permuted(equations: Equations, everything: bool) -> Equations:
         terms = []
         for term in e.terms:
             for operator in operators if not term.permutations else ():
-                if not everything and _keeps_factors(term, operator, e.target):
+                if _keeps_factors(term, operator, e.target):
                     continue
                 forms = [canonicaliser.form(image) for image in replace(term, permutations=operator).expanded()]
                 if len({(f.key, f.term.coefficient) if f else None for f in forms}) == 1:
@@ -199,7 +201,7 @@ class _Planner:
                 self.exchanges[target.tensor.name] = exchanged(plain, target, self.declared[equation.target.tensor.name], self.equations.spaces)
                 places = tuple(t.place for t in terms if t.place)
                 self.statements.append(Statement(equation.target, Fraction(1), (target,), permutations, places))
-            self.factorised([self.product(term, target) for term in terms], target)
+            self.factorised([self.product(term, target) for term in terms], target, 0, _images(permutations))
 
     def product(self, term: Term, target: Factor) -> _Product:
         factors = self.without_traces([f for f in term.factors if f.indices], target)
@@ -330,13 +332,13 @@ class _Planner:
 
     # Sums of products that meet the same tensor
 
-    def factorised(self, products: List[_Product], target: Factor, depth: int = 0) -> None:
+    def factorised(self, products: List[_Product], target: Factor, depth: int, images: Sequence[_Image] = ()) -> None:
         """Adds the statements of one target; products that have a factor in common become one product with the sum of the others where that is cheaper.
 
-        Greedy: the sum that saves most comes first."""
+        Greedy: the sum that saves most comes first. images: any of which a product may take the place of."""
         groups: Dict[Factor, Dict[FrozenSet[Index], Dict[int, _Division]]] = {}
         for n, product in enumerate(products):
-            for division in self.divisions(product, target, depth):
+            for division in self.divisions(product, target, depth, images):
                 by_indices = groups.setdefault(division.common, {})
                 by_indices.setdefault(division.others, {}).setdefault(n, division)
         candidates = [(common, others, members) for common, by in groups.items() for others, members in by.items() if len(members) > 1]
@@ -381,20 +383,20 @@ class _Planner:
         places = tuple(p for n in members for p in products[n].places)
         self.statements.append(Statement(target, Fraction(1), (Factor(total.tensor, order), common), (), places))
 
-    def divisions(self, product: _Product, target: Factor, depth: int) -> Iterator[_Division]:
+    def divisions(self, product: _Product, target: Factor, depth: int, images: Sequence[_Image]) -> Iterator[_Division]:
         """The ways of writing a product as a factor times the rest, with summed indices named by their places in that factor, and the depth of the sum
         within sums."""
         if len(product.factors) < 2:
             return
-        for n, leaf in enumerate(product.factors):
-            rest = product.all - {n}
+        for (exchange, parity), n in itertools.product([({}, 1), *images], range(len(product.factors))):
+            leaf, rest = product.factors[n].renamed(exchange), product.all - {n}
             group = leaf.tensor.group() if len(leaf.tensor.symmetries) <= 3 else ((tuple(range(leaf.tensor.rank)), 1),)
             for p, sign in group if len(group) <= _MOST_IMAGES else group[:1]:
                 image = tuple(leaf.indices[x] for x in p)
                 names = {i: Index(f"{self.letter(i.space)}~{10 * depth + slot}", i.space) for slot, i in enumerate(image) if i not in target.indices}
-                factors = [f.renamed(names) for f in product.factors]
+                factors = [f.renamed(exchange).renamed(names) for f in product.factors]
                 others = frozenset(self.external(rest, factors, set(target.indices)))
-                yield _Division(Factor(leaf.tensor, tuple(names.get(i, i) for i in image)), others, rest, factors, sign, product.trees[rest].cost)
+                yield _Division(Factor(leaf.tensor, tuple(names.get(i, i) for i in image)), others, rest, factors, sign * parity, product.trees[rest].cost)
 
     def letter(self, space: str) -> str:
         return self.equations.space(space).indices[0]
@@ -433,6 +435,19 @@ class _Planner:
         return tuple(tuple(phases[n]) for n in sorted(phases))
 
 
+def _images(permutations: Sequence[Permutation]) -> List[_Image]:
+    """The permutations of indices that take an operator to itself with a sign: those of operators that are sums over a whole group, as P(i j) and S(ai/bj).
+    A term and its image give the same, then."""
+    if any(len(group) > 1 for p in permutations for group in p.groups):
+        return []
+    if len({i for p in permutations for i in p.indices}) < sum(len(p.indices) for p in permutations):
+        return []  # they share indices: not each is a factor of the whole
+    out: List[_Image] = [({}, 1)]
+    for p in permutations:
+        out = [({**names, **more}, sign * other) for names, sign in out for more, other in p.images()]
+    return out[1:]
+
+
 def _check_order(equations: Equations) -> None:
     """An addition to a target that was used before would need both of its values."""
     used: Dict[str, Equation] = {}
@@ -467,13 +482,25 @@ def _with_true_symmetries(equations: Equations) -> Equations:
             lacking[e.target.tensor] |= {g for g in e.target.tensor.symmetries if not _has(whole, g, e.target, equations.spaces)}
     tensors = {t: replace(t, symmetries=tuple(g for g in t.symmetries if g not in wrong)) for t, wrong in lacking.items() if wrong}
 
+    return with_tensors(equations, tensors)
+
+
+def with_tensors(equations: Equations, tensors: Mapping[Tensor, Tensor]) -> Equations:
+    """The same equations with other tensors in the places of some."""
+
     def of(factor: Factor) -> Factor:
         return replace(factor, tensor=tensors.get(factor.tensor, factor.tensor))
 
-    if not tensors:
+    if all(old == new for old, new in tensors.items()):
         return equations
     made = [replace(e, target=of(e.target), terms=tuple(replace(t, factors=tuple(of(f) for f in t.factors)) for t in e.terms)) for e in equations.equations]
     return replace(equations, equations=tuple(made), tensors=tuple(tensors.get(t, t) for t in equations.tensors))
+
+
+def has_symmetries(terms: Sequence[Term], target: Factor, generators: Sequence[Generator], spaces: Sequence[Space]) -> bool:
+    """Whether a sum of terms has all of these symmetries in the indices of its target."""
+    whole = merged(terms, target, spaces) if generators else {}
+    return all(_has(whole, g, target, spaces) for g in generators)
 
 
 def _has(whole: Mapping[Key, Term], generator: Generator, target: Factor, spaces: Sequence[Space]) -> bool:

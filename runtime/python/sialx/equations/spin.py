@@ -28,7 +28,8 @@ def closed_shell(equations: Equations) -> Equations:
 
     These relations hold for all amplitudes of a singlet (see T. Helgaker, P. Jorgensen, J. Olsen, Molecular Electronic-Structure Theory, 2000, 13.7 and 2.3). A result becomes that
     of the same spins, so that equations of residuals stay as many as amplitudes."""
-    tensors = {t.name: _Spatial(t) for t in equations.tensors}
+    used = {f.tensor.name for e in equations.equations for f in (e.target, *(f for t in e.terms for f in t.factors))}
+    tensors = {t.name: _Spatial(t) for t in equations.tensors if t.name in used}
     out = [Equation(_target(e.target, tensors), e.adds, tuple(_summed(e, tensors)), e.place) for e in equations.equations]
     return simplify(replace(equations, tensors=tuple(t.tensor for t in tensors.values()), equations=tuple(out)))
 
@@ -39,11 +40,8 @@ class _Spatial:
     def __init__(self, tensor: Tensor) -> None:
         self.pairs = tensor.rank // 2
         if tensor.rank % 2 or self.pairs > _MOST_PAIRS:
-            raise ValueError(f"`{tensor.name}` has {tensor.rank} indices: sums over spin know tensors with one, two or three pairs of indices")
-        upper, lower = tuple(range(self.pairs)), tuple(range(self.pairs, tensor.rank))
-        antisymmetric = {slots for slots, sign in slot_symmetry(tensor.symmetries, tensor.rank).sets if sign < 0}
-        if self.pairs > 1 and not {upper, lower} <= antisymmetric:
-            raise ValueError(f"`{tensor.name}` is not antisymmetric in its first {self.pairs} and in its last {self.pairs} indices, as tensors of spin orbitals are")
+            raise ValueError(f"`{tensor.name}` has {tensor.rank} indices: sums over spin know tensors with one, two or three pairs of indices; spin=\"spin-orbital\" takes the equations as they are")
+        check_antisymmetry(tensor)
         self.tensor = replace(tensor, symmetries=self.symmetries(tensor))
 
     def symmetries(self, tensor: Tensor) -> Tuple[Generator, ...]:
@@ -87,6 +85,19 @@ class _Spatial:
             sign *= parity_of(permuted)
             order.append(permuted)
         return [(sign, Factor(self.tensor, (*(p[x] for x in order[0]), *(q[x] for x in order[1]))))]
+
+
+def check_antisymmetry(tensor: Tensor) -> None:
+    """ValueError where a tensor is not as those of spin orbitals are."""
+    n = tensor.rank // 2
+    upper, lower = tuple(range(n)), tuple(range(n, tensor.rank))
+    antisymmetric = {slots for slots, sign in slot_symmetry(tensor.symmetries, tensor.rank).sets if sign < 0}
+    if n > 1 and not {upper, lower} <= antisymmetric:
+        declared = " ".join(f"({','.join(str(x + 1) for x in half)})" for half in (upper, lower))
+        raise ValueError(
+            f"`{tensor.name}` is not antisymmetric in its first {n} and in its last {n} indices, as tensors of spin orbitals are: declare it "
+            f"`antisymmetric {declared}`"
+        )
 
 
 def _target(target: Factor, tensors: Dict[str, _Spatial]) -> Factor:
