@@ -97,6 +97,13 @@ class Programs(unittest.TestCase):
             text = to_sial(equations).text
             self.assertEqual("where a <= b" in text, halved, text)
             self.compare(equations, number)
+        # What an operator acts on is not halved in the operator's own indices: a product there may stand for its image.
+        head = "space o = i j k l\nspace v = a b c d\ninput x[v,v,o]\ninput y[v,v,o]\ninput z[v,v,o]\nresult r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = "
+        pair = "P(a b) {0}[a,c,i] y[c,b,j] - P(a b) {0}[b,c,i] y[c,a,j]"
+        four = "P(a b) x[a,c,i] y[c,b,j] + P(a b) z[b,c,i] y[c,a,j] - P(a b) z[b,c,j] y[c,a,i] - P(a b) x[a,c,j] y[c,b,i]"
+        for number, right in enumerate((pair.format("x"), f"{pair.format('x')} + {pair.format('z')}", four)):
+            for more in ("", "\nr[a,b,i,j] += x[a,c,i] x[c,b,j]"):
+                self.compare(from_text(head + right + more), number)
         # What an operator acts on may have symmetries of its own; an addition without them takes them away.
         sums = "result r[v,v,o,o] antisymmetric (1,2) (3,4)\nr[a,b,i,j] = P(a b) f[a,c] t2[c,b,i,j]"
         for more, count in (("", 3), ("\nr[a,b,i,j] += x[a,b] f[i,j]", 2), ("\nr[a,b,i,j] += f[a,i] f[b,j]", 1)):
@@ -127,7 +134,7 @@ class Programs(unittest.TestCase):
         ):
             with self.subTest(pattern=pattern), self.assertRaisesRegex(ValueError, pattern):
                 plan(from_text(head + text))
-        with self.assertRaisesRegex(ValueError, "`g` is no space without parts; there are: o, v"):
+        with self.assertRaisesRegex(ValueError, "`g` is no basic space; there are: o, v"):
             plan(from_text(head), {"g": 3})
 
     def test_the_same_text(self):

@@ -197,11 +197,17 @@ class _Planner:
             target = equation.target
             if permutations:  # what all of them permute is summed up first
                 target = Factor(self.tensor(tuple(i.space for i in target.indices)), target.indices)
-                plain = [replace(t, permutations=()) for t in terms]
-                self.exchanges[target.tensor.name] = exchanged(plain, target, self.declared[equation.target.tensor.name], self.equations.spaces)
+                self.exchanges[target.tensor.name] = self.exchanges_of_sum(terms, permutations, target, self.declared[equation.target.tensor.name])
                 places = tuple(t.place for t in terms if t.place)
                 self.statements.append(Statement(equation.target, Fraction(1), (target,), permutations, places))
             self.factorised([self.product(term, target) for term in terms], target, 0, _images(permutations))
+
+    def exchanges_of_sum(self, terms: Sequence[Term], permutations: Sequence[Permutation], target: Factor, generators: Sequence[Generator]) -> Tuple[Exchange, ...]:
+        """Of what operators act on. Where factorised() may replace a product by its image, only those of indices that no operator touches: operators of other
+        indices give the same for a product and its image, block by block."""
+        touched = {target.indices.index(i) for p in permutations for i in p.indices} if _images(permutations) else set()
+        free = [(p, sign) for p, sign in generators if not any(p[x] != x for x in touched)]
+        return exchanged([replace(t, permutations=()) for t in terms], target, free, self.equations.spaces)
 
     def product(self, term: Term, target: Factor) -> _Product:
         factors = self.without_traces([f for f in term.factors if f.indices], target)
