@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
-from .planning import Plan, has_symmetries, plan, with_tensors
+from .planning import MOST_RANK, Plan, has_symmetries, plan, with_tensors
 from .sial import Left, Program, Writer
 from .symmetry import slot_symmetry
 
-_MOST_RANK = 8  # of an array
 HISTORY = 8  # changes that DIIS remembers
 
 
@@ -75,7 +74,7 @@ class _Iterations(Writer):
         self.solved = frozenset(pairs)  # amplitudes that the program makes
         by_name = {t.name: t for t in planned.tensors}
         self.amplitudes = [by_name[a] for a in pairs]
-        self.diis = all(t.rank < _MOST_RANK for t in self.amplitudes)
+        self.diis = all(t.rank < MOST_RANK for t in self.amplitudes)
         self.energy = self.arrays[energy]
         new = self.names.new
         self.conv, self.most = new("cc_conv"), new("cc_iter")
@@ -89,17 +88,11 @@ class _Iterations(Writer):
 
     def program(self) -> Program:
         made = super().program()
-        lines = made.text.split("\n")
-        first = next(n for n, line in enumerate(lines) if line == "" or line.startswith("pardo")) if "" in lines else len(lines)
-        head, body = lines[:first], lines[first:-2]
-        self.body, offset = [], 0
         main = self.main()
         specials = ["special energy_denominator_rhf ur" if self.fock else "special invert_diagonal ur", "special print_iteration rrrr", *(["special compute_diis u"] if self.diis else [])]
-        head[1:1] = specials
-        head += self.own_declarations()
-        head += ["", f"proc {self.evaluate}"]
-        offset = len(head) - first
-        text = "\n".join(head + body + [f"endproc {self.evaluate}"] + main + [f"endsial {self.name}", ""])
+        head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), "", f"proc {self.evaluate}"]
+        offset = len(head) - len(self.head)
+        text = "\n".join(head + self.body + [f"endproc {self.evaluate}"] + main + [f"endsial {self.name}", ""])
         arrays = {tensor: array for tensor, array in made.arrays.items() if tensor not in self.solved}
         results = {**{t.name: self.arrays[t.name] for t in self.amplitudes}, **made.results}
         labels = {"energy": self.label, "cycles": self.scalars["cycles"], "residual": self.scalars["residual"]}

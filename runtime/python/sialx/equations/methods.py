@@ -23,7 +23,6 @@ from .spin_orbitals import SpinOrbitals
 from .text import from_text
 
 if TYPE_CHECKING:
-
     StrPath = Union[str, "os.PathLike[str]"]
 
 CLOSED_SHELL, SPIN_ORBITALS = "closed-shell", "spin-orbital"
@@ -153,8 +152,6 @@ class Method:
             molecule = Molecule.from_xyz(molecule, basis)
         elif basis is not None:
             raise ValueError("a Molecule has its basis set")
-        if ranks < 1:
-            raise ValueError(f"{ranks} ranks cannot run a job")
         if molecule.multiplicity != 1:
             raise ValueError(f"the molecule has multiplicity {molecule.multiplicity}; methods start from a closed shell")
         if molecule.frozen_core:

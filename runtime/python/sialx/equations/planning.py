@@ -18,7 +18,7 @@ from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, 
 UNIT, ONES = "unit", "ones"
 USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
 _MOST_IMAGES = 48  # of a factor by its symmetries, of which each may be what another product has
-_MOST_RANK, _MOST_FACTORS = 8, 10  # of an array; of a term
+MOST_RANK, _MOST_FACTORS = 8, 10  # of an array; of a term
 _MOST_ORDERS = 150  # of external indices, of which an intermediate takes the least
 
 
@@ -79,14 +79,15 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     _check_order(equations)
     equations = _without_zeros(equations)
     declared = {e.target.tensor.name: e.target.tensor.symmetries for e in equations.equations}
-    exchanges, equations = _exchanges(equations), _with_true_symmetries(equations)
+    equations = _with_true_symmetries(equations)
+    exchanges = {e.target.tensor.name: exchanges_of(e.target.tensor.symmetries) for e in equations.equations}
     forms = (equations, _permuted(equations))
     trees: _Trees = {}
     plans = [_Planner(e, extents, most_elements, nested, exchanges, declared, trees).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
     best = replace(min(plans, key=lambda p: p.multiplications), equations=equations)
     for tensor in best.tensors:
-        if tensor.rank > _MOST_RANK:
-            raise ValueError(f"`{tensor.name}` has {tensor.rank} indices, and arrays have {_MOST_RANK} at most: {_maker(best, tensor.name)}")
+        if tensor.rank > MOST_RANK:
+            raise ValueError(f"`{tensor.name}` has {tensor.rank} indices, and arrays have {MOST_RANK} at most: {_maker(best, tensor.name)}")
     return best
 
 
@@ -207,7 +208,8 @@ class _Planner:
         indices give the same for a product and its image, block by block."""
         touched = {target.indices.index(i) for p in permutations for i in p.indices} if _images(permutations) else set()
         free = [(p, sign) for p, sign in generators if not any(p[x] != x for x in touched)]
-        return exchanged([replace(t, permutations=()) for t in terms], target, free, self.equations.spaces)
+        whole = merged([replace(t, permutations=()) for t in terms], target, self.equations.spaces) if free else {}
+        return exchanges_of([g for g in free if _has(whole, g, target, self.equations.spaces)])
 
     def product(self, term: Term, target: Factor) -> _Product:
         factors = self.without_traces([f for f in term.factors if f.indices], target)
@@ -271,7 +273,7 @@ class _Planner:
                     kept = [self.external(part, factors, external) for part in parts]
                     cost = self.cost(kept[0] | kept[1]) + sum(trees[part].cost for part in parts)
                     made = self.external(whole, factors, external)
-                    if whole != everything and (self.cost(made) > self.most_elements or len(made) > _MOST_RANK):
+                    if whole != everything and (self.cost(made) > self.most_elements or len(made) > MOST_RANK):
                         cost *= 1e30
                     if cost < best.cost:
                         best = _Tree(cost, parts)
@@ -521,29 +523,15 @@ def _maker(made: Plan, name: str) -> str:
     return next((f"`{s}`" for phase in made.phases for s in phase if s.target.tensor.name == name), "no statement makes it")
 
 
-def exchanged(terms: Sequence[Term], target: Factor, generators: Sequence[Generator], spaces: Sequence[Space]) -> Tuple[Exchange, ...]:
-    """The exchanges of slots that leave a sum of terms as it is, as these symmetries say; they commute, and share no slots."""
+def exchanges_of(generators: Sequence[Generator]) -> Tuple[Exchange, ...]:
+    """Of symmetries those that exchange slots, as long as they share none: they commute."""
     out: List[Exchange] = []
-    whole: Optional[Dict[Key, Term]] = None
     for p, sign in generators:
         moved = [x for x in range(len(p)) if p[x] != x]
-        if any(p[p[x]] != x for x in moved) or any(set(moved) & {*a, *b} for a, b, _ in out):
-            continue
-        whole = whole if whole is not None else merged(terms, target, spaces)
-        if _has(whole, (p, sign), target, spaces):
+        if all(p[p[x]] == x for x in moved) and not any(set(moved) & {*a, *b} for a, b, _ in out):
             first = tuple(x for x in moved if x < p[x])
             out.append((first, tuple(p[x] for x in first), sign))
     return tuple(out)
-
-
-def _exchanges(equations: Equations) -> Dict[str, Tuple[Exchange, ...]]:
-    """Of each target, those that all its equations have."""
-    out: Dict[str, Tuple[Exchange, ...]] = {}
-    for e in equations.equations:
-        name, tensor = e.target.tensor.name, e.target.tensor
-        found = exchanged(e.terms, e.target, tensor.symmetries, equations.spaces)
-        out[name] = tuple(x for x in out.get(name, found) if x in found)
-    return out
 
 
 def _splits(members: Tuple[int, ...]) -> List[Tuple[FrozenSet[int], FrozenSet[int]]]:

@@ -122,6 +122,7 @@ class Writer:
         self.slots: Dict[str, str] = {}  # the index that declarations have for a space
         self.solved: FrozenSet[str] = frozenset()  # amplitudes that the program makes itself
         self.scalar_sums = False
+        self.head: List[str] = []
         self.body: List[str] = []
         self.places: Dict[int, Tuple[Place, ...]] = {}
         self.written: Set[str] = set()
@@ -136,7 +137,7 @@ class Writer:
             if t.role == RESULT and t.name not in self.written and t.rank:
                 self.zero(t)
         self.line("", "sip_barrier")
-        head = self.declarations()
+        self.head = head = self.declarations()
         text = "\n".join(head + self.body + [f"endsial {self.name}", ""])
         lines = {n + len(head) + 1: places for n, places in self.places.items()}
         used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors}
