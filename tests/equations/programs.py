@@ -38,9 +38,9 @@ def given(equations, program, arrays, segments):
 
 
 class Programs(unittest.TestCase):
-    def compare(self, equations, seed, segments=None, ranks=1, what=None):
+    def compare(self, equations, seed, segments=None, ranks=1, what=None, extents=None):
         segments = segments or SEGMENTS
-        program = to_sial(equations)
+        program = to_sial(equations, extents=extents)
         sizes = {s: sum(x) for s, x in segments.items()}
         arrays = random_tensors(equations, sizes, np.random.default_rng(seed))
         expected = evaluate(equations, arrays, sizes)
@@ -110,6 +110,22 @@ class Programs(unittest.TestCase):
             equations = from_text(DECLARATIONS + sums + more)
             self.assertEqual(sum(map(len, plan(equations).exchanges.values())), count, more)
             self.compare(equations, count)
+
+    def test_parts(self):
+        """Symmetric and antisymmetric parts of what a ladder multiplies, of which only blocks in order are there."""
+        head = "space o = i j k l\nspace v = a b c d\ninput u[v,v,v,v] symmetric (1 3, 2 4)\namplitude t[v,v,o,o] symmetric (1 3, 2 4)\n"
+        plain, signs = "r[a,b,i,j] = u[a,b,c,d] t[c,d,i,j]", "input w[v,v,v,v] antisymmetric (1 3, 2 4)\nr[j,b,a,i] = w[b,a,c,d] t[c,d,i,j]"
+        for number, (lines, ranks) in enumerate(((plain, 1), ("result r[v,v,o,o] symmetric (1 3, 2 4)\n" + plain, 2), (signs, 3))):
+            equations = from_text(head + lines)
+            self.assertTrue(to_sial(equations, extents={"o": 20, "v": 80}).plan.unique, lines)
+            for segments in ({"o": [2, 1], "v": [1, 2]}, {"o": [2, 2, 1], "v": [1, 2, 1, 2]}):
+                self.compare(equations, number, segments, ranks, extents={"o": 20, "v": 80})
+        one = "input w[v,v,v,v]\nr[a,b,i,j] = w[a,b,c,d] x[c,d,i,j]"
+        for number, kind in enumerate(("symmetric", "antisymmetric")):
+            equations = from_text(f"{head}amplitude x[v,v,o,o] {kind} (1,2)\n{one}")
+            self.assertEqual(len(to_sial(equations, extents={"o": 20, "v": 80}).plan.unique), 1)
+            self.compare(equations, number, {"o": [2, 1], "v": [1, 2, 1, 2]}, 1 + number, extents={"o": 20, "v": 80})
+        self.assertFalse(to_sial(from_text(head + plain), extents={"o": 2, "v": 3}).plan.unique)
 
     def test_what_is_used_between(self):
         """Results that are zero, or lack the symmetry that they declare, and are used later; letters with numbers; spaces that differ by case."""

@@ -4,11 +4,13 @@ DIIS, and the decision when the amplitudes are converged."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
+from .forms import has_symmetries, with_tensors
 from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
-from .planning import MOST_RANK, Plan, has_symmetries, plan, with_tensors
+from .planning import MOST_RANK, plan
 from .sial import Left, Program, Writer
+from .statements import Plan
 from .symmetry import slot_symmetry
 
 HISTORY = 8  # changes that DIIS remembers
@@ -84,19 +86,25 @@ class _Iterations(Writer):
         self.denominators = {t.name: new(f"{self.arrays[t.name]}_denominators") for t in self.amplitudes}
         self.changes = {t.name: new(f"{self.arrays[t.name]}_changes") for t in self.amplitudes}
         self.vectors = {t.name: new(f"{self.arrays[t.name]}_vectors") for t in self.amplitudes}
-        self.evaluate = new("evaluate")
+        self.prepare, self.evaluate = new("prepare"), new("evaluate")
 
     def program(self) -> Program:
         made = super().program()
         main = self.main()
         specials = ["special energy_denominator_rhf ur" if self.fock else "special invert_diagonal ur", "special print_iteration rrrr", *(["special compute_diis u"] if self.diis else [])]
-        head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), "", f"proc {self.evaluate}"]
-        offset = len(head) - len(self.head)
-        text = "\n".join(head + self.body + [f"endproc {self.evaluate}"] + main + [f"endsial {self.name}", ""])
+        head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), ""]
+        before = [f"proc {self.prepare}", *self.body[: self.prepared], "sip_barrier", f"endproc {self.prepare}", ""] if self.prepared else []
+        between = [f"proc {self.evaluate}"]
+        text = "\n".join([*head, *before, *between, *self.body[self.prepared :], f"endproc {self.evaluate}", *main, f"endsial {self.name}", ""])
+        offset, line = len(head) - len(self.head), len(self.head) + self.prepared
+        lines = {n + offset + (1 if n <= line else len(before) + len(between) - self.prepared): places for n, places in made.lines.items()}
         arrays = {tensor: array for tensor, array in made.arrays.items() if tensor not in self.solved}
         results = {**{t.name: self.arrays[t.name] for t in self.amplitudes}, **made.results}
         labels = {"energy": self.label, "cycles": self.scalars["cycles"], "residual": self.scalars["residual"]}
-        return replace(made, text=text, arrays=arrays, results=results, labels=labels, lines={n + offset: places for n, places in made.lines.items()})
+        return replace(made, text=text, arrays=arrays, results=results, labels=labels, lines=lines)
+
+    def constants(self) -> FrozenSet[str]:
+        return self.plan.constants()
 
     def own_declarations(self) -> List[str]:
         s = self.scalars
@@ -151,7 +159,7 @@ class _Iterations(Writer):
         s, out = self.scalars, [""]
         for space, (low, high) in self.bounds.items():
             out += [f"if {low} > {high}", f'  println "there are no orbitals in the space {space}: take a larger basis"', "  stop", "endif"]
-        out += self.restored()
+        out += [*self.restored(), *([f"call {self.prepare}"] if self.prepared else [])]
         for t, inside, block in self.shapes():
             out += ["", f"pardo {inside}", f"  put {self.arrays[t.name]}[{block}] = 0.0", f"endpardo {inside}"]
         out += ["sip_barrier", f"{s['converged']} = 0.0", f"{self.energy} = 0.0"]

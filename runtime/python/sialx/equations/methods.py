@@ -16,10 +16,11 @@ from ..molecule import Molecule
 from ..results import Results
 from .iterating import iterations, residuals, with_symmetries
 from .model import INPUT, Equations
-from .planning import Plan, plan
+from .planning import plan
 from .sial import Left, Program, basic_spaces
 from .spin import check_antisymmetry, closed_shell
 from .spin_orbitals import SpinOrbitals
+from .statements import Plan
 from .text import from_text
 
 if TYPE_CHECKING:
