@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The command sialx-equations: what it writes compiles, and what is wrong is said.  commands.py --bin DIR [unittest arguments]"""
+import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,7 +38,31 @@ class Commands(unittest.TestCase):
 
     def test_plan(self):
         out, _ = self.command(EXAMPLE / "ccsd.txt", "--plan")
-        self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 1\.\d+e\+09\n$")
+        self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 9\.\d+e\+08\n$")
+
+    def test_report(self):
+        """sialreport says of lines of the program which lines of the equations they come from."""
+        self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx")
+        subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, check=True, timeout=120)
+
+        def report(*options):
+            done = subprocess.run([str(BIN / "sialreport"), "made.siox", *options], cwd=self.folder, capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        equations = (EXAMPLE / "ccsd.txt").read_text().split("\n")
+        program = (self.folder / "made.sialx").read_text().split("\n")
+        found = re.findall(r"^made\.sialx:(\d+) .*\n  from     ccsd\.txt:([\d,]+)$", report(), re.M)
+        self.assertGreater(len(found), 50)
+        for line, origin in found:
+            above = next(x for x in reversed(program[: int(line)]) if " @ccsd.txt:" in x)
+            self.assertTrue(above.endswith(f" @ccsd.txt:{origin}"), above)
+            for number in origin.split(","):
+                self.assertRegex(equations[int(number) - 1], r" = |^    [+-]")
+        source = json.loads(report("--format", "json"))["sources"][0]
+        self.assertEqual(len(source["lines"]), len(source["origins"]))
+        self.assertEqual(source["origins"][0], "")
+        self.assertEqual(set(source["origins"]), {"", *(x.split(" @")[1] for x in program if " @" in x)})
 
     def test_errors(self):
         (self.folder / "wrong.txt").write_text("space o = i j\nr[i] = x[i]\n")

@@ -6,6 +6,7 @@
 References: PySCF 2.14 with the basis sets of this repository (SCF to 1e-13, CCSD and CCSDT to 1e-12, full CI to 1e-14)."""
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -120,7 +121,8 @@ class Energies(unittest.TestCase):
     def test_undeclared_residual(self):
         """It has the symmetry of its amplitude."""
         text = changed("result r2[v,v,o,o] antisymmetric (1,2) (3,4)\n", "")
-        self.assertEqual(method(text).sial.split("\n")[10:], method(EXAMPLE / "ccsd.txt").sial.split("\n")[10:])
+        programs = [re.sub(r" @\S+$", "", method(given).sial, flags=re.M).split("\n")[10:] for given in (text, EXAMPLE / "ccsd.txt")]
+        self.assertEqual(programs[0], programs[1])
 
     def test_what_is_refused(self):
         ccsd = method(EXAMPLE / "ccsd.txt")

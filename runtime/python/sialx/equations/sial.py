@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 import numpy as np
@@ -264,7 +265,7 @@ class Writer:
             self.written.add(loop.target.tensor.name)
 
     def comment(self, statement: Statement) -> None:
-        self.line(f"  # {statement}")
+        self.line(f"  # {statement}{_marked(statement.places)}")
 
     def array_loop(self, loop: _Loop) -> None:
         target = loop.target
@@ -277,6 +278,9 @@ class Writer:
         self.line(f"  {total} = 0.0")
         for s in loop.statements:
             self.statement(s, total)
+        places = tuple(p for s in loop.statements for p in s.places)
+        if places:
+            self.line(f"  # into {target}{_marked(places)}")
         sign = "+=" if target.tensor.name in self.written else "="
         self.images(target, list(target.indices), 1, () if target.tensor.name in self.plan.unique else halves, sign, "  ")
         self.line(f"endpardo {inside}")
@@ -377,6 +381,14 @@ class Writer:
         inside = ", ".join(self.index(i) for i in indices)
         self.line("", f"pardo {inside}", f"  put {self.block(self.arrays[tensor.name], indices)} = 0.0", f"endpardo {inside}")
         self.written.add(tensor.name)
+
+
+def _marked(places: Sequence[Place]) -> str:
+    """The end of a comment that says where the statements below it come from; sialreport shows it with these lines."""
+    if not places:
+        return ""
+    lines = sorted({p.line for p in places})
+    return f" @{Path(places[0].file).name.strip('<>')}:{','.join(map(str, lines))}"
 
 
 def _unit(i: Any, j: Any) -> Any:
