@@ -100,7 +100,7 @@ class Energies(unittest.TestCase):
                 self.assertAlmostEqual(found.results.saved_scalars["ccsd_2_correlation_energy"], -0.0030556408, delta=1e-9)
                 self.assertAlmostEqual(found.correlation_energy, -0.2163394847, delta=1e-9)
                 self.assertEqual(found.arrays["t2"].shape, (19, 19, 5, 5))
-        with self.assertRaisesRegex(ValueError, 'spin="closed-shell", and so has the other'):
+        with self.assertRaisesRegex(ValueError, 'spin="closed-shell" or "orbitals", and so has the other'):
             method(EXAMPLE / "ccsd_t.txt", spin="spin-orbital", after=ccsd)
         with self.assertRaisesRegex(ValueError, "`t1`, `t2`: given besides"):
             method(EXAMPLE / "ccsd_t.txt")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from .diagnostics import EquationError
-from .methods import CLOSED_SHELL, SPIN_ORBITALS, method
+from .methods import CLOSED_SHELL, SPINS, method
 from .planning import plan
 from .sial import to_sial
 from .spin import closed_shell
@@ -31,8 +31,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="sialx-equations", description="Writes the SIAL program that equations of coupled-cluster theory stand for.")
     parser.add_argument("file", help="the equations, in the text form of EQUATIONS.md")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the program goes; FILE.sialx by default, - for the terminal")
-    parser.add_argument("--spin", choices=(CLOSED_SHELL, SPIN_ORBITALS), default=CLOSED_SHELL,
-                        help="sum over spin first, or take the equations as they are (default: closed-shell)")
+    parser.add_argument("--spin", choices=SPINS, default=CLOSED_SHELL,
+                        help="sum over spin first, or take equations as they are that are over orbitals or spin orbitals (default: closed-shell)")
     parser.add_argument("--evaluate", action="store_true", help="a program that evaluates the equations once, instead of solving them for the amplitudes")
     parser.add_argument("--amplitudes", metavar="NAME,...", default="", help="those to solve for (default: all)")
     parser.add_argument("--energy", metavar="NAME", default="energy", help="the scalar that is the energy (default: energy)")

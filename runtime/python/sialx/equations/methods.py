@@ -15,17 +15,18 @@ from ..job import Job, program_path
 from ..molecule import Molecule
 from ..results import Results
 from .iterating import iterations, residuals, with_symmetries
-from .model import INPUT, Equations
+from .model import AMPLITUDE, INPUT, Equations, Tensor
 from .planning import Plan, plan
 from .sial import Left, Program, basic_spaces
-from .spin import check_antisymmetry, closed_shell
+from .spin import check_antisymmetry, check_orbitals, closed_shell
 from .spin_orbitals import SpinOrbitals
-from .text import from_text
+from .text import from_text, symmetry_text
 
 if TYPE_CHECKING:
     StrPath = Union[str, "os.PathLike[str]"]
 
-CLOSED_SHELL, SPIN_ORBITALS = "closed-shell", "spin-orbital"
+CLOSED_SHELL, ORBITALS, SPIN_ORBITALS = "closed-shell", "orbitals", "spin-orbital"
+SPINS = (CLOSED_SHELL, ORBITALS, SPIN_ORBITALS)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _BOUNDS = {"o": ("baocc", "eaocc"), "v": ("bavirt", "eavirt")}  # predefined ints of a job with a molecule
 
@@ -76,12 +77,13 @@ class Method:
         spaces = basic_spaces(equations)
         if spaces != ("o", "v"):
             raise ValueError(f"a method over spin orbitals has the spaces `o` (occupied) and `v` (virtual), in this order; the equations have {', '.join(spaces)}")
-        if after is not None and (spin != CLOSED_SHELL or after.spin != CLOSED_SHELL):
-            raise ValueError(f'a method after another has spin="{CLOSED_SHELL}", and so has the other')
+        restricted = (CLOSED_SHELL, ORBITALS)
+        if after is not None and not {spin, after.spin} <= set(restricted):
+            raise ValueError(f'a method after another has spin="{CLOSED_SHELL}" or "{ORBITALS}", and so has the other')
         earlier = after.left() if after is not None else {}
         if not _NAME.match(name):
             raise ValueError(f"`{name}` cannot be the name of a program: letters, digits, `_` and `-`, a letter first")
-        fock, integrals = _given(equations, list(earlier))
+        fock, integrals = _given(equations, list(earlier), spin)
         pairs = residuals(equations, amplitudes)
         equations = with_symmetries(equations, pairs)
         if after is not None and name in after.names():
@@ -93,8 +95,10 @@ class Method:
         both = [a for a in self.amplitudes if a in earlier]
         if both:
             raise ValueError(f"`{both[0]}` is solved for by the method before this one: it is `input` here")
+        for tensor in after._solved() if after is not None else ():
+            _check_same(tensor, self.equations)
         self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
-        if spin == CLOSED_SHELL:
+        if spin in restricted:
             left = {fock: Left("fock_mo", (0, 1), static=True), integrals: Left("integrals", (0, 2, 1, 3)), **earlier}
             self.program: Program = iterations(self.plan, self.amplitudes, energy, name, fock=fock, left=left, bounds=_BOUNDS)
         else:
@@ -105,6 +109,9 @@ class Method:
         """The amplitudes of this method, and of those before it, as later methods take them."""
         own = {a: Left(self.program.results[a], tuple(range(self.equations.tensor(a).rank))) for a in self.amplitudes}
         return {**(self.after.left() if self.after else {}), **own}
+
+    def _solved(self) -> List[Tensor]:
+        return [*(self.after._solved() if self.after else []), *map(self.equations.tensor, self.amplitudes)]
 
     def names(self) -> List[str]:
         return [*(self.after.names() if self.after else []), self._name]
@@ -160,7 +167,7 @@ class Method:
         where.mkdir(parents=True, exist_ok=True)
         options = _Options(ranks, convergence, cycles, memory, segment, flags)
         programs = self._written(where)
-        if self.spin == CLOSED_SHELL:
+        if self.spin in (CLOSED_SHELL, ORBITALS):
             done = first = self._job(where / self._name, molecule, options, programs)
         else:
             first = self._job(where / "orbitals", molecule, options, [])
@@ -201,7 +208,18 @@ class Method:
         ).run(where / self._name, ranks=options.ranks, flags=options.flags)
 
 
-def _given(equations: Equations, earlier: Sequence[str]) -> Tuple[str, str]:
+def _check_same(tensor: Tensor, equations: Equations) -> None:
+    """ValueError where equations declare an amplitude of an earlier method as another tensor than that."""
+    for mine in equations.tensors:
+        if mine.name == tensor.name and (mine.spaces != tensor.spaces or set(mine.group()) != set(tensor.group())):
+            raise ValueError(f"`{tensor.name}` is another tensor here than in the method before this one, which has {_shown(tensor)} over orbitals; here it is {_shown(mine)}")
+
+
+def _shown(tensor: Tensor) -> str:
+    return f"`{tensor.name}[{','.join(tensor.spaces)}]{symmetry_text(tensor.symmetries)}`"
+
+
+def _given(equations: Equations, earlier: Sequence[str], spin: str) -> Tuple[str, str]:
     """The names of the Fock matrix and of the integrals: of the given tensors with two and with four indices that no earlier method leaves."""
     used = {f.tensor.name for e in equations.equations for t in e.terms for f in t.factors}
     given = [t for t in equations.of_role(INPUT) if t.name in used and t.name not in earlier]
@@ -212,10 +230,14 @@ def _given(equations: Equations, earlier: Sequence[str]) -> Tuple[str, str]:
             f"{', '.join(f'`{name}`' for name in others)}: given besides the Fock matrix and the integrals; what the method solves for is declared `amplitude`, and "
             "amplitudes of another method are there with `after=`"
         )
-    for found, what in ((fock, "the Fock matrix, with two indices of all orbitals"), (integrals, "the integrals <pq||rs>, with four indices of all orbitals")):
+    for found, what in ((fock, "the Fock matrix, with two indices of all orbitals"), (integrals, "the integrals {}, with four indices of all orbitals".format("<pq|rs>" if spin == ORBITALS else "<pq||rs>"))):
         if not found:
             raise ValueError(f"no term has {what}, declared `input`: residuals are as `r2[a,b,i,j] = u[a,b,i,j] + P(a b) f[b,c] t2[a,c,i,j] ...`")
-    check_antisymmetry(equations.tensor(integrals[0]))
+    if spin == ORBITALS:
+        for tensor in equations.of_role(INPUT, AMPLITUDE):
+            check_orbitals(tensor)
+    else:
+        check_antisymmetry(equations.tensor(integrals[0]))
     return fock[0], integrals[0]
 
 
@@ -228,14 +250,15 @@ def method(
     extents: Optional[Mapping[str, float]] = None,
     after: Optional[Method] = None,
 ) -> Method:
-    """A method from equations over spin orbitals, or their text, or the path of a file with it.
+    """A method from equations, or their text, or the path of a file with it.
 
-    spin: "closed-shell" sums the equations over spin (see closed_shell(); up to triple excitations); "spin-orbital" runs them as they are. amplitudes: those
+    spin: "closed-shell" sums equations over spin orbitals over spin (see closed_shell(); up to triple excitations); "spin-orbital" runs them as they are;
+    "orbitals" takes equations over the orbitals of a closed shell, with the tensors that closed_shell() makes. amplitudes: those
     that are solved for, all where none is named; each has one result with its spaces, which is zero at the end. energy: the scalar result that is the
     correlation energy. extents: orbitals of each space, which decide between orders of products; see plan(). after: a method that runs before this one in
     the same job; its amplitudes are `input` of these equations, and its energy is part of the energy."""
-    if spin not in (CLOSED_SHELL, SPIN_ORBITALS):
-        raise ValueError(f'spin="{spin}" is not known; there are: "{CLOSED_SHELL}", "{SPIN_ORBITALS}"')
+    if spin not in SPINS:
+        raise ValueError(f'spin="{spin}" is not known; there are: {", ".join(map(repr, SPINS))}'.replace("'", '"'))
     return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after)
 
 
