@@ -106,7 +106,7 @@ class SpinSums(unittest.TestCase):
             for name in ("ccsd", "ccsdt"):
                 self.assertEqual(body(method(spatial[name], spin="orbitals")), body(method(EXAMPLE / f"{name}.txt")))
             ccsd = {"closed-shell": method(EXAMPLE / "ccsd.txt"), "orbitals": method(spatial["ccsd"], spin="orbitals")}
-            triples = {"closed-shell": EXAMPLE / "ccsd_t.txt", "orbitals": spatial["ccsd_t"]}
+            triples = {"closed-shell": str(EXAMPLE / "ccsd_t.txt"), "orbitals": spatial["ccsd_t"]}
             texts = {tuple(body(method(triples[second], spin=second, after=ccsd[first]))) for first in ccsd for second in ccsd}
         self.assertEqual(len(texts), 1)
 
