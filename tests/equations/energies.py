@@ -12,6 +12,7 @@ import unittest
 
 import numpy as np
 
+import reference_ccsd
 from equation_oracle import ROOT
 
 # isort: split
@@ -105,6 +106,27 @@ class Energies(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "`t1`, `t2`: given besides"):
             method(EXAMPLE / "ccsd_t.txt")
 
+    def test_distinguishable_cluster(self):
+        """DCSD, whose equations are over orbitals: exact for two electrons, else as a solver of its own finds with the integrals that the job left."""
+        found = self.run_method("dcsd", molecule(("H", 0, 0, 0), ("H", 0, 0, 0.74), basis="6-31g"), spin="orbitals")
+        self.assertAlmostEqual(found.correlation_energy, -0.02491722742731617, delta=1e-9)
+        for basis, ranks, segment in (("sto-3g", 2, 2), ("6-31g", 2, 8)):
+            found = self.run_method("dcsd", WATER, basis, spin="orbitals", ranks=ranks, segment=segment)
+            u = np.asarray(found.results.arrays["integrals"][...]).transpose(0, 2, 1, 3)
+            fock, o = np.asarray(found.results.saved_static("fock_mo")), found.arrays["t1"].shape[1]
+            e = np.diag(fock)
+            d = e[None, :o] - e[o:, None]
+            t1, t2 = np.zeros(d.shape), np.zeros((*2 * d.shape[:1], *2 * d.shape[1:]))
+            for _ in range(100):
+                step = reference_ccsd.closed_shell(fock, u, t1, t2, distinguishable=True)
+                t1, t2 = t1 + step["r1"] / d, t2 + step["r2"] / (d[:, None, :, None] + d[None, :, None, :])
+                if max(float(np.max(np.abs(step[r]))) for r in ("r1", "r2")) < 1e-11:
+                    break
+            self.assertAlmostEqual(found.correlation_energy, step["energy"], delta=1e-9)
+            self.assertLess(found.correlation_energy, -0.04)
+            for name, t in (("t1", t1), ("t2", t2)):
+                np.testing.assert_allclose(np.asarray(found.arrays[name][...]), t, atol=1e-7)
+
     def test_two_electrons(self):
         """CCSD is exact."""
         found = self.run_method("ccsd", molecule(("H", 0, 0, 0), ("H", 0, 0, 0.74), basis="6-31g"))
@@ -138,6 +160,7 @@ class Energies(unittest.TestCase):
             (ValueError, "`t2`: given besides .* `after=`", lambda: method(changed("amplitude t2", "input t2"))),
             (ValueError, "no term has the integrals", lambda: method("space o = i j\nspace v = a b\nspace g = o + v: p q\ninput f[g,g]\namplitude t1[v,o]\nenergy = f[i,a] t1[a,i]\nr1[a,i] = f[a,i]")),
             (ValueError, "the equation of `r2.a,b,i,j.` changes when .* as the symmetry of `t2` says", lambda: method(changed("+ P(i j) f[k,i] t2[a,b,j,k]", "+ f[k,i] t2[a,b,j,k]"))),
+            (ValueError, "<text>:9: `r1.a,i. = 0` says nothing about `t1`", lambda: method((EXAMPLE / "mp3.txt").read_text().split("amplitude")[0] + "amplitude t1[v,o]\n# residual\nenergy = f[i,a] t1[a,i] + u[i,j,i,j]\nr1[a,i] = 0")),
             (ValueError, "`a b/c` cannot be the name of a program", lambda: method(EXAMPLE / "ccsd.txt", name="a b/c")),
             (ValueError, "0 ranks cannot run a job", lambda: ccsd.run(WATER, "sto-3g", ranks=0)),
             (sialx.JobError, "no orbitals in the space v: take a larger basis", lambda: ccsd.run(molecule(("He", 0, 0, 0), basis="sto-3g"))),

@@ -15,6 +15,7 @@ import tempfile
 import unittest
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +108,7 @@ class Programs(unittest.TestCase):
         """Programs of one job for each number of ranks; every third of simplified equations."""
         made = {seed: random_program(seed) for seed in range(FIRST, FIRST + SEEDS)}
         sizes = {s: sum(x) for s, x in SEGMENTS.items()}
-        options = {"arrays": {}, "save": []}
+        options: dict[str, Any] = {"arrays": {}, "save": []}
         expected = {}
         for seed, (equations, program) in made.items():
             arrays = random_tensors(equations, sizes, np.random.default_rng(seed))
@@ -122,7 +123,7 @@ class Programs(unittest.TestCase):
         for ranks in (1, 2, 3):
             with tempfile.TemporaryDirectory(prefix="sialx-equations-") as folder:
                 if ranks == 1:
-                    done = sialx.run([program.text for _, program in made.values()], **options)
+                    done: Any = sialx.run([program.text for _, program in made.values()], **options)
                     arrays = done.arrays
                 else:
                     paths = [pathlib.Path(folder, f"random_{seed}.sialx") for seed in made]
@@ -138,7 +139,8 @@ class Programs(unittest.TestCase):
 
     def test_kinds(self):
         """The random programs have tensors of all ranks to eight, targets of large ranks, and symmetries of all kinds."""
-        ranks, targets, groups, signs, blocks = Counter(), Counter(), Counter(), Counter(), Counter()
+        counts: dict[str, Counter[int]] = {what: Counter() for what in ("ranks", "targets", "groups", "signs", "blocks")}
+        ranks, targets, groups, signs, blocks = counts.values()
         for seed in range(60):
             (equation,) = random_program(seed)[0].equations
             targets[equation.target.tensor.rank] += 1

@@ -26,6 +26,10 @@ def residuals(equations: Equations, amplitudes: Sequence[str] = ()) -> Dict[str,
         if len(fitting) != 1:
             raise ValueError(f"amplitude `{name}` needs one result with its spaces, {', '.join(known[name].spaces)}; there are: {', '.join(fitting) or 'none'}")
         out[name] = fitting[0]
+        mine = [e for e in equations.equations if e.target.tensor.name == fitting[0]]
+        if mine and not any(e.terms for e in mine):
+            place = f"{mine[0].place.file}:{mine[0].place.line}: " if mine[0].place else ""
+            raise ValueError(f"{place}`{mine[0].target} = 0` says nothing about `{name}`: the equation of a residual has its terms, and the method makes it 0")
     return out
 
 
