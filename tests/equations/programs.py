@@ -13,6 +13,7 @@ import re
 import sys
 import tempfile
 import unittest
+import warnings
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -121,7 +122,9 @@ class Programs(unittest.TestCase):
                 else:
                     self.assertEqual(options.setdefault(key, value), value)
         for ranks in (1, 2, 3):
-            with tempfile.TemporaryDirectory(prefix="sialx-equations-") as folder:
+            with warnings.catch_warnings(), tempfile.TemporaryDirectory(prefix="sialx-equations-") as folder:
+                warnings.simplefilter("ignore")  # a space may have no index
+                warnings.filterwarnings("error", r"(?s).*\[W-UNUSED-INDEX\]")
                 if ranks == 1:
                     done: Any = sialx.run([program.text for _, program in made.values()], **options)
                     arrays = done.arrays

@@ -199,18 +199,17 @@ class Writer:
             head.append(f"# Made from {self.equations.source.name}.")
         head += [f"predefined int {bound}" for s in self.basic for bound in self.bounds[s]]
         slots = self.slots
-        for tensor in self.plan.tensors:
+        used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors} | self.written | self.solved
+        declared = [t for t in self.plan.tensors if t.name in used or t.role == RESULT]
+        for tensor in declared:
             for space in tensor.spaces:
                 if space not in slots:
                     slots[space] = self.index(Index(self.equations.space(space).indices[0], space))
         for index, name in sorted(self.indices.items(), key=lambda item: (self.basic_range(item[0].space), item[1])):
             low, high = self.basic_range(index.space)
             head.append(f"moaindex {name} = {self.bounds[low][0]}:{self.bounds[high][1]}")
-        used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors} | self.written
-        for tensor in self.plan.tensors:
+        for tensor in declared:
             name = self.arrays[tensor.name]
-            if tensor.name not in used and tensor.role != RESULT:
-                continue
             left = self.left.get(tensor.name)
             given = "predefined " if tensor.role in (INPUT, AMPLITUDE) and tensor.name not in self.solved else ""
             if left:
