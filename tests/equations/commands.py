@@ -24,9 +24,9 @@ class Commands(unittest.TestCase):
         return done.stdout, done.stderr
 
     def test_programs(self):
-        for options in ((), ("--spin", "spin-orbital"), ("--evaluate",), ("--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100")):
+        for name, *options in (("ccsd",), ("ccsd", "--spin", "spin-orbital"), ("ccsd", "--evaluate"), ("ccsd", "--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100"), ("dcsd", "--spin", "orbitals")):
             with self.subTest(options=options):
-                self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx", *options)
+                self.command(EXAMPLE / f"{name}.txt", "-o", "made.sialx", *options)
                 done = subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, capture_output=True, text=True, timeout=120)
                 self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         (self.folder / "mine.txt").write_text((EXAMPLE / "ccsd.txt").read_text())

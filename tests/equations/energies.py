@@ -38,6 +38,27 @@ def changed(*pairs):
     return text
 
 
+# A. P. Rendell, T. J. Lee, A. Komornicki, Chem. Phys. Lett. 178, 462 (1991): (T) over the orbitals of a closed shell.
+TRIPLES = """
+space o = i j k l
+space v = a b c d
+space g = o + v : p q r s
+input f[g,g]
+input u[g,g,g,g] symmetric (1 3, 2 4) (1,3) (2,4)
+input t1[v,o]
+input t2[v,v,o,o] symmetric (1 3, 2 4)
+amplitude t3[v,v,v,o,o,o] symmetric (1 4, 2 5, 3 6)
+intermediate w[v,v,v,o,o,o] symmetric (1 4, 2 5, 3 6)
+result r3[v,v,v,o,o,o] symmetric (1 4, 2 5, 3 6)
+disconnected r3
+w[a,b,c,i,j,k] = S(ai/bj/ck) u[i,b,a,d] t2[c,d,k,j] - S(ai/bj/ck) u[i,j,a,l] t2[b,c,l,k]
+energy = 4/3 w[a,b,c,i,j,k] t3[a,b,c,i,j,k] + 1/3 w[b,c,a,i,j,k] t3[a,b,c,i,j,k] + 1/3 w[c,a,b,i,j,k] t3[a,b,c,i,j,k]
+    - 4/3 w[a,b,c,i,j,k] t3[c,b,a,i,j,k] - 1/3 w[b,c,a,i,j,k] t3[c,b,a,i,j,k] - 1/3 w[c,a,b,i,j,k] t3[c,b,a,i,j,k]
+r3[a,b,c,i,j,k] = w[a,b,c,i,j,k] + S(ai/bj ck) t1[a,i] u[j,k,b,c]
+    + S(ai/bj ck) f[a,d] t3[d,b,c,i,j,k] - S(ai/bj ck) f[l,i] t3[a,b,c,l,j,k]
+"""
+
+
 class Energies(unittest.TestCase):
     def run_method(self, name, *given, spin="closed-shell", **options):
         folder = tempfile.TemporaryDirectory(prefix="sialx-energies-")
@@ -101,6 +122,9 @@ class Energies(unittest.TestCase):
                 self.assertAlmostEqual(found.results.saved_scalars["ccsd_2_correlation_energy"], -0.0030556408, delta=1e-9)
                 self.assertAlmostEqual(found.correlation_energy, -0.2163394847, delta=1e-9)
                 self.assertEqual(found.arrays["t2"].shape, (19, 19, 5, 5))
+        with tempfile.TemporaryDirectory(prefix="sialx-energies-") as folder:  # over orbitals, and after a method over spin orbitals
+            found = method(TRIPLES, spin="orbitals", after=ccsd, name="triples").run(WATER, "cc-pvdz", ranks=2, folder=folder)
+            self.assertAlmostEqual(found.results.saved_scalars["triples_correlation_energy"], -0.0030556408, delta=1e-9)
         with self.assertRaisesRegex(ValueError, 'spin="closed-shell" or "orbitals", and so has the other'):
             method(EXAMPLE / "ccsd_t.txt", spin="spin-orbital", after=ccsd)
         with self.assertRaisesRegex(ValueError, "`t1`, `t2`: given besides"):
