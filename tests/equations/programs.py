@@ -27,7 +27,6 @@ from simplification import DECLARATIONS, random_equations, random_tensor
 import sialx
 from sialx.equations import Tensor, closed_shell, from_text, plan, simplify, to_sial
 from sialx.equations.model import exchanges
-from sialx.equations.planning import with_tensors
 
 SEGMENTS = {"o": [2, 1], "v": [1, 2]}
 EXAMPLE = ROOT / "examples" / "19_equations"
@@ -60,13 +59,21 @@ def excitation(rng, n):
     return Tensor(f"x{n}", (upper,) * pairs + (lower,) * pairs, symmetries, "amplitude")
 
 
+def numbered(equations, number):
+    """The same equations with the number in the names of all tensors."""
+    name = lambda t: replace(t, name=f"{t.name}_{number}")
+    factor = lambda f: replace(f, tensor=name(f.tensor))
+    terms = lambda e: tuple(replace(t, factors=tuple(map(factor, t.factors))) for t in e.terms)
+    return replace(equations, tensors=tuple(map(name, equations.tensors)), equations=tuple(replace(e, target=factor(e.target), terms=terms(e)) for e in equations.equations))
+
+
 def random_program(seed):
     """Random equations of one target, its name and those of the tensors with the number in them. All kinds of ranks, spaces and symmetries."""
     rng = random.Random(seed)
     while True:
         tensors = [excitation(rng, 0) if rng.random() < 0.6 else random_tensor(rng, 0), *(random_tensor(rng, n, (1, 2, 2, 3, 4, 4, 5, 6, 7, 8)) for n in (1, 2))]
         equations = random_equations(rng, tensors, rng.choice((0.85, 0.6, 0.3)), 8)
-        equations = with_tensors(equations, {t: replace(t, name=f"{t.name}_{seed}") for t in equations.tensors})
+        equations = numbered(equations, seed)
         try:
             return equations, to_sial(simplify(equations) if seed % 3 == 2 else equations, f"random_{seed}")
         except ValueError as error:

@@ -199,7 +199,7 @@ class Writer:
             head.append(f"# Made from {self.equations.source.name}.")
         head += [f"predefined int {bound}" for s in self.basic for bound in self.bounds[s]]
         slots = self.slots
-        used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors} | self.written | self.solved
+        used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors} | self.written
         declared = [t for t in self.plan.tensors if t.name in used or t.role == RESULT]
         for tensor in declared:
             for space in tensor.spaces:
