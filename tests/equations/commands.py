@@ -24,7 +24,8 @@ class Commands(unittest.TestCase):
         return done.stdout, done.stderr
 
     def test_programs(self):
-        for name, *options in (("ccsd",), ("ccsd", "--spin", "spin-orbital"), ("ccsd", "--evaluate"), ("ccsd", "--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100"), ("dcsd", "--spin", "orbitals")):
+        evaluated = ("ccsd", "--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100")
+        for name, *options in (("ccsd",), ("ccsd", "--spin", "spin-orbital"), ("ccsd", "--evaluate"), evaluated, ("dcsd", "--spin", "orbitals")):
             with self.subTest(options=options):
                 self.command(EXAMPLE / f"{name}.txt", "-o", "made.sialx", *options)
                 done = subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, capture_output=True, text=True, timeout=120)

@@ -128,6 +128,8 @@ class SpinSums(unittest.TestCase):
                 self.assertIn(old, spatial)
                 method(spatial.replace(old, new, 1) if old else EXAMPLE / "ccsd.txt", spin="orbitals")
             self.assertIn(message, str(caught.exception))
+        with self.assertRaisesRegex(ValueError, '`u` is not antisymmetric .* `antisymmetric .1,2. .3,4.`; tensors over orbitals take spin="orbitals"'):
+            method(spatial)
         # Amplitudes of a method before this one are the same tensors: triples of two kinds are not.
         head, triples = (EXAMPLE / "ccsdt.txt").read_text().split("energy =")[0], "t3[v,v,v,o,o,o] symmetric (1 4, 2 5, 3 6)"
         after = to_text(closed_shell(from_text(head + "energy = f[i,a] t1[a,i] + 1/4 u[i,j,a,b] t2[a,b,i,j]"))).replace("amplitude", "input")

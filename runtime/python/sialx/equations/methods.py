@@ -25,8 +25,7 @@ from .text import from_text, symmetry_text
 if TYPE_CHECKING:
     StrPath = Union[str, "os.PathLike[str]"]
 
-CLOSED_SHELL, ORBITALS, SPIN_ORBITALS = "closed-shell", "orbitals", "spin-orbital"
-SPINS = (CLOSED_SHELL, ORBITALS, SPIN_ORBITALS)
+SPINS = CLOSED_SHELL, ORBITALS, SPIN_ORBITALS = "closed-shell", "orbitals", "spin-orbital"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _BOUNDS = {"o": ("baocc", "eaocc"), "v": ("bavirt", "eavirt")}  # predefined ints of a job with a molecule
 
@@ -95,7 +94,7 @@ class Method:
         both = [a for a in self.amplitudes if a in earlier]
         if both:
             raise ValueError(f"`{both[0]}` is solved for by the method before this one: it is `input` here")
-        for tensor in after._solved() if after is not None else ():
+        for tensor in after._solved_tensors() if after is not None else ():
             _check_same(tensor, self.equations)
         self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
         if spin in restricted:
@@ -110,8 +109,8 @@ class Method:
         own = {a: Left(self.program.results[a], tuple(range(self.equations.tensor(a).rank))) for a in self.amplitudes}
         return {**(self.after.left() if self.after else {}), **own}
 
-    def _solved(self) -> List[Tensor]:
-        return [*(self.after._solved() if self.after else []), *map(self.equations.tensor, self.amplitudes)]
+    def _solved_tensors(self) -> List[Tensor]:
+        return [*(self.after._solved_tensors() if self.after else []), *map(self.equations.tensor, self.amplitudes)]
 
     def names(self) -> List[str]:
         return [*(self.after.names() if self.after else []), self._name]
@@ -230,7 +229,8 @@ def _given(equations: Equations, earlier: Sequence[str], spin: str) -> Tuple[str
             f"{', '.join(f'`{name}`' for name in others)}: given besides the Fock matrix and the integrals; what the method solves for is declared `amplitude`, and "
             "amplitudes of another method are there with `after=`"
         )
-    for found, what in ((fock, "the Fock matrix, with two indices of all orbitals"), (integrals, "the integrals {}, with four indices of all orbitals".format("<pq|rs>" if spin == ORBITALS else "<pq||rs>"))):
+    symbol = "<pq|rs>" if spin == ORBITALS else "<pq||rs>"
+    for found, what in ((fock, "the Fock matrix, with two indices of all orbitals"), (integrals, f"the integrals {symbol}, with four indices of all orbitals")):
         if not found:
             raise ValueError(f"no term has {what}, declared `input`: residuals are as `r2[a,b,i,j] = u[a,b,i,j] + P(a b) f[b,c] t2[a,c,i,j] ...`")
     if spin == ORBITALS:

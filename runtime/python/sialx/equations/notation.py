@@ -6,6 +6,7 @@ import re
 from typing import Callable, List, Match, Optional, Pattern, Tuple
 
 _INDICES = r"[A-Za-z][\w', ]*?"
+_MIDDLE = rf"(?:(?P<middle>{_INDICES})\s*\|\s*)?"
 _SCRIPTS = r"(?:[_^](?:\{[^{}]*\}|[A-Za-z0-9]+))+"
 Described = Tuple[str, str]  # message, hint
 
@@ -36,7 +37,8 @@ def _bra_ket(match: Match[str]) -> Described:
 def _chemists(match: Match[str]) -> Described:
     one, other = _letters(match["one"]), _letters(match["other"])
     order = ",".join(x for pair in zip(one, other) for x in pair)
-    return f"`{match.group()}` is no tensor: integrals have a name", f"write `u[{order}]` for it, where u[p,q,r,s] = <pq|rs> is `input u[g,g,g,g] symmetric (1 3, 2 4) (1,3) (2,4)`"
+    hint = f"write `u[{order}]` for it, where u[p,q,r,s] = <pq|rs> is `input u[g,g,g,g] symmetric (1 3, 2 4) (1,3) (2,4)`"
+    return f"`{match.group()}` is no tensor: integrals have a name", hint
 
 
 def _operators(match: Match[str]) -> Described:
@@ -71,7 +73,7 @@ def _command(match: Match[str]) -> Described:
 
 
 _NOTATIONS: Tuple[Tuple[Pattern[str], Callable[[Match[str]], Described]], ...] = (
-    (re.compile(rf"(?:<|\\langle)\s*(?P<bra>{_INDICES})\s*(?P<bar>\|\|?|\\\||\\[Vv]ert|\\mid)\s*(?:(?P<middle>{_INDICES})\s*\|\s*)?(?P<ket>{_INDICES})\s*(?:>|\\rangle)"), _bra_ket),
+    (re.compile(rf"(?:<|\\langle)\s*(?P<bra>{_INDICES})\s*(?P<bar>\|\|?|\\\||\\[Vv]ert|\\mid)\s*{_MIDDLE}(?P<ket>{_INDICES})\s*(?:>|\\rangle)"), _bra_ket),
     (re.compile(rf"(?<!\w)\(\s*(?P<one>{_INDICES})\s*\|\s*(?P<other>{_INDICES})\s*\)"), _chemists),
     (re.compile(r"(?P<letter>[PSA])(?P<mark>[-+_]|[_^]\{?[-+]\}?)\((?P<inside>[^()]*)\)"), _operators),
     (re.compile(r"(?P<letter>A)(?P<mark>)\((?P<inside>[^()]*)\)"), _operators),

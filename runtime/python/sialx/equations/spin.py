@@ -108,7 +108,7 @@ def check_antisymmetry(tensor: Tensor) -> None:
         declared = " ".join(f"({','.join(str(x + 1) for x in half)})" for half in (upper, lower))
         raise ValueError(
             f"`{tensor.name}` is not antisymmetric in its first {n} and in its last {n} indices, as tensors of spin orbitals are: declare it "
-            f"`antisymmetric {declared}`"
+            f"`antisymmetric {declared}`" + ("; tensors over orbitals take spin=\"orbitals\"" if set(group_of(_joint(n), tensor.rank)) <= set(tensor.group()) else "")
         )
 
 
@@ -126,8 +126,10 @@ def check_orbitals(tensor: Tensor) -> None:
         what, allowed = "the Fock matrix is", [(), exchanges(2, ((0,), (1,)), 1)]
     found = set(tensor.group())
     if found not in [set(group_of(symmetries, tensor.rank)) for symmetries in allowed]:
-        is_, as_ = (f"is declared{symmetry_text(tensor.symmetries)}" if tensor.symmetries else "has no symmetry"), " or ".join(f"`{symmetry_text(s).strip()}`" for s in allowed if s)
-        raise ValueError(f"`{tensor.name}` {is_}: over orbitals, {what} {as_}" + ("; tensors of spin orbitals take spin=\"closed-shell\"" if any(sign < 0 for _, sign in found) else ""))
+        declared = f"is declared{symmetry_text(tensor.symmetries)}" if tensor.symmetries else "has no symmetry"
+        rule = " or ".join(f"`{symmetry_text(symmetries).strip()}`" for symmetries in allowed if symmetries)
+        hint = "; tensors of spin orbitals take spin=\"closed-shell\"" if any(sign < 0 for _, sign in found) else ""
+        raise ValueError(f"`{tensor.name}` {declared}: over orbitals, {what} {rule}{hint}")
 
 
 def _target(target: Factor, tensors: Dict[str, _Spatial]) -> Factor:
