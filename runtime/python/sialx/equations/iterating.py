@@ -46,7 +46,8 @@ def with_symmetries(equations: Equations, pairs: Mapping[str, str]) -> Equations
 
 
 def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
-               fock: Optional[str] = None, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None) -> Program:
+               fock: Sequence[str] = (), left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
+               kinds: Optional[Mapping[str, str]] = None) -> Program:
     """A program that makes all results zero that belong to the amplitudes, starting from amplitudes of zero.
 
     It takes the given tensors, and for each amplitude NAME the distributed array `NAME_denominators`: what each residual is divided by. Predefined
@@ -54,21 +55,23 @@ def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), ener
     the most iterations. It leaves the amplitudes under their names, the energy as NAME_correlation_energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
     393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); without it where an amplitude has 8 indices.
 
-    left: given tensors that earlier programs of the job left. fock: the static one of them whose diagonal makes the denominators; no arrays of denominators
-    are given then. bounds: predefined ints with the segments of each space, as (first, last)."""
+    left: given tensors that earlier programs of the job left. fock: the static ones of them whose diagonals make the denominators, one, or that of alpha and that
+    of beta orbitals; no arrays of denominators are given then. bounds: predefined ints with the segments of each space, as (first, last). kinds: of segments
+    by space, `moa` or, for beta orbitals, `mob`."""
     planned = equations if isinstance(equations, Plan) else plan(equations, extents)
     pairs = residuals(planned.equations, amplitudes)
     tensors = {t.name: t for t in planned.equations.tensors}
     if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
         raise ValueError(f"the equations have no scalar result `{energy}`")
-    return _Iterations(planned, pairs, energy, name, fock, left, bounds).program()
+    return _Iterations(planned, pairs, energy, name, fock, left, bounds, kinds).program()
 
 
 class _Iterations(Writer):
-    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str, fock: Optional[str], left: Optional[Mapping[str, Left]],
-                 bounds: Optional[Mapping[str, Tuple[str, str]]]) -> None:
-        super().__init__(planned, name, left, bounds)
-        self.fock = fock
+    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str, fock: Sequence[str], left: Optional[Mapping[str, Left]],
+                 bounds: Optional[Mapping[str, Tuple[str, str]]], kinds: Optional[Mapping[str, str]]) -> None:
+        super().__init__(planned, name, left, bounds, kinds)
+        self.fock = tuple(fock)
+        self.denominator = "energy_denominator_rhf" if len(self.fock) == 1 else "energy_denominator_uhf"
         self.label = f"{self.name}_correlation_energy"
         self.pairs = pairs
         self.solved = frozenset(pairs)  # amplitudes that the program makes
@@ -89,7 +92,7 @@ class _Iterations(Writer):
     def program(self) -> Program:
         made = super().program()
         main = self.main()
-        specials = ["special energy_denominator_rhf ur" if self.fock else "special invert_diagonal ur", "special print_iteration rrrr", *(["special compute_diis u"] if self.diis else [])]
+        specials = [f"special {self.denominator} u{'r' * len(self.fock)}" if self.fock else "special invert_diagonal ur", "special print_iteration rrrr", *(["special compute_diis u"] if self.diis else [])]
         head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), "", f"proc {self.evaluate}"]
         offset = len(head) - len(self.head)
         text = "\n".join(head + self.body + [f"endproc {self.evaluate}"] + main + [f"endsial {self.name}", ""])
@@ -136,8 +139,8 @@ class _Iterations(Writer):
         if not self.fock:
             denominators = f"{self.denominators[tensor.name]}[{indices}]"
             return [f"{pad}get {denominators}", f"{pad}execute invert_diagonal {block} {denominators}"]
-        pairs, fock = self.temp("pairs", self.paired(self.target(tensor))), self.arrays[self.fock]
-        return [f"{pad}{pairs} = {block}", f"{pad}execute energy_denominator_rhf {pairs} {fock}", f"{pad}{block} = {pairs}"]
+        pairs, fock = self.temp("pairs", self.paired(self.target(tensor))), " ".join(self.arrays[f] for f in self.fock)
+        return [f"{pad}{pairs} = {block}", f"{pad}execute {self.denominator} {pairs} {fock}", f"{pad}{block} = {pairs}"]
 
     def shapes(self) -> List[Tuple[Tensor, str, str]]:
         """Of each amplitude: its loop indices, and its indices as a block has them."""
@@ -149,8 +152,7 @@ class _Iterations(Writer):
 
     def main(self) -> List[str]:
         s, out = self.scalars, [""]
-        for space, (low, high) in self.bounds.items():
-            out += [f"if {low} > {high}", f'  println "there are no orbitals in the space {space}: take a larger basis"', "  stop", "endif"]
+        out += self.without_orbitals()
         out += self.restored()
         for t, inside, block in self.shapes():
             out += ["", f"pardo {inside}", f"  put {self.arrays[t.name]}[{block}] = 0.0", f"endpardo {inside}"]
@@ -170,6 +172,19 @@ class _Iterations(Writer):
         out += [f"if {s['converged']} == 0.0", '  println "the amplitudes did not converge: allow more iterations (cc_iter), or look at the orbitals"', "  stop", "endif"]
         out += [f'set_persistent {self.arrays[t.name]} "{self.arrays[t.name]}"' for t in self.amplitudes]
         return [*out, f'set_persistent {self.energy} "{self.label}"']
+
+    def without_orbitals(self) -> List[str]:
+        """Stops where a space is empty: of two spins where both are."""
+        out: List[str] = []
+        by_kind: Dict[str, List[str]] = {}
+        for space in self.bounds:
+            by_kind.setdefault(self.kind(space), []).append(space)
+        for alike in zip(*by_kind.values()):
+            what = f"space {alike[0]}" if len(alike) == 1 else f"spaces {' and '.join(alike)}"
+            pads = ["  " * n for n in range(len(alike))]
+            out += [f"{pad}if {self.bounds[space][0]} > {self.bounds[space][1]}" for pad, space in zip(pads, alike)]
+            out += [f'{pads[-1]}  println "there are no orbitals in the {what}: take a larger basis"', f"{pads[-1]}  stop", *(f"{pad}endif" for pad in reversed(pads))]
+        return out
 
     def update(self) -> List[str]:
         return self.extrapolated() if self.diis else self.divided()
