@@ -152,7 +152,9 @@ class _Iterations(Writer):
 
     def main(self) -> List[str]:
         s, out = self.scalars, [""]
-        out += self.without_orbitals()
+        for space, (low, high) in self.bounds.items():
+            advice = "take a larger basis" if space not in self.kinds else "this needs electrons and virtual orbitals of both spins"
+            out += [f"if {low} > {high}", f'  println "there are no orbitals in the space {space}: {advice}"', "  stop", "endif"]
         out += self.restored()
         for t, inside, block in self.shapes():
             out += ["", f"pardo {inside}", f"  put {self.arrays[t.name]}[{block}] = 0.0", f"endpardo {inside}"]
@@ -172,19 +174,6 @@ class _Iterations(Writer):
         out += [f"if {s['converged']} == 0.0", '  println "the amplitudes did not converge: allow more iterations (cc_iter), or look at the orbitals"', "  stop", "endif"]
         out += [f'set_persistent {self.arrays[t.name]} "{self.arrays[t.name]}"' for t in self.amplitudes]
         return [*out, f'set_persistent {self.energy} "{self.label}"']
-
-    def without_orbitals(self) -> List[str]:
-        """Stops where a space is empty: of two spins where both are."""
-        out: List[str] = []
-        by_kind: Dict[str, List[str]] = {}
-        for space in self.bounds:
-            by_kind.setdefault(self.kind(space), []).append(space)
-        for alike in zip(*by_kind.values()):
-            what = f"space {alike[0]}" if len(alike) == 1 else f"spaces {' and '.join(alike)}"
-            pads = ["  " * n for n in range(len(alike))]
-            out += [f"{pad}if {self.bounds[space][0]} > {self.bounds[space][1]}" for pad, space in zip(pads, alike)]
-            out += [f'{pads[-1]}  println "there are no orbitals in the {what}: take a larger basis"', f"{pads[-1]}  stop", *(f"{pad}endif" for pad in reversed(pads))]
-        return out
 
     def update(self) -> List[str]:
         return self.extrapolated() if self.diis else self.divided()

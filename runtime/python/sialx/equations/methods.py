@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import tempfile
@@ -21,7 +22,7 @@ from .sial import Left, Program, basic_spaces
 from .spin import check_antisymmetry, closed_shell
 from .spin_orbitals import SpinOrbitals
 from .text import from_text
-from .unrestricted import blocks_of, extents_of_spins, unrestricted
+from .unrestricted import blocks_of, extents_of_spins, unrestricted, without_space
 
 if TYPE_CHECKING:
     StrPath = Union[str, "os.PathLike[str]"]
@@ -82,7 +83,6 @@ class Method:
             raise ValueError(f"a method over spin orbitals has the spaces `o` (occupied) and `v` (virtual), in this order; the equations have {', '.join(spaces)}")
         if after is not None and (spin == SPIN_ORBITALS or after.spin != spin):
             raise ValueError(f'a method after another has spin="{CLOSED_SHELL}", and so has the other, or both have spin="{UNRESTRICTED}"')
-        earlier = after.left() if after is not None else {}
         known = after.solved() if after is not None else []
         if not _NAME.match(name):
             raise ValueError(f"`{name}` cannot be the name of a program: letters, digits, `_` and `-`, a letter first")
@@ -96,21 +96,40 @@ class Method:
         if both:
             raise ValueError(f"`{both[0]}` is solved for by the method before this one: it is `input` here")
         self.equations = in_spins(equations, spin)
-        self.plan: Plan = plan(self.equations, extents_of_spins(equations, extents) if spin == UNRESTRICTED else extents)
+        self._extents = extents_of_spins(equations, extents) if spin == UNRESTRICTED else dict(extents or {})
+        self.plan: Plan = plan(self.equations, self._extents)
         self._solved = tuple(pairs)
         self.amplitudes = tuple(b for a in pairs for b in blocks_of(equations, a)) if spin == UNRESTRICTED else self._solved
         self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
-        if spin == CLOSED_SHELL:
-            left = {fock: Left("fock_mo", (0, 1), static=True), integrals: Left("integrals", (0, 2, 1, 3)), **earlier}
-            self.program: Program = iterations(self.plan, self.amplitudes, energy, name, fock=[fock], left=left, bounds=_BOUNDS)
-        elif spin == UNRESTRICTED:
-            matrices, (aa, ab, bb) = blocks_of(equations, fock), blocks_of(equations, integrals)
-            left = {matrix: Left(f"fock_{letter}", (0, 1), static=True) for matrix, letter in zip(matrices, "ab")}
-            left.update({aa: Left("integrals_aa", (0, 1, 2, 3)), ab: Left("integrals_ab", (0, 2, 1, 3)), bb: Left("integrals_bb", (0, 1, 2, 3)), **earlier})
-            self.program = iterations(self.plan, self.amplitudes, energy, name, fock=matrices, left=left, bounds=_BOUNDS_OF_SPINS, kinds=_KINDS)
-        else:
-            self.program = iterations(self.plan, self.amplitudes, energy, name)
+        self._blocks = {t: blocks_of(equations, t) for t in (fock, integrals)} if spin == UNRESTRICTED else {}
+        self.program: Program = self._program()
         self.sial = self.program.text
+
+    def _program(self) -> Program:
+        earlier = self.after.left() if self.after is not None else {}
+        if self.spin == SPIN_ORBITALS:
+            return iterations(self.plan, self.amplitudes, self._energy, self._name)
+        if self.spin == CLOSED_SHELL:
+            left = {self._fock: Left("fock_mo", (0, 1), static=True), self._integrals: Left("integrals", (0, 2, 1, 3)), **earlier}
+            return iterations(self.plan, self.amplitudes, self._energy, self._name, fock=[self._fock], left=left, bounds=_BOUNDS)
+        left = {name: Left(f"fock_{spin}", (0, 1), static=True) for name, spin in zip(self._blocks[self._fock], ("a", "b"))}
+        for name, spins in zip(self._blocks[self._integrals], ("aa", "ab", "bb")):
+            left[name] = Left(f"integrals_{spins}", (0, 2, 1, 3) if spins == "ab" else (0, 1, 2, 3))
+        there = {t.name for t in self.equations.tensors}
+        fock = [name for name in self._blocks[self._fock] if name in there]
+        return iterations(self.plan, self.amplitudes, self._energy, self._name, fock=fock, left={**left, **earlier}, bounds=_BOUNDS_OF_SPINS, kinds=_KINDS)
+
+    def _of_alpha_electrons(self) -> Method:
+        """The same method for molecules without beta electrons."""
+        out = copy.copy(self)
+        out.after = self.after._of_alpha_electrons() if self.after is not None else None
+        out.equations = without_space(self.equations, "ob")
+        there = {t.name for t in out.equations.tensors}
+        out.amplitudes = tuple(a for a in self.amplitudes if a in there)
+        out.plan = plan(out.equations, {s: n for s, n in self._extents.items() if s in basic_spaces(out.equations)})
+        out.program = out._program()
+        out.sial = out.program.text
+        return out
 
     def left(self) -> Dict[str, Left]:
         """The amplitudes of this method, and of those before it, as later methods take them."""
@@ -170,6 +189,8 @@ class Method:
             raise ValueError("a Molecule has its basis set")
         if molecule.multiplicity != 1 and self.spin != UNRESTRICTED:
             raise ValueError(f'the molecule has multiplicity {molecule.multiplicity}; methods start from a closed shell, those with spin="{UNRESTRICTED}" from UHF of any')
+        if self.spin == UNRESTRICTED and "ob" in basic_spaces(self.equations) and molecule.electrons == molecule.multiplicity - 1:
+            return self._of_alpha_electrons().run(molecule, None, ranks, folder, convergence, cycles, memory, segment, flags)
         if molecule.frozen_core:
             raise ValueError("methods from equations correlate all electrons: leave out frozen_core")
         where = Path(tempfile.mkdtemp(prefix="sialx-method-") if folder is None else folder).absolute()

@@ -37,6 +37,21 @@ def unrestricted(equations: Equations) -> Equations:
     return simplify(replace(equations, spaces=spaces.made, tensors=tensors, equations=tuple(out), disconnected=disconnected))
 
 
+def without_space(equations: Equations, name: str) -> Equations:
+    """What is left of equations where a space without parts has no orbitals: no terms, equations and tensors with indices of it."""
+    spaces = [replace(s, parts=tuple(p for p in s.parts if p != name)) for s in equations.spaces if s.name != name]
+    gone = {name} | {s.name for s in spaces if not s.parts and equations.space(s.name).parts}
+    out = []
+    for e in equations.equations:
+        if not any(i.space in gone for i in e.target.indices):
+            out.append(replace(e, terms=tuple(t for t in e.terms if not any(i.space in gone for i in t.indices))))
+    used = {f.tensor.name for e in out for f in (e.target, *(f for t in e.terms for f in t.factors))}
+    tensors = tuple(t for t in equations.tensors if t.name in used)
+    needed = {s for t in tensors for s in t.spaces} | {i.space for e in out for t in e.terms for i in t.indices}
+    kept = tuple(s for s in spaces if s.name not in gone and needed & {s.name, *(other.name for other in spaces if s.name in equations.basic(other.name))})
+    return replace(equations, spaces=kept, tensors=tensors, equations=tuple(out))
+
+
 def blocks_of(equations: Equations, name: str) -> Tuple[str, ...]:
     """The names of the blocks of a tensor of spin orbitals, those of the most alpha indices first, as unrestricted() gives them."""
     return _Blocks(equations.tensor(name), _Spaces(equations), {t.name for t in equations.tensors}).names()
