@@ -24,7 +24,7 @@ class Commands(unittest.TestCase):
         return done.stdout, done.stderr
 
     def test_programs(self):
-        for options in ((), ("--spin", "spin-orbital"), ("--evaluate",), ("--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100")):
+        for options in ((), ("--spin", "spin-orbital"), ("--spin", "unrestricted", "--extents", "o=4,v=100"), ("--evaluate",), ("--evaluate", "--spin", "unrestricted"), ("--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100")):
             with self.subTest(options=options):
                 self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx", *options)
                 done = subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, capture_output=True, text=True, timeout=120)
@@ -36,6 +36,8 @@ class Commands(unittest.TestCase):
 
     def test_plan(self):
         out, _ = self.command(EXAMPLE / "ccsd.txt", "--plan")
+        self.assertNotIn("u_ab", out)
+        self.assertRegex(self.command(EXAMPLE / "ccsd.txt", "--plan", "--spin", "unrestricted")[0], r"u_ab\[i,I,a,A\]")
         self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 1\.\d+e\+09\n$")
 
     def test_errors(self):
