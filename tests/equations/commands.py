@@ -24,8 +24,10 @@ class Commands(unittest.TestCase):
         return done.stdout, done.stderr
 
     def test_programs(self):
-        evaluated = ("ccsd", "--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100")
-        for name, *options in (("ccsd",), ("ccsd", "--spin", "spin-orbital"), ("ccsd", "--evaluate"), evaluated, ("dcsd", "--spin", "orbitals")):
+        for name, *options in (
+            ("ccsd",), ("ccsd", "--spin", "spin-orbital"), ("ccsd", "--spin", "unrestricted", "--extents", "o=4,v=100"), ("dcsd", "--spin", "orbitals"), ("ccsd", "--evaluate"),
+            ("ccsd", "--evaluate", "--spin", "unrestricted"), ("ccsd", "--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100"),
+        ):  # fmt: skip
             with self.subTest(options=options):
                 self.command(EXAMPLE / f"{name}.txt", "-o", "made.sialx", *options)
                 done = subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, capture_output=True, text=True, timeout=120)
@@ -37,6 +39,8 @@ class Commands(unittest.TestCase):
 
     def test_plan(self):
         out, _ = self.command(EXAMPLE / "ccsd.txt", "--plan")
+        self.assertNotIn("u_ab", out)
+        self.assertRegex(self.command(EXAMPLE / "ccsd.txt", "--plan", "--spin", "unrestricted")[0], r"u_ab\[i,I,a,A\]")
         self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 1\.\d+e\+09\n$")
 
     def test_errors(self):

@@ -4,11 +4,13 @@
     energies.py --bin DIR [--long] [unittest arguments]
 
 References: PySCF 2.14 with the basis sets of this repository (SCF to 1e-13, CCSD and CCSDT to 1e-12, full CI to 1e-14)."""
+import itertools
 import os
 import pathlib
 import sys
 import tempfile
 import unittest
+import warnings
 
 import numpy as np
 
@@ -56,6 +58,21 @@ energy = 4/3 w[a,b,c,i,j,k] t3[a,b,c,i,j,k] + 1/3 w[b,c,a,i,j,k] t3[a,b,c,i,j,k]
     - 4/3 w[a,b,c,i,j,k] t3[c,b,a,i,j,k] - 1/3 w[b,c,a,i,j,k] t3[c,b,a,i,j,k] - 1/3 w[c,a,b,i,j,k] t3[c,b,a,i,j,k]
 r3[a,b,c,i,j,k] = w[a,b,c,i,j,k] + S(ai/bj ck) t1[a,i] u[j,k,b,c]
     + S(ai/bj ck) f[a,d] t3[d,b,c,i,j,k] - S(ai/bj ck) f[l,i] t3[a,b,c,l,j,k]
+"""
+
+# Quadruples of the products of doubles, divided by energies of orbitals: eight indices over orbitals, with the symmetry of pairs.
+QUADRUPLES = """
+space o = i j k l m
+space v = a b c d e
+space g = o + v : p q r s
+input f[g,g]
+input u[g,g,g,g] symmetric (1 3, 2 4) (1,3) (2,4)
+input t2[v,v,o,o] symmetric (1 3, 2 4)
+amplitude t4[v,v,v,v,o,o,o,o] symmetric (1 5, 2 6, 3 7, 4 8)
+disconnected *
+energy = u[k,l,c,d] u[i,j,a,b] t4[a,b,c,d,i,j,k,l]
+r4[a,b,c,d,i,j,k,l] = S(ai bj/ck dl) t2[a,b,i,j] t2[c,d,k,l]
+    + S(ai/bj ck dl) f[a,e] t4[e,b,c,d,i,j,k,l] - S(ai/bj ck dl) f[m,i] t4[a,b,c,d,m,j,k,l]
 """
 
 
@@ -150,6 +167,23 @@ class Energies(unittest.TestCase):
             self.assertLess(found.correlation_energy, -0.04)
             for name, t in (("t1", t1), ("t2", t2)):
                 np.testing.assert_allclose(np.asarray(found.arrays[name][...]), t, atol=1e-7)
+
+    def test_eight_indices_over_orbitals(self):
+        both = method(QUADRUPLES, spin="orbitals", after=method(EXAMPLE / "dcsd.txt", spin="orbitals", name="dcsd"), name="quadruples")
+        with tempfile.TemporaryDirectory(prefix="sialx-energies-") as folder, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = both.run(WATER, "sto-3g", ranks=2, folder=folder, segment=3)
+            t2, t4 = (np.asarray(found.arrays[t][...]) for t in ("t2", "t4"))
+            u = np.asarray(found.results.arrays["integrals"][...]).transpose(0, 2, 1, 3)
+            e, o = np.diag(np.asarray(found.results.saved_static("fock_mo"))), t2.shape[2]
+            denominators = sum((-1 if n < 4 else 1) * (e[o:] if n < 4 else e[:o]).reshape([-1 if x == n else 1 for x in range(8)]) for n in range(8))
+            pairs = [("".join(two), "".join(x for x in "0123" if x not in two)) for two in itertools.combinations("0123", 2)]
+            letters = lambda digits: "".join("abcd"[int(x)] for x in digits) + "".join("ijkl"[int(x)] for x in digits)
+            products = sum(np.einsum(f"{letters(one)},{letters(other)}->abcdijkl", t2, t2) for one, other in pairs)
+            np.testing.assert_allclose(t4, products / denominators, atol=1e-12)
+            energy = np.einsum("klcd,ijab,abcdijkl", u[:o, :o, o:, o:], u[:o, :o, o:, o:], products / denominators, optimize=True)
+            self.assertAlmostEqual(found.results.saved_scalars["quadruples_correlation_energy"], energy, delta=1e-12)
+            self.assertGreater(abs(energy), 1e-3)
 
     def test_two_electrons(self):
         """CCSD is exact."""

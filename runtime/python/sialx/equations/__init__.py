@@ -11,6 +11,7 @@ from .sial import Program, to_sial
 from .simplify import collect_permutations, expand_permutations, simplify
 from .spin import closed_shell
 from .text import from_text, to_text
+from .unrestricted import unrestricted
 
 __all__ = [
     "Equation",
@@ -42,4 +43,5 @@ __all__ = [
     "simplify",
     "to_sial",
     "to_text",
+    "unrestricted",
 ]
