@@ -49,10 +49,8 @@ std::vector<std::string> origins_of(const std::vector<std::string>& lines) {
   std::vector<std::string> origins;
   std::string current;
   for (const std::string& line : lines) {
-    if (line.find_first_not_of(" \t") == std::string::npos)
-      current.clear();
-    else if (std::string said = origin_of(line); !said.empty())
-      current = std::move(said);
+    if (line.find_first_not_of(" \t") == std::string::npos) current.clear();
+    else if (std::string said = origin_of(line); !said.empty()) current = std::move(said);
     origins.push_back(current);
   }
   return origins;

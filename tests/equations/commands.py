@@ -26,9 +26,12 @@ class Commands(unittest.TestCase):
         return done.stdout, done.stderr
 
     def test_programs(self):
-        for options in ((), ("--spin", "spin-orbital"), ("--evaluate",), ("--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100")):
+        for name, *options in (
+            ("ccsd",), ("ccsd", "--spin", "spin-orbital"), ("ccsd", "--spin", "unrestricted", "--extents", "o=4,v=100"), ("dcsd", "--spin", "orbitals"), ("ccsd", "--evaluate"),
+            ("ccsd", "--evaluate", "--spin", "unrestricted"), ("ccsd", "--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100"),
+        ):  # fmt: skip
             with self.subTest(options=options):
-                self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx", *options)
+                self.command(EXAMPLE / f"{name}.txt", "-o", "made.sialx", *options)
                 done = subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, capture_output=True, text=True, timeout=120)
                 self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         (self.folder / "mine.txt").write_text((EXAMPLE / "ccsd.txt").read_text())
@@ -38,6 +41,8 @@ class Commands(unittest.TestCase):
 
     def test_plan(self):
         out, _ = self.command(EXAMPLE / "ccsd.txt", "--plan")
+        self.assertNotIn("u_ab", out)
+        self.assertRegex(self.command(EXAMPLE / "ccsd.txt", "--plan", "--spin", "unrestricted")[0], r"u_ab\[i,I,a,A\]")
         self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 9\.\d+e\+08\n$")
 
     def test_report(self):

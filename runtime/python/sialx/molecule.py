@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 # CODATA 2010, which sialx uses to read xyz files; PySCF has the same.
 BOHR_IN_ANGSTROM = 0.52917721092
 ANGULAR_LETTERS = "SPDFGHI"
+ELEMENTS = (
+    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe "
+    "Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn"
+).split()
 
 
 @dataclass
@@ -54,6 +58,15 @@ class Molecule:
             missing = sorted(set(self.symbols) - set(self.basis))
             if missing:
                 raise ValueError(f"the basis set has no functions for {', '.join(missing)}")
+
+    @property
+    def electrons(self) -> int:
+        """Their number where no effective core potential takes the place of some. ValueError for a symbol of no element."""
+        numbers = {symbol: n for n, symbol in enumerate(ELEMENTS, 1)}
+        unknown = [s for s in self.symbols if s.capitalize() not in numbers]
+        if unknown:
+            raise ValueError(f"`{unknown[0]}` is no element that sialx knows")
+        return sum(numbers[s.capitalize()] for s in self.symbols) - self.charge
 
     @classmethod
     def from_xyz(cls, path: str | os.PathLike[str], basis: Basis, charge: int = 0, multiplicity: int = 1) -> Molecule:

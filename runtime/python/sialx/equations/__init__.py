@@ -12,6 +12,7 @@ from .simplify import collect_permutations, expand_permutations, simplify
 from .spin import closed_shell
 from .statements import Plan, Statement
 from .text import from_text, to_text
+from .unrestricted import unrestricted
 
 __all__ = [
     "Equation",
@@ -43,4 +44,5 @@ __all__ = [
     "simplify",
     "to_sial",
     "to_text",
+    "unrestricted",
 ]

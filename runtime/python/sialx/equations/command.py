@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from .diagnostics import EquationError
-from .methods import CLOSED_SHELL, SPIN_ORBITALS, method
+from .methods import CLOSED_SHELL, SPINS, UNRESTRICTED, in_spins, method
 from .planning import plan
 from .sial import to_sial
-from .spin import closed_shell
 from .text import from_text
+from .unrestricted import extents_of_spins
 
 
 def extents_of(text: str) -> Dict[str, float]:
@@ -31,8 +31,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="sialx-equations", description="Writes the SIAL program that equations of coupled-cluster theory stand for.")
     parser.add_argument("file", help="the equations, in the text form of EQUATIONS.md")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the program goes; FILE.sialx by default, - for the terminal")
-    parser.add_argument("--spin", choices=(CLOSED_SHELL, SPIN_ORBITALS), default=CLOSED_SHELL,
-                        help="sum over spin first, or take the equations as they are (default: closed-shell)")
+    parser.add_argument("--spin", choices=SPINS, default=CLOSED_SHELL,
+                        help="sum over spin first, divide into blocks of spins, or take equations as they are that are over orbitals or spin orbitals (default: closed-shell)")
     parser.add_argument("--evaluate", action="store_true", help="a program that evaluates the equations once, instead of solving them for the amplitudes")
     parser.add_argument("--amplitudes", metavar="NAME,...", default="", help="those to solve for (default: all)")
     parser.add_argument("--energy", metavar="NAME", default="energy", help="the scalar that is the energy (default: energy)")
@@ -47,7 +47,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
         for warning in caught:
             print(warning.message, file=sys.stderr)
         if given.plan or given.evaluate:
-            planned = plan(closed_shell(equations) if given.spin == CLOSED_SHELL else equations, given.extents)
+            extents = extents_of_spins(equations, given.extents) if given.spin == UNRESTRICTED else given.extents
+            planned = plan(in_spins(equations, given.spin), extents)
             text = f"{planned}\nmultiplications: {planned.multiplications:.3e}\n" if given.plan else to_sial(planned, path.stem).text
         else:
             amplitudes = [a for a in given.amplitudes.split(",") if a]

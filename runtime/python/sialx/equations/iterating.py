@@ -13,7 +13,7 @@ from .sial import Left, Program, Writer
 from .statements import Plan
 from .symmetry import slot_symmetry
 
-HISTORY = 8  # changes that DIIS remembers
+HISTORY, HISTORY_OF_LARGE = 8, 5  # changes that DIIS remembers; where an amplitude has as many indices as arrays may have
 
 
 def residuals(equations: Equations, amplitudes: Sequence[str] = ()) -> Dict[str, str]:
@@ -28,6 +28,10 @@ def residuals(equations: Equations, amplitudes: Sequence[str] = ()) -> Dict[str,
         if len(fitting) != 1:
             raise ValueError(f"amplitude `{name}` needs one result with its spaces, {', '.join(known[name].spaces)}; there are: {', '.join(fitting) or 'none'}")
         out[name] = fitting[0]
+        mine = [e for e in equations.equations if e.target.tensor.name == fitting[0]]
+        if mine and not any(e.terms for e in mine):
+            place = f"{mine[0].place.file}:{mine[0].place.line}: " if mine[0].place else ""
+            raise ValueError(f"{place}`{mine[0].target} = 0` says nothing about `{name}`: the equation of a residual has its terms, and the method makes it 0")
     return out
 
 
@@ -48,35 +52,39 @@ def with_symmetries(equations: Equations, pairs: Mapping[str, str]) -> Equations
 
 
 def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
-               fock: Optional[str] = None, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None) -> Program:
+               fock: Sequence[str] = (), left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
+               kinds: Optional[Mapping[str, str]] = None) -> Program:
     """A program that makes all results zero that belong to the amplitudes, starting from amplitudes of zero.
 
     It takes the given tensors, and for each amplitude NAME the distributed array `NAME_denominators`: what each residual is divided by. Predefined
     values: cc_conv, the change of the energy that is small enough (the norm of the residuals has to fall below 100 times that), cc_iter,
     the most iterations. It leaves the amplitudes under their names, the energy as NAME_correlation_energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
-    393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); without it where an amplitude has 8 indices.
+    393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); where an amplitude has 8 indices over fewer changes, of antisymmetrised residuals.
 
-    left: given tensors that earlier programs of the job left. fock: the static one of them whose diagonal makes the denominators; no arrays of denominators
-    are given then. bounds: predefined ints with the segments of each space, as (first, last)."""
+    left: given tensors that earlier programs of the job left. fock: the static ones of them whose diagonals make the denominators, one, or that of alpha and that
+    of beta orbitals; no arrays of denominators are given then. bounds: predefined ints with the segments of each space, as (first, last). kinds: of segments
+    by space, `moa` or, for beta orbitals, `mob`."""
     planned = equations if isinstance(equations, Plan) else plan(equations, extents)
     pairs = residuals(planned.equations, amplitudes)
     tensors = {t.name: t for t in planned.equations.tensors}
     if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
         raise ValueError(f"the equations have no scalar result `{energy}`")
-    return _Iterations(planned, pairs, energy, name, fock, left, bounds).program()
+    return _Iterations(planned, pairs, energy, name, fock, left, bounds, kinds).program()
 
 
 class _Iterations(Writer):
-    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str, fock: Optional[str], left: Optional[Mapping[str, Left]],
-                 bounds: Optional[Mapping[str, Tuple[str, str]]]) -> None:
-        super().__init__(planned, name, left, bounds)
-        self.fock = fock
+    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str, fock: Sequence[str], left: Optional[Mapping[str, Left]],
+                 bounds: Optional[Mapping[str, Tuple[str, str]]], kinds: Optional[Mapping[str, str]]) -> None:
+        super().__init__(planned, name, left, bounds, kinds)
+        self.fock = tuple(fock)
+        self.denominator = "energy_denominator_rhf" if len(self.fock) == 1 else "energy_denominator_uhf"
         self.label = f"{self.name}_correlation_energy"
         self.pairs = pairs
         self.solved = frozenset(pairs)  # amplitudes that the program makes
         by_name = {t.name: t for t in planned.tensors}
         self.amplitudes = [by_name[a] for a in pairs]
-        self.diis = all(t.rank < MOST_RANK for t in self.amplitudes)
+        self.large = any(t.rank >= MOST_RANK for t in self.amplitudes)
+        self.history = HISTORY_OF_LARGE if self.large else HISTORY
         self.energy = self.arrays[energy]
         new = self.names.new
         self.conv, self.most = new("cc_conv"), new("cc_iter")
@@ -86,12 +94,13 @@ class _Iterations(Writer):
         self.denominators = {t.name: new(f"{self.arrays[t.name]}_denominators") for t in self.amplitudes}
         self.changes = {t.name: new(f"{self.arrays[t.name]}_changes") for t in self.amplitudes}
         self.vectors = {t.name: new(f"{self.arrays[t.name]}_vectors") for t in self.amplitudes}
+        self.projections = {t.name: new(f"{self.arrays[t.name]}_projected") for t in self.amplitudes}
         self.prepare, self.evaluate = new("prepare"), new("evaluate")
 
     def program(self) -> Program:
         made = super().program()
         main = self.main()
-        specials = ["special energy_denominator_rhf ur" if self.fock else "special invert_diagonal ur", "special print_iteration rrrr", *(["special compute_diis u"] if self.diis else [])]
+        specials = [f"special {self.denominator} u{'r' * len(self.fock)}" if self.fock else "special invert_diagonal ur", "special print_iteration rrrr", "special compute_diis u"]
         head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), ""]
         before = [f"proc {self.prepare}", *self.body[: self.prepared], "sip_barrier", f"endproc {self.prepare}", ""] if self.prepared else []
         between = [f"proc {self.evaluate}"]
@@ -109,19 +118,18 @@ class _Iterations(Writer):
     def own_declarations(self) -> List[str]:
         s = self.scalars
         out = [f"predefined scalar {self.conv}", f"predefined int {self.most}", f"index {self.cycle} = 1:{self.most}"]
-        out += [f"scalar {name}" for key, name in s.items() if key not in ("slot", "remembered") and (self.diis or key != "scale")]
-        if self.diis:
-            out += [f"int {s['slot']} = 1", f"int {s['remembered']} = 1"]
-            out += [f"index {i} = 1:{HISTORY}" for i in (self.m, self.n)]
-            out += [f"static {array}[{self.m},{self.n}]" for array in (self.products, self.weights)]
+        out += [f"scalar {name}" for key, name in s.items() if key not in ("slot", "remembered")]
+        out += [f"int {s['slot']} = 1", f"int {s['remembered']} = 1"]
+        out += [f"index {i} = 1:{self.history}" for i in (self.m, self.n)]
+        out += [f"static {array}[{self.m},{self.n}]" for array in (self.products, self.weights)]
         for t in self.amplitudes:
             slots = ",".join(self.slots[space] for space in t.spaces)
             if not self.fock:
                 out.append(f"predefined distributed {self.denominators[t.name]}[{slots}]")
-            if self.diis:
-                out += [f"distributed {array}[{slots},{self.m}]" for array in (self.changes[t.name], self.vectors[t.name])]
-            elif t.symmetries:
-                out.append(f"distributed {self.changes[t.name]}[{slots}]")
+            for array in (self.changes[t.name], self.vectors[t.name]):
+                out += [f"distributed {name}[{slots}]" for name in self.parts(array)] if self.whole(t) else [f"distributed {array}[{slots},{self.m}]"]
+            if self.large and any(len(members) > 1 for members, _ in slot_symmetry(t.symmetries, t.rank).sets):
+                out.append(f"distributed {self.projections[t.name]}[{slots}]")
             target = self.target(t)
             for use in ("old", "new"):
                 self.temp(use, target.indices)
@@ -144,8 +152,8 @@ class _Iterations(Writer):
         if not self.fock:
             denominators = f"{self.denominators[tensor.name]}[{indices}]"
             return [f"{pad}get {denominators}", f"{pad}execute invert_diagonal {block} {denominators}"]
-        pairs, fock = self.temp("pairs", self.paired(self.target(tensor))), self.arrays[self.fock]
-        return [f"{pad}{pairs} = {block}", f"{pad}execute energy_denominator_rhf {pairs} {fock}", f"{pad}{block} = {pairs}"]
+        pairs, fock = self.temp("pairs", self.paired(self.target(tensor))), " ".join(self.arrays[f] for f in self.fock)
+        return [f"{pad}{pairs} = {block}", f"{pad}execute {self.denominator} {pairs} {fock}", f"{pad}{block} = {pairs}"]
 
     def shapes(self) -> List[Tuple[Tensor, str, str]]:
         """Of each amplitude: its loop indices, and its indices as a block has them."""
@@ -158,7 +166,8 @@ class _Iterations(Writer):
     def main(self) -> List[str]:
         s, out = self.scalars, [""]
         for space, (low, high) in self.bounds.items():
-            out += [f"if {low} > {high}", f'  println "there are no orbitals in the space {space}: take a larger basis"', "  stop", "endif"]
+            advice = "take a larger basis, or more electrons" if space in self.kinds else "take a larger basis"
+            out += [f"if {low} > {high}", f'  println "there are no orbitals in the space {space}: {advice}"', "  stop", "endif"]
         out += [*self.restored(), *([f"call {self.prepare}"] if self.prepared else [])]
         for t, inside, block in self.shapes():
             out += ["", f"pardo {inside}", f"  put {self.arrays[t.name]}[{block}] = 0.0", f"endpardo {inside}"]
@@ -174,13 +183,38 @@ class _Iterations(Writer):
         out += [f"  execute print_iteration {s['cycles']} {self.energy} {s['change']} {s['residual']}"]
         out += [f"  if {s['change']} < 0.0", f"    {s['change']} = -{s['change']}", "  endif"]
         out += [f"  if {s['change']} < {self.conv}", f"    if {s['residual']} < 100.0*{self.conv}", f"      {s['converged']} = 1.0", "    endif", "  endif"]
-        out += [f"  if {s['converged']} == 1.0", "    exit", "  endif", *self.update(), f"enddo {self.cycle}"]
+        out += [f"  if {s['converged']} == 1.0", "    exit", "  endif", *self.extrapolated(), f"enddo {self.cycle}"]
         out += [f"if {s['converged']} == 0.0", '  println "the amplitudes did not converge: allow more iterations (cc_iter), or look at the orbitals"', "  stop", "endif"]
         out += [f'set_persistent {self.arrays[t.name]} "{self.arrays[t.name]}"' for t in self.amplitudes]
         return [*out, f'set_persistent {self.energy} "{self.label}"']
 
-    def update(self) -> List[str]:
-        return self.extrapolated() if self.diis else self.divided()
+    # What DIIS remembers: arrays with an index more, or several where they may have no more indices.
+
+    def whole(self, tensor: Tensor) -> bool:
+        return tensor.rank >= MOST_RANK
+
+    def parts(self, array: str) -> List[str]:
+        return [f"{array}_{k}" for k in range(1, self.history + 1)]
+
+    def remember(self, tensor: Tensor, block: str, kept: Sequence[Tuple[str, str]], pad: str) -> List[str]:
+        """Puts blocks, each by the array that takes it, where the latest change goes."""
+        m, slot = self.m, self.scalars["slot"]
+        if not self.whole(tensor):
+            return [f"{pad}do {m}", f"{pad}  where {m} == {slot}", *(f"{pad}  put {array}[{block},{m}] = {temp}" for array, temp in kept), f"{pad}enddo {m}"]
+        out = []
+        for k in range(self.history):
+            puts = [f"{pad}  put {self.parts(array)[k]}[{block}] = {temp}" for array, temp in kept]
+            out += [f"{pad}if {slot} == {k + 1}", *puts, f"{pad}endif"]
+        return out
+
+    def recalled(self, tensor: Tensor, array: str, block: str, index: str, temp: str, pad: str) -> List[str]:
+        """Brings what was remembered under an index to a temp."""
+        if not self.whole(tensor):
+            return [f"{pad}get {array}[{block},{index}]", f"{pad}{temp} = {array}[{block},{index}]"]
+        out = [f"{pad}{temp} = 0.0"]
+        for k, part in enumerate(self.parts(array), 1):
+            out += [f"{pad}if {index} == {k}", f"{pad}  get {part}[{block}]", f"{pad}  {temp} = {part}[{block}]", f"{pad}endif"]
+        return out
 
     def projected(self, tensor: Tensor) -> Tuple[List[str], str]:
         """Brings the residual to the amplitude's symmetry, and names the array where it is then.
@@ -188,7 +222,7 @@ class _Iterations(Writer):
         Equations without that symmetry in their unknowns may let errors of rounding grow that break it. The projection on k exchangeable slots is that
         on the first k - 1, then (1 + sign times the exchanges of the k-th with each before)/k."""
         out: List[str] = []
-        arrays = [self.arrays[self.pairs[tensor.name]], self.changes[tensor.name]]
+        arrays = [self.arrays[self.pairs[tensor.name]], self.projections[tensor.name]]
         target = self.target(tensor)
         inside = ", ".join(self.index(i) for i in target.indices)
         old, new = (self.temp(use, target.indices) for use in ("old", "new"))
@@ -207,33 +241,22 @@ class _Iterations(Writer):
                 arrays.reverse()
         return out, arrays[0]
 
-    def divided(self) -> List[str]:
-        out: List[str] = []
-        for t, inside, block in self.shapes():
-            array = self.arrays[t.name]
-            passes, residual = self.projected(t)
-            out += passes
-            old = self.temp("old", self.target(t).indices)
-            out += [f"  pardo {inside}", f"    get {residual}[{block}]", f"    {old} = {residual}[{block}]", *self.division(t, old, block, "    ")]
-            out += [f"    put {array}[{block}] += {old}", f"  endpardo {inside}"]
-        return [*out, "  sip_barrier"]
-
     def extrapolated(self) -> List[str]:
         s, out, m, n = self.scalars, [], self.m, self.n
         for t, inside, block in self.shapes():
             array, residual = self.arrays[t.name], self.arrays[self.pairs[t.name]]
+            if self.large:
+                passes, residual = self.projected(t)
+                out += passes
             old, new = (self.temp(use, self.target(t).indices) for use in ("old", "new"))
             out += [f"  pardo {inside}", f"    get {residual}[{block}]", f"    get {array}[{block}]"]
             out += [f"    {new} = {residual}[{block}]", *self.division(t, new, block, "    "), f"    {old} = {array}[{block}]"]
-            out += [f"    {old} += {new}", f"    do {m}", f"      where {m} == {s['slot']}"]
-            out += [f"      put {self.changes[t.name]}[{block},{m}] = {new}", f"      put {self.vectors[t.name]}[{block},{m}] = {old}", f"    enddo {m}"]
-            out += [f"  endpardo {inside}"]
+            out += [f"    {old} += {new}", *self.remember(t, block, ((self.changes[t.name], new), (self.vectors[t.name], old)), "    "), f"  endpardo {inside}"]
         out += ["  sip_barrier", f"  do {m}", f"    where {m} == {s['slot']}", f"    do {n}", f"      where {n} <= {s['remembered']}", f"      {s['scale']} = 0.0"]
         for t, inside, block in self.shapes():
             changes, old, new = self.changes[t.name], self.temp("old", self.target(t).indices), self.temp("new", self.target(t).indices)
-            out += [f"      {s['here']} = 0.0", f"      pardo {inside}", f"        get {changes}[{block},{m}]", f"        get {changes}[{block},{n}]"]
-            out += [f"        {new} = {changes}[{block},{m}]", f"        {old} = {changes}[{block},{n}]", f"        {s['factor']} = {new}*{old}"]
-            out += [f"        {s['here']} += {s['factor']}", f"      endpardo {inside}", f"      collective {s['scale']} += {s['here']}"]
+            out += [f"      {s['here']} = 0.0", f"      pardo {inside}", *self.recalled(t, changes, block, m, new, "        ")]
+            out += [*self.recalled(t, changes, block, n, old, "        "), f"        {s['factor']} = {new}*{old}", f"        {s['here']} += {s['factor']}", f"      endpardo {inside}", f"      collective {s['scale']} += {s['here']}"]
         out += [f"      {self.products}[{m},{n}] = {s['scale']}", f"      {self.products}[{n},{m}] = {s['scale']}", f"    enddo {n}"]
         out += [f"    {s['scale']} = {self.products}[{m},{m}]          # near convergence the products are tiny", f"  enddo {m}"]
         out += [f"  do {m}", f"    do {n}", f"      {self.weights}[{m},{n}] = 0.0", f"      if {s['scale']} > 0.0", f"        if {m} <= {s['remembered']}"]
@@ -243,9 +266,9 @@ class _Iterations(Writer):
         out += [f"  if {s['scale']} > 0.0", f"    execute compute_diis {self.weights}", "  endif"]
         for t, inside, block in self.shapes():
             vectors, old, new = self.vectors[t.name], self.temp("old", self.target(t).indices), self.temp("new", self.target(t).indices)
-            out += [f"  pardo {inside}", f"    {new} = 0.0", f"    do {n}", f"      where {n} <= {s['remembered']}", f"      get {vectors}[{block},{n}]"]
-            out += [f"      {s['factor']} = {self.weights}[{n},{n}]", f"      {old} = {vectors}[{block},{n}]", f"      {new} += {s['factor']}*{old}", f"    enddo {n}"]
+            out += [f"  pardo {inside}", f"    {new} = 0.0", f"    do {n}", f"      where {n} <= {s['remembered']}", *self.recalled(t, vectors, block, n, old, "      ")]
+            out += [f"      {s['factor']} = {self.weights}[{n},{n}]", f"      {new} += {s['factor']}*{old}", f"    enddo {n}"]
             out += [f"    put {self.arrays[t.name]}[{block}] = {new}", f"  endpardo {inside}"]
-        out += [f"  {s['slot']} += 1", f"  if {s['slot']} > {HISTORY}", f"    {s['slot']} = 1", "  endif"]
-        out += [f"  if {s['remembered']} < {HISTORY}", f"    {s['remembered']} += 1", "  endif", "  sip_barrier"]
+        out += [f"  {s['slot']} += 1", f"  if {s['slot']} > {self.history}", f"    {s['slot']} = 1", "  endif"]
+        out += [f"  if {s['remembered']} < {self.history}", f"    {s['remembered']} += 1", "  endif", "  sip_barrier"]
         return out

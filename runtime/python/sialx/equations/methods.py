@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import tempfile
@@ -15,20 +16,23 @@ from ..job import Job, program_path
 from ..molecule import Molecule
 from ..results import Results
 from .iterating import iterations, residuals, with_symmetries
-from .model import INPUT, Equations
+from .model import AMPLITUDE, INPUT, Equations, Tensor
 from .planning import plan
 from .sial import Left, Program, basic_spaces
-from .spin import check_antisymmetry, closed_shell
+from .spin import check_antisymmetry, check_orbitals, closed_shell
 from .spin_orbitals import SpinOrbitals
 from .statements import Plan
-from .text import from_text
+from .text import from_text, symmetry_text
+from .unrestricted import blocks_of, extents_of_spins, unrestricted, without_space
 
 if TYPE_CHECKING:
     StrPath = Union[str, "os.PathLike[str]"]
 
-CLOSED_SHELL, SPIN_ORBITALS = "closed-shell", "spin-orbital"
+SPINS = CLOSED_SHELL, UNRESTRICTED, ORBITALS, SPIN_ORBITALS = "closed-shell", "unrestricted", "orbitals", "spin-orbital"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _BOUNDS = {"o": ("baocc", "eaocc"), "v": ("bavirt", "eavirt")}  # predefined ints of a job with a molecule
+_BOUNDS_OF_SPINS = {"oa": ("baocc", "eaocc"), "va": ("bavirt", "eavirt"), "ob": ("bbocc", "ebocc"), "vb": ("bbvirt", "ebvirt")}
+_KINDS = {"oa": "moa", "va": "moa", "ob": "mob", "vb": "mob"}  # of segments
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +41,8 @@ class MethodResults:
 
     energy: in hartree, that of the reference and the correlation energy together. cycles: iterations until the amplitudes were converged;
     residual: the norm of what is left of the equations. arrays: converged amplitudes by name, read from the results file when they are asked for. Of a
-    closed shell they are the elements that closed_shell() keeps; over spin orbitals alpha comes before beta within the occupied and within the virtual ones."""
+    closed shell they are the elements that closed_shell() keeps; with unrestricted orbitals there is one for each block of unrestricted(), as `t2_ab`; over spin
+    orbitals alpha comes before beta within the occupied and within the virtual ones."""
 
     energy: float
     reference_energy: float
@@ -77,35 +82,69 @@ class Method:
         spaces = basic_spaces(equations)
         if spaces != ("o", "v"):
             raise ValueError(f"a method over spin orbitals has the spaces `o` (occupied) and `v` (virtual), in this order; the equations have {', '.join(spaces)}")
-        if after is not None and (spin != CLOSED_SHELL or after.spin != CLOSED_SHELL):
-            raise ValueError(f'a method after another has spin="{CLOSED_SHELL}", and so has the other')
-        earlier = after.left() if after is not None else {}
+        if after is not None and not any({spin, after.spin} <= alike for alike in ({CLOSED_SHELL, ORBITALS}, {UNRESTRICTED})):
+            raise ValueError(f'a method after another has spin="{CLOSED_SHELL}" or "{ORBITALS}", and so has the other, or both have spin="{UNRESTRICTED}"')
+        known = after.solved() if after is not None else []
         if not _NAME.match(name):
             raise ValueError(f"`{name}` cannot be the name of a program: letters, digits, `_` and `-`, a letter first")
-        fock, integrals = _given(equations, list(earlier))
+        fock, integrals = _given(equations, known, spin)
         pairs = residuals(equations, amplitudes)
         equations = with_symmetries(equations, pairs)
         if after is not None and name in after.names():
             name = f"{name}_{len(after.names()) + 1}"
         self.after = after
-        self.equations = closed_shell(equations) if spin == CLOSED_SHELL else equations
-        self.plan: Plan = plan(self.equations, extents)
-        self.amplitudes = tuple(pairs)
-        both = [a for a in self.amplitudes if a in earlier]
+        both = [a for a in pairs if a in known]
         if both:
             raise ValueError(f"`{both[0]}` is solved for by the method before this one: it is `input` here")
+        self.equations = in_spins(equations, spin)
+        for tensor in after._solved_tensors() if after is not None else ():
+            _check_same(tensor, self.equations)
+        self._extents = extents_of_spins(equations, extents) if spin == UNRESTRICTED else dict(extents or {})
+        self.plan: Plan = plan(self.equations, self._extents)
+        self._solved = tuple(pairs)
+        self.amplitudes = tuple(b for a in pairs for b in blocks_of(equations, a)) if spin == UNRESTRICTED else self._solved
         self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
-        if spin == CLOSED_SHELL:
-            left = {fock: Left("fock_mo", (0, 1), static=True), integrals: Left("integrals", (0, 2, 1, 3)), **earlier}
-            self.program: Program = iterations(self.plan, self.amplitudes, energy, name, fock=fock, left=left, bounds=_BOUNDS)
-        else:
-            self.program = iterations(self.plan, self.amplitudes, energy, name)
+        self._blocks = {t: blocks_of(equations, t) for t in (fock, integrals)} if spin == UNRESTRICTED else {}
+        self.program: Program = self._program()
         self.sial = self.program.text
+
+    def _program(self) -> Program:
+        earlier = self.after.left() if self.after is not None else {}
+        if self.spin == SPIN_ORBITALS:
+            return iterations(self.plan, self.amplitudes, self._energy, self._name)
+        if self.spin in (CLOSED_SHELL, ORBITALS):
+            left = {self._fock: Left("fock_mo", (0, 1), static=True), self._integrals: Left("integrals", (0, 2, 1, 3)), **earlier}
+            return iterations(self.plan, self.amplitudes, self._energy, self._name, fock=[self._fock], left=left, bounds=_BOUNDS)
+        left = {name: Left(f"fock_{spin}", (0, 1), static=True) for name, spin in zip(self._blocks[self._fock], ("a", "b"))}
+        for name, spins in zip(self._blocks[self._integrals], ("aa", "ab", "bb")):
+            left[name] = Left(f"integrals_{spins}", (0, 2, 1, 3) if spins == "ab" else (0, 1, 2, 3))
+        there = {t.name for t in self.equations.tensors}
+        fock = [name for name in self._blocks[self._fock] if name in there]
+        return iterations(self.plan, self.amplitudes, self._energy, self._name, fock=fock, left={**left, **earlier}, bounds=_BOUNDS_OF_SPINS, kinds=_KINDS)
+
+    def _of_alpha_electrons(self) -> Method:
+        """The same method for molecules without beta electrons."""
+        out = copy.copy(self)
+        out.after = self.after._of_alpha_electrons() if self.after is not None else None
+        out.equations = without_space(self.equations, "ob")
+        there = {t.name for t in out.equations.tensors}
+        out.amplitudes = tuple(a for a in self.amplitudes if a in there)
+        out.plan = plan(out.equations, {s: n for s, n in self._extents.items() if s in basic_spaces(out.equations)})
+        out.program = out._program()
+        out.sial = out.program.text
+        return out
 
     def left(self) -> Dict[str, Left]:
         """The amplitudes of this method, and of those before it, as later methods take them."""
         own = {a: Left(self.program.results[a], tuple(range(self.equations.tensor(a).rank))) for a in self.amplitudes}
         return {**(self.after.left() if self.after else {}), **own}
+
+    def solved(self) -> List[str]:
+        """The amplitudes of the equations that this method and those before it solve for."""
+        return [*(self.after.solved() if self.after else []), *self._solved]
+
+    def _solved_tensors(self) -> List[Tensor]:
+        return [*(self.after._solved_tensors() if self.after else []), *map(self.equations.tensor, self.amplitudes)]
 
     def names(self) -> List[str]:
         return [*(self.after.names() if self.after else []), self._name]
@@ -139,13 +178,14 @@ class Method:
         segment: int = 8,
         flags: Sequence[object] = (),
     ) -> MethodResults:
-        """RHF, all integrals over orbitals, and the method, on `ranks` ranks.
+        """RHF or UHF, all integrals over orbitals, and the method, on `ranks` ranks.
 
-        molecule: of a closed shell: a Molecule, or the path of an xyz file with the name of a basis set. folder: where the jobs and their results
+        molecule: of a closed shell where orbitals are not unrestricted: a Molecule, or the path of an xyz file with the name of a basis set. folder: where the jobs and their results
         lie; a temporary one that stays where none is named. convergence: of the energy, in hartree; the norm of the residuals falls below 100 times that.
         segment: orbitals of one spin in a block, about. memory: of a rank's blocks.
 
-        All arrays are distributed, n**4 integrals of n orbitals among them. Methods over spin orbitals take 16 n**4 besides, and n**4 on every rank.
+        All arrays are distributed, n**4 integrals of n orbitals among them; of unrestricted orbitals 3 n**4, and 5 n**4 while they are made. Methods over spin
+        orbitals take 16 n**4 besides, and n**4 on every rank.
         Raises JobError where a job fails, as when the amplitudes do not converge."""
         if not isinstance(molecule, Molecule):
             if basis is None:
@@ -153,15 +193,17 @@ class Method:
             molecule = Molecule.from_xyz(molecule, basis)
         elif basis is not None:
             raise ValueError("a Molecule has its basis set")
-        if molecule.multiplicity != 1:
-            raise ValueError(f"the molecule has multiplicity {molecule.multiplicity}; methods start from a closed shell")
+        if molecule.multiplicity != 1 and self.spin != UNRESTRICTED:
+            raise ValueError(f'the molecule has multiplicity {molecule.multiplicity}; methods start from a closed shell, those with spin="{UNRESTRICTED}" from UHF of any')
+        if self.spin == UNRESTRICTED and "ob" in basic_spaces(self.equations) and molecule.electrons == molecule.multiplicity - 1:
+            return self._of_alpha_electrons().run(molecule, None, ranks, folder, convergence, cycles, memory, segment, flags)
         if molecule.frozen_core:
             raise ValueError("methods from equations correlate all electrons: leave out frozen_core")
         where = Path(tempfile.mkdtemp(prefix="sialx-method-") if folder is None else folder).absolute()
         where.mkdir(parents=True, exist_ok=True)
         options = _Options(ranks, convergence, cycles, memory, segment, flags)
         programs = self._written(where)
-        if self.spin == CLOSED_SHELL:
+        if self.spin != SPIN_ORBITALS:
             done = first = self._job(where / self._name, molecule, options, programs)
         else:
             first = self._job(where / "orbitals", molecule, options, [])
@@ -171,14 +213,20 @@ class Method:
         return MethodResults(reference + correlation, reference, correlation, int(done.scalars[labels["cycles"]]), done.scalars[labels["residual"]], done, where, self.kept())
 
     def _job(self, folder: Path, molecule: Molecule, options: _Options, programs: List[StrPath]) -> Results:
-        """RHF, the integrals, and programs that take both."""
+        """RHF or UHF, the integrals, and programs that take both."""
         examples = example_programs()
-        target = options.segment
+        first = ("04_rhf/rhf.sialx", "19_equations/integrals.sialx") if self.spin != UNRESTRICTED else ("06_uhf/uhf.sialx", "19_equations/integrals_uhf.sialx")
+        segments: Dict[str, Union[Sequence[int], int, str]] = {}
+        for kind in ("ao", "occ", "virt", *(("beta_occ", "beta_virt") if self.spin == UNRESTRICTED else ())):
+            segments.update({kind: "auto", f"{kind}_target": options.segment})
+        values: Dict[str, Union[int, float]] = {"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {}
+        if self.spin == UNRESTRICTED:  # energies beyond SCF are linear in errors of its Fock matrix
+            values["scf_conv"] = 1e-11
         return Job(
-            [examples / "04_rhf" / "rhf.sialx", examples / "19_equations" / "integrals.sialx", *programs],
+            [*(examples / path for path in first), *programs],
             molecule,
-            values={"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {},
-            segments={"ao": "auto", "ao_target": target, "occ": "auto", "occ_target": target, "virt": "auto", "virt_target": target},
+            values=values,
+            segments=segments,
             memory=options.memory,
         ).run(folder, ranks=options.ranks, flags=options.flags)
 
@@ -202,7 +250,23 @@ class Method:
         ).run(where / self._name, ranks=options.ranks, flags=options.flags)
 
 
-def _given(equations: Equations, earlier: Sequence[str]) -> Tuple[str, str]:
+def _check_same(tensor: Tensor, equations: Equations) -> None:
+    """ValueError where equations declare an amplitude of an earlier method as another tensor than that."""
+    for mine in equations.tensors:
+        if mine.name == tensor.name and (mine.spaces != tensor.spaces or set(mine.group()) != set(tensor.group())):
+            raise ValueError(f"`{tensor.name}` is another tensor here than in the method before this one, which has {_shown(tensor)} over orbitals; here it is {_shown(mine)}")
+
+
+def _shown(tensor: Tensor) -> str:
+    return f"`{tensor.name}[{','.join(tensor.spaces)}]{symmetry_text(tensor.symmetries)}`"
+
+
+def in_spins(equations: Equations, spin: str) -> Equations:
+    """The equations over what `spin` says."""
+    return closed_shell(equations) if spin == CLOSED_SHELL else unrestricted(equations) if spin == UNRESTRICTED else equations
+
+
+def _given(equations: Equations, earlier: Sequence[str], spin: str) -> Tuple[str, str]:
     """The names of the Fock matrix and of the integrals: of the given tensors with two and with four indices that no earlier method leaves."""
     used = {f.tensor.name for e in equations.equations for t in e.terms for f in t.factors}
     given = [t for t in equations.of_role(INPUT) if t.name in used and t.name not in earlier]
@@ -213,10 +277,15 @@ def _given(equations: Equations, earlier: Sequence[str]) -> Tuple[str, str]:
             f"{', '.join(f'`{name}`' for name in others)}: given besides the Fock matrix and the integrals; what the method solves for is declared `amplitude`, and "
             "amplitudes of another method are there with `after=`"
         )
-    for found, what in ((fock, "the Fock matrix, with two indices of all orbitals"), (integrals, "the integrals <pq||rs>, with four indices of all orbitals")):
+    symbol = "<pq|rs>" if spin == ORBITALS else "<pq||rs>"
+    for found, what in ((fock, "the Fock matrix, with two indices of all orbitals"), (integrals, f"the integrals {symbol}, with four indices of all orbitals")):
         if not found:
             raise ValueError(f"no term has {what}, declared `input`: residuals are as `r2[a,b,i,j] = u[a,b,i,j] + P(a b) f[b,c] t2[a,c,i,j] ...`")
-    check_antisymmetry(equations.tensor(integrals[0]))
+    if spin == ORBITALS:
+        for tensor in equations.of_role(INPUT, AMPLITUDE):
+            check_orbitals(tensor)
+    else:
+        check_antisymmetry(equations.tensor(integrals[0]))
     return fock[0], integrals[0]
 
 
@@ -229,14 +298,16 @@ def method(
     extents: Optional[Mapping[str, float]] = None,
     after: Optional[Method] = None,
 ) -> Method:
-    """A method from equations over spin orbitals, or their text, or the path of a file with it.
+    """A method from equations, or their text, or the path of a file with it.
 
-    spin: "closed-shell" sums the equations over spin (see closed_shell(); up to triple excitations); "spin-orbital" runs them as they are. amplitudes: those
+    spin: "closed-shell" sums equations over spin orbitals over spin (see closed_shell(); up to triple excitations); "unrestricted" divides them into blocks of
+    spins (see unrestricted()), on orbitals of UHF; "spin-orbital" runs them as they are; "orbitals" takes equations over the orbitals of a closed shell, with
+    the tensors that closed_shell() makes. amplitudes: those
     that are solved for, all where none is named; each has one result with its spaces, which is zero at the end. energy: the scalar result that is the
     correlation energy. extents: orbitals of each space, which decide between orders of products; see plan(). after: a method that runs before this one in
     the same job; its amplitudes are `input` of these equations, and its energy is part of the energy."""
-    if spin not in (CLOSED_SHELL, SPIN_ORBITALS):
-        raise ValueError(f'spin="{spin}" is not known; there are: "{CLOSED_SHELL}", "{SPIN_ORBITALS}"')
+    if spin not in SPINS:
+        raise ValueError(f'spin="{spin}" is not known; there are: {", ".join(map(repr, SPINS))}'.replace("'", '"'))
     return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after)
 
 

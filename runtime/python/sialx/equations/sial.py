@@ -107,10 +107,13 @@ class _Names:
 
 
 class Writer:
-    def __init__(self, of: Plan, name: str, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None) -> None:
-        """left: given tensors that are restored, by name. bounds: predefined ints that say where a basic space begins and ends."""
+    def __init__(self, of: Plan, name: str, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
+                 kinds: Optional[Mapping[str, str]] = None) -> None:
+        """left: given tensors that are restored, by name. bounds: predefined ints that say where a basic space begins and ends. kinds: of segments, by basic
+        space: `moa` where nothing is said, or `mob`, whose indices have a `b` appended to their names."""
         self.plan = of
         self.left = dict(left or {})
+        self.kinds = dict(kinds or {})
         self.equations = of.equations
         self.names = _Names()
         self.name = self.names.new(name)
@@ -165,8 +168,15 @@ class Writer:
 
     def index(self, index: Index) -> str:
         if index not in self.indices:
-            self.indices[index] = self.names.new(index.name)
+            self.indices[index] = self.names.new(f"{index.name}b" if self.kind(index.space) == "mob" else index.name)
         return self.indices[index]
+
+    def kind(self, space: str) -> str:
+        """Of the segments of a space."""
+        found = {self.kinds.get(basic, "moa") for basic in self.equations.basic(space)}
+        if len(found) > 1:
+            raise ValueError(f"the parts of space `{space}` have segments of different kinds: {', '.join(sorted(found))}")
+        return found.pop()
 
     def block(self, name: str, indices: Sequence[Index]) -> str:
         return f"{name}[{','.join(self.index(i) for i in indices)}]"
@@ -220,7 +230,7 @@ class Writer:
                     slots[space] = self.index(Index(self.equations.space(space).indices[0], space))
         for index, name in sorted(self.indices.items(), key=lambda item: (self.basic_range(item[0].space), item[1])):
             low, high = self.basic_range(index.space)
-            head.append(f"moaindex {name} = {self.bounds[low][0]}:{self.bounds[high][1]}")
+            head.append(f"{self.kind(index.space)}index {name} = {self.bounds[low][0]}:{self.bounds[high][1]}")
         for tensor in declared:
             name = self.arrays[tensor.name]
             left = self.left.get(tensor.name)
