@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import string
 from dataclasses import replace
-from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterator, Mapping, Optional, Sequence, Set, Tuple
 
 from .model import INPUT, Equation, Equations, Factor, Generator, Index, Space, Tensor, Term, exchanges, group_of, letter_of, parity_of
 from .planning import USUAL_EXTENTS
