@@ -213,13 +213,10 @@ class Method:
         segments: Dict[str, Union[Sequence[int], int, str]] = {}
         for kind in ("ao", "occ", "virt", *(("beta_occ", "beta_virt") if self.spin == UNRESTRICTED else ())):
             segments.update({kind: "auto", f"{kind}_target": options.segment})
-        values: Dict[str, Union[int, float]] = {"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {}
-        if self.spin == UNRESTRICTED:  # energies beyond SCF are linear in errors of its Fock matrix
-            values["scf_conv"] = 1e-11
         return Job(
             [*(examples / path for path in first), *programs],
             molecule,
-            values=values,
+            values={"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {},
             segments=segments,
             memory=options.memory,
         ).run(folder, ranks=options.ranks, flags=options.flags)
