@@ -4,7 +4,7 @@ DIIS, and the decision when the amplitudes are converged."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
 from .planning import MOST_RANK, Plan, has_symmetries, plan, with_tensors
@@ -46,7 +46,7 @@ def with_symmetries(equations: Equations, pairs: Mapping[str, str]) -> Equations
 
 
 def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
-               fock: Sequence[str] = (), left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
+               fock: Union[str, Sequence[str], None] = None, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
                kinds: Optional[Mapping[str, str]] = None) -> Program:
     """A program that makes all results zero that belong to the amplitudes, starting from amplitudes of zero.
 
@@ -63,7 +63,7 @@ def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), ener
     tensors = {t.name: t for t in planned.equations.tensors}
     if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
         raise ValueError(f"the equations have no scalar result `{energy}`")
-    return _Iterations(planned, pairs, energy, name, fock, left, bounds, kinds).program()
+    return _Iterations(planned, pairs, energy, name, (fock,) if isinstance(fock, str) else fock or (), left, bounds, kinds).program()
 
 
 class _Iterations(Writer):
