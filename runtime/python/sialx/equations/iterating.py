@@ -94,7 +94,8 @@ class _Iterations(Writer):
     def program(self) -> Program:
         made = super().program()
         main = self.main()
-        specials = [f"special {self.denominator} u{'r' * len(self.fock)}" if self.fock else "special invert_diagonal ur", "special print_iteration rrrr", "special compute_diis u"]
+        division = f"{self.denominator} u{'r' * len(self.fock)}" if self.fock else "invert_diagonal ur"
+        specials = [f"special {what}" for what in (division, "print_iteration rrrr", "compute_diis u")]
         head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), "", f"proc {self.evaluate}"]
         offset = len(head) - len(self.head)
         text = "\n".join(head + self.body + [f"endproc {self.evaluate}"] + main + [f"endsial {self.name}", ""])
@@ -244,7 +245,8 @@ class _Iterations(Writer):
         for t, inside, block in self.shapes():
             changes, old, new = self.changes[t.name], self.temp("old", self.target(t).indices), self.temp("new", self.target(t).indices)
             out += [f"      {s['here']} = 0.0", f"      pardo {inside}", *self.recalled(t, changes, block, m, new, "        ")]
-            out += [*self.recalled(t, changes, block, n, old, "        "), f"        {s['factor']} = {new}*{old}", f"        {s['here']} += {s['factor']}", f"      endpardo {inside}", f"      collective {s['scale']} += {s['here']}"]
+            out += [*self.recalled(t, changes, block, n, old, "        "), f"        {s['factor']} = {new}*{old}", f"        {s['here']} += {s['factor']}"]
+            out += [f"      endpardo {inside}", f"      collective {s['scale']} += {s['here']}"]
         out += [f"      {self.products}[{m},{n}] = {s['scale']}", f"      {self.products}[{n},{m}] = {s['scale']}", f"    enddo {n}"]
         out += [f"    {s['scale']} = {self.products}[{m},{m}]          # near convergence the products are tiny", f"  enddo {m}"]
         out += [f"  do {m}", f"    do {n}", f"      {self.weights}[{m},{n}] = 0.0", f"      if {s['scale']} > 0.0", f"        if {m} <= {s['remembered']}"]
