@@ -25,7 +25,7 @@ from simplification import DECLARATIONS, random_equations, random_tensor
 
 # isort: split
 import sialx
-from sialx.equations import Tensor, closed_shell, from_text, plan, simplify, to_sial
+from sialx.equations import Tensor, closed_shell, from_text, plan, simplify, to_sial, unrestricted
 from sialx.equations.model import exchanges
 
 SEGMENTS = {"o": [2, 1], "v": [1, 2]}
@@ -110,6 +110,7 @@ class Programs(unittest.TestCase):
         for name in ("eom_ccsd", "lambda_ccsd"):
             self.compare(from_text(EXAMPLE / f"{name}.txt"), 3)
             self.compare(closed_shell(from_text(EXAMPLE / f"{name}.txt")), 4, ranks=2)
+        self.compare(unrestricted(from_text(EXAMPLE / "ccsd.txt")), 5, {"oa": [2, 1], "va": [1, 2], "ob": [2], "vb": [1, 1, 2]}, ranks=2)
         self.compare(from_text(EXAMPLE / "ccsd.txt"), 2, {"o": [2, 3], "v": [2, 1, 2]}, ranks=2)
 
     def test_random(self):

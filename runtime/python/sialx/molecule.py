@@ -63,10 +63,13 @@ class Molecule:
     def electrons(self) -> int:
         """Their number where no effective core potential takes the place of some. ValueError for a symbol of no element."""
         numbers = {symbol: n for n, symbol in enumerate(ELEMENTS, 1)}
-        unknown = [s for s in self.symbols if s.capitalize() not in numbers]
-        if unknown:
-            raise ValueError(f"`{unknown[0]}` is no element that sialx knows")
-        return sum(numbers[s.capitalize()] for s in self.symbols) - self.charge
+        total = -int(self.charge)
+        for symbol in self.symbols:
+            number = int(symbol) if symbol.isdigit() else numbers.get(symbol.capitalize())
+            if number is None:
+                raise ValueError(f"`{symbol}` is no element that sialx knows")
+            total += number
+        return total
 
     @classmethod
     def from_xyz(cls, path: str | os.PathLike[str], basis: Basis, charge: int = 0, multiplicity: int = 1) -> Molecule:

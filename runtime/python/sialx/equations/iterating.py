@@ -4,7 +4,7 @@ DIIS, and the decision when the amplitudes are converged."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .forms import has_symmetries, with_tensors
 from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
@@ -52,7 +52,7 @@ def with_symmetries(equations: Equations, pairs: Mapping[str, str]) -> Equations
 
 
 def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
-               fock: Sequence[str] = (), left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
+               fock: Union[str, Sequence[str], None] = None, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
                kinds: Optional[Mapping[str, str]] = None) -> Program:
     """A program that makes all results zero that belong to the amplitudes, starting from amplitudes of zero.
 
@@ -69,7 +69,7 @@ def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), ener
     tensors = {t.name: t for t in planned.equations.tensors}
     if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
         raise ValueError(f"the equations have no scalar result `{energy}`")
-    return _Iterations(planned, pairs, energy, name, fock, left, bounds, kinds).program()
+    return _Iterations(planned, pairs, energy, name, (fock,) if isinstance(fock, str) else fock or (), left, bounds, kinds).program()
 
 
 class _Iterations(Writer):
@@ -100,7 +100,8 @@ class _Iterations(Writer):
     def program(self) -> Program:
         made = super().program()
         main = self.main()
-        specials = [f"special {self.denominator} u{'r' * len(self.fock)}" if self.fock else "special invert_diagonal ur", "special print_iteration rrrr", "special compute_diis u"]
+        division = f"{self.denominator} u{'r' * len(self.fock)}" if self.fock else "invert_diagonal ur"
+        specials = [f"special {what}" for what in (division, "print_iteration rrrr", "compute_diis u")]
         head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), ""]
         before = [f"proc {self.prepare}", *self.body[: self.prepared], "sip_barrier", f"endproc {self.prepare}", ""] if self.prepared else []
         between = [f"proc {self.evaluate}"]
@@ -256,7 +257,8 @@ class _Iterations(Writer):
         for t, inside, block in self.shapes():
             changes, old, new = self.changes[t.name], self.temp("old", self.target(t).indices), self.temp("new", self.target(t).indices)
             out += [f"      {s['here']} = 0.0", f"      pardo {inside}", *self.recalled(t, changes, block, m, new, "        ")]
-            out += [*self.recalled(t, changes, block, n, old, "        "), f"        {s['factor']} = {new}*{old}", f"        {s['here']} += {s['factor']}", f"      endpardo {inside}", f"      collective {s['scale']} += {s['here']}"]
+            out += [*self.recalled(t, changes, block, n, old, "        "), f"        {s['factor']} = {new}*{old}", f"        {s['here']} += {s['factor']}"]
+            out += [f"      endpardo {inside}", f"      collective {s['scale']} += {s['here']}"]
         out += [f"      {self.products}[{m},{n}] = {s['scale']}", f"      {self.products}[{n},{m}] = {s['scale']}", f"    enddo {n}"]
         out += [f"    {s['scale']} = {self.products}[{m},{m}]          # near convergence the products are tiny", f"  enddo {m}"]
         out += [f"  do {m}", f"    do {n}", f"      {self.weights}[{m},{n}] = 0.0", f"      if {s['scale']} > 0.0", f"        if {m} <= {s['remembered']}"]

@@ -180,8 +180,8 @@ class Method:
     ) -> MethodResults:
         """RHF or UHF, all integrals over orbitals, and the method, on `ranks` ranks.
 
-        molecule: of a closed shell where orbitals are not unrestricted: a Molecule, or the path of an xyz file with the name of a basis set. folder: where the jobs and their results
-        lie; a temporary one that stays where none is named. convergence: of the energy, in hartree; the norm of the residuals falls below 100 times that.
+        molecule: of a closed shell where orbitals are not unrestricted: a Molecule, or the path of an xyz file with the name of a basis set. folder: where
+        the jobs and their results lie; a temporary one that stays where none is named. convergence: of the energy, in hartree; the norm of the residuals falls below 100 times that.
         segment: orbitals of one spin in a block, about. memory: of a rank's blocks.
 
         All arrays are distributed, n**4 integrals of n orbitals among them; of unrestricted orbitals 3 n**4, and 5 n**4 while they are made. Methods over spin
@@ -219,13 +219,10 @@ class Method:
         segments: Dict[str, Union[Sequence[int], int, str]] = {}
         for kind in ("ao", "occ", "virt", *(("beta_occ", "beta_virt") if self.spin == UNRESTRICTED else ())):
             segments.update({kind: "auto", f"{kind}_target": options.segment})
-        values: Dict[str, Union[int, float]] = {"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {}
-        if self.spin == UNRESTRICTED:  # energies beyond SCF are linear in errors of its Fock matrix
-            values["scf_conv"] = 1e-11
         return Job(
             [*(examples / path for path in first), *programs],
             molecule,
-            values=values,
+            values={"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {},
             segments=segments,
             memory=options.memory,
         ).run(folder, ranks=options.ranks, flags=options.flags)
