@@ -43,7 +43,8 @@ class Commands(unittest.TestCase):
         out, _ = self.command(EXAMPLE / "ccsd.txt", "--plan")
         self.assertNotIn("u_ab", out)
         self.assertRegex(self.command(EXAMPLE / "ccsd.txt", "--plan", "--spin", "unrestricted")[0], r"u_ab\[i,I,a,A\]")
-        self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 9\.\d+e\+08\n$")
+        self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 9\.\d+e\+08, elements of the largest intermediate: 6\.250e\+06\n$")
+        self.assertIn("intermediate: 2.500e+05\n", self.command(EXAMPLE / "ccsd.txt", "--plan", "--most-elements", "3e5")[0])
 
     def test_report(self):
         """sialreport says of lines of the program which lines of the equations they come from."""

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The statements of a plan are worth what the equations are, and what a plan leaves out follows from what it computes.  plans.py [--seeds N] [unittest arguments]"""
+import math
 import random
 import sys
 import unittest
@@ -46,8 +47,8 @@ def products(planned, o, v):
 
 
 class Plans(unittest.TestCase):
-    def check(self, equations, seed, extents=None):
-        planned = plan(equations, extents)
+    def check(self, equations, seed, extents=None, most_elements=math.inf):
+        planned = plan(equations, extents, most_elements)
         arrays = random_tensors(equations, SIZES, np.random.default_rng(seed))
         expected = evaluate(equations, arrays, SIZES)
         statements = as_equations(planned)
@@ -87,6 +88,16 @@ class Plans(unittest.TestCase):
         planned = plan(equations, {"o": 20, "v": 80})
         self.assertEqual((products(planned, 3, 3), products(planned, 2, 4)), (5, 2))
         self.assertEqual({t.name for t in planned.tensors} & {"t2_vvoo", "u_oovv"}, {"t2_vvoo", "u_oovv"})
+
+    def test_most_elements(self):
+        """Intermediates stay below what is allowed, and the plan is worth the same."""
+        equations = closed_shell(from_text(EXAMPLE / "ccsd.txt"))
+        extents = {"o": 10, "v": 50}
+        free = plan(equations, extents)
+        self.assertEqual(free.largest, 50.0**4)  # parts of the integrals that the ladder takes
+        planned, _ = self.check(equations, 5, extents, 3e5)
+        self.assertEqual(planned.largest, 10.0**2 * 50.0**2)
+        self.assertGreater(planned.multiplications, free.multiplications)
 
     def test_combinations(self):
         """They take the place of both forms where terms become fewer, and only there."""

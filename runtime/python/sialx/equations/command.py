@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import warnings
 from pathlib import Path
@@ -37,6 +38,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("--amplitudes", metavar="NAME,...", default="", help="those to solve for (default: all)")
     parser.add_argument("--energy", metavar="NAME", default="energy", help="the scalar that is the energy (default: energy)")
     parser.add_argument("--extents", metavar="SPACE=N,...", type=extents_of, help="orbitals of each space, which decide between orders of products (default: o=10,v=50)")
+    parser.add_argument("--most-elements", metavar="N", type=float, default=math.inf, help="of an intermediate, where another way of computing its terms has smaller ones")
     parser.add_argument("--plan", action="store_true", help="print the products by phases, and the number of multiplications")
     given = parser.parse_args(arguments)
     path = Path(given.file)
@@ -48,11 +50,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
             print(warning.message, file=sys.stderr)
         if given.plan or given.evaluate:
             extents = extents_of_spins(equations, given.extents) if given.spin == UNRESTRICTED else given.extents
-            planned = plan(in_spins(equations, given.spin), extents)
-            text = f"{planned}\nmultiplications: {planned.multiplications:.3e}\n" if given.plan else to_sial(planned, path.stem).text
+            planned = plan(in_spins(equations, given.spin), extents, given.most_elements)
+            text = f"{planned}\nmultiplications: {planned.multiplications:.3e}, elements of the largest intermediate: {planned.largest:.3e}\n" if given.plan else to_sial(planned, path.stem).text
         else:
             amplitudes = [a for a in given.amplitudes.split(",") if a]
-            text = method(equations, given.spin, amplitudes, given.energy, path.stem, given.extents).sial
+            text = method(equations, given.spin, amplitudes, given.energy, path.stem, given.extents, most_elements=given.most_elements).sial
         if given.output == "-" or (given.plan and not given.output):
             print(text, end="")
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import re
 import tempfile
@@ -76,7 +77,8 @@ class Method:
     product. Made by method()."""
 
     def __init__(
-        self, equations: Equations, spin: str, amplitudes: Sequence[str], energy: str, name: str, extents: Optional[Mapping[str, float]], after: Optional[Method] = None
+        self, equations: Equations, spin: str, amplitudes: Sequence[str], energy: str, name: str, extents: Optional[Mapping[str, float]], after: Optional[Method] = None,
+        most_elements: float = math.inf,
     ) -> None:
         self.spin: str = spin
         spaces = basic_spaces(equations)
@@ -100,7 +102,8 @@ class Method:
         for tensor in after._solved_tensors() if after is not None else ():
             _check_same(tensor, self.equations)
         self._extents = extents_of_spins(equations, extents) if spin == UNRESTRICTED else dict(extents or {})
-        self.plan: Plan = plan(self.equations, self._extents)
+        self._most_elements = most_elements
+        self.plan: Plan = plan(self.equations, self._extents, most_elements)
         self._solved = tuple(pairs)
         self.amplitudes = tuple(b for a in pairs for b in blocks_of(equations, a)) if spin == UNRESTRICTED else self._solved
         self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
@@ -129,7 +132,7 @@ class Method:
         out.equations = without_space(self.equations, "ob")
         there = {t.name for t in out.equations.tensors}
         out.amplitudes = tuple(a for a in self.amplitudes if a in there)
-        out.plan = plan(out.equations, {s: n for s, n in self._extents.items() if s in basic_spaces(out.equations)})
+        out.plan = plan(out.equations, {s: n for s, n in self._extents.items() if s in basic_spaces(out.equations)}, self._most_elements)
         out.program = out._program()
         out.sial = out.program.text
         return out
@@ -294,18 +297,19 @@ def method(
     name: str = "method",
     extents: Optional[Mapping[str, float]] = None,
     after: Optional[Method] = None,
+    most_elements: float = math.inf,
 ) -> Method:
     """A method from equations, or their text, or the path of a file with it.
 
     spin: "closed-shell" sums equations over spin orbitals over spin (see closed_shell(); up to triple excitations); "unrestricted" divides them into blocks of
     spins (see unrestricted()), on orbitals of UHF; "spin-orbital" runs them as they are; "orbitals" takes equations over the orbitals of a closed shell, with
-    the tensors that closed_shell() makes. amplitudes: those
-    that are solved for, all where none is named; each has one result with its spaces, which is zero at the end. energy: the scalar result that is the
-    correlation energy. extents: orbitals of each space, which decide between orders of products; see plan(). after: a method that runs before this one in
-    the same job; its amplitudes are `input` of these equations, and its energy is part of the energy."""
+    the tensors that closed_shell() makes. amplitudes: those that are solved for, all where none is named; each has one result with its spaces, which is zero
+    at the end. energy: the scalar result that is the correlation energy. extents: orbitals of each space, which decide between orders of products, and
+    most_elements: of an intermediate; see plan(). after: a method that runs before this one in the same job; its amplitudes are `input` of these equations,
+    and its energy is part of the energy."""
     if spin not in SPINS:
         raise ValueError(f'spin="{spin}" is not known; there are: {", ".join(map(repr, SPINS))}'.replace("'", '"'))
-    return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after)
+    return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after, most_elements)
 
 
 def example_programs() -> Path:

@@ -30,10 +30,11 @@ class _Pairs:
 
 class Parts:
     """Replaces such products. exchanges: of computed tensors, to which those of the parts are added. unique: names of tensors of which only blocks are read
-    that are not those of others exchanged. given: names of tensors that do not change from one evaluation to the next."""
+    that are not those of others exchanged. given: names of tensors that do not change from one evaluation to the next. most_elements: of a part."""
 
-    def __init__(self, exchanges: Dict[str, Tuple[Exchange, ...]], given: Sequence[str], cost: Callable[[set[Index]], float], tensor: Callable[[Tuple[str, ...]], Tensor]) -> None:
-        self.exchanges, self.given, self.cost, self.tensor = exchanges, set(given), cost, tensor
+    def __init__(self, exchanges: Dict[str, Tuple[Exchange, ...]], given: Sequence[str], cost: Callable[[set[Index]], float], tensor: Callable[[Tuple[str, ...]], Tensor],
+                 most_elements: float) -> None:
+        self.exchanges, self.given, self.cost, self.tensor, self.most_elements = exchanges, set(given), cost, tensor, most_elements
         self.unique: List[str] = []
         self.made: List[Statement] = []
         self.known: Dict[Tuple[Factor, Tuple[Index, ...], int], Factor] = {}
@@ -92,6 +93,8 @@ class Parts:
 
     def pays(self, s: Statement, left: float, moved: Sequence[Factor]) -> bool:
         """Whether what is saved, where a share of the multiplications is left, takes longer than making parts of these tensors."""
+        if any(self.cost(set(f.indices)) > self.most_elements for f in moved):
+            return False
         share = share_of(self.exchanges.get(s.target.tensor.name, ()))
         saved = self.cost({i for f in s.factors for i in f.indices}) * share * (1.0 - left)
         return saved > _ELEMENT * sum(self.cost(set(f.indices)) for f in moved if f.tensor.name not in self.given)

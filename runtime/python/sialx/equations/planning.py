@@ -33,7 +33,7 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     """Statements for one evaluation of all equations.
 
     extents: orbitals of each basic space, by its name; where they are not given 10 of `o` and 50 of all others, which is what decides between
-    orders of products. most_elements: an intermediate that has more is not made, where another order of the products has smaller ones."""
+    orders of products. most_elements: an intermediate that has more is not made, where another way of computing its terms has smaller ones."""
     extents = dict(extents or {})
     basic = {b for space in equations.spaces for b in equations.basic(space.name)}
     for name in extents:
@@ -46,7 +46,7 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     forms = [form for e in dict.fromkeys((equations, with_combinations(equations))) for form in (e, permuted(e))]
     trees: _Trees = {}
     plans = [_Planner(e, extents, most_elements, nested, declared, trees).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
-    best = replace(min(plans, key=lambda p: p.multiplications), equations=equations)
+    best = replace(min(plans, key=lambda p: (max(0.0, p.largest - most_elements), p.multiplications)), equations=equations)
     for tensor in best.tensors:
         if tensor.rank > MOST_RANK:
             raise ValueError(f"`{tensor.name}` has {tensor.rank} indices, and arrays have {MOST_RANK} at most: {_maker(best, tensor.name)}")
@@ -177,7 +177,9 @@ class _Planner:
         tensors = self.equations.tensors + tuple(t for t in self.added if t.name in targets)
         cost = sum(self.cost_of(s) for phase in phases for s in phase if len(s.factors) > 1)
         helpers = {t.name: kind for (kind, _), t in self.helpers.items()}
-        return Plan(self.equations, tensors + tuple(self.helpers.values()), phases, cost, helpers, self.exchanges, unique)
+        given = {t.name for t in self.equations.tensors if t.role != INTERMEDIATE}
+        largest = max((self.cost(set(s.target.indices)) for phase in phases for s in phase if s.target.tensor.name not in given), default=0.0)
+        return Plan(self.equations, tensors + tuple(self.helpers.values()), phases, cost, helpers, self.exchanges, unique, largest)
 
     # One equation
 
@@ -362,7 +364,7 @@ class _Planner:
                 by_indices = groups.setdefault(division.common, {})
                 by_indices.setdefault(division.others, {}).setdefault(n, division)
         shared = _Shared(target, self.equations.spaces)
-        candidates = [(common, others, members) for common, by in groups.items() for others, members in by.items() if len(members) > 1]
+        candidates = [(common, others, members) for common, by in groups.items() for others, members in by.items() if len(members) > 1 and self.cost(set(others)) <= self.most_elements]
         rest = set(range(len(products)))
         while True:
             best, saved = None, 0.0
@@ -460,7 +462,7 @@ class _Planner:
     def in_parts(self) -> FrozenSet[str]:
         """Products in symmetric and antisymmetric parts, where that is cheaper. The names of tensors of which not all blocks are there."""
         given = [t.name for t in self.equations.tensors if t.role == INPUT]
-        parts = Parts(self.exchanges, given, self.cost, self.tensor)
+        parts = Parts(self.exchanges, given, self.cost, self.tensor, self.most_elements)
         for made in self.made.values():
             made.statements = [t for s in made.statements for t in parts.of(s)]
         self.statements = [t for s in self.statements for t in parts.of(s)]

@@ -310,8 +310,8 @@ class Writer:
             conditions = [f"if {self.index(target.indices[x])} < {self.index(target.indices[y])}" for x, y in apart]
             for n, condition in enumerate(conditions):
                 self.line(f"{pad}{n * '  '}{condition}")
-            image = [indices[names.get(x, x)] for x in range(len(indices))]
-            self.images(target, image, factor * parity, halves[1:], sign, pad + len(conditions) * "  ")
+            permuted = [indices[names.get(x, x)] for x in range(len(indices))]
+            self.images(target, permuted, factor * parity, halves[1:], sign, pad + len(conditions) * "  ")
             self.line(*(f"{pad}{n * '  '}endif" for n in reversed(range(len(conditions)))))
 
     def statement(self, s: Statement, total: str) -> None:

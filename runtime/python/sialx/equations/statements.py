@@ -62,7 +62,7 @@ class Plan:
 
     multiplications: of one evaluation, with the extents that the plan was made for. helpers: names of tensors that are given besides those of the
     equations: UNIT, a unit matrix, or ONES, a vector of ones. exchanges: of targets by name, see Exchange. unique: names of targets of which only the computed
-    blocks are read, not those that follow by exchanges."""
+    blocks are read, not those that follow by exchanges. largest: elements of the largest intermediate."""
 
     equations: Equations
     tensors: Tuple[Tensor, ...]
@@ -71,6 +71,7 @@ class Plan:
     helpers: Mapping[str, str] = field(default_factory=dict)
     exchanges: Mapping[str, Tuple[Exchange, ...]] = field(default_factory=dict)
     unique: FrozenSet[str] = frozenset()
+    largest: float = 0.0
 
     def constants(self) -> FrozenSet[str]:
         """Names of the intermediates that are the same in every evaluation: those of given tensors only."""
