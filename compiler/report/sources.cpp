@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "compiler/report/prediction/model.h"
 #include "runtime/base/input_file.h"
@@ -31,6 +32,28 @@ std::vector<std::string> lines_of(const std::string& text) {
     begin = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
   }
   return lines;
+}
+
+/// `ccsd.txt:34,36` of a comment that ends in ` @ccsd.txt:34,36`; empty: it is no such comment.
+std::string origin_of(std::string_view line) {
+  const std::size_t end = line.find_last_not_of(" \t");
+  if (end == std::string_view::npos || line[line.find_first_not_of(" \t")] != '#') return {};
+  line = line.substr(0, end + 1);
+  const std::size_t at = line.rfind(" @"), colon = line.rfind(':');
+  if (at == std::string_view::npos || colon == std::string_view::npos || colon < at + 3 || colon == end) return {};
+  if (line.find_first_not_of("0123456789,", colon + 1) != std::string_view::npos) return {};
+  return std::string(line.substr(at + 2));
+}
+
+std::vector<std::string> origins_of(const std::vector<std::string>& lines) {
+  std::vector<std::string> origins;
+  std::string current;
+  for (const std::string& line : lines) {
+    if (line.find_first_not_of(" \t") == std::string::npos) current.clear();
+    else if (std::string said = origin_of(line); !said.empty()) current = std::move(said);
+    origins.push_back(current);
+  }
+  return origins;
 }
 
 /// Files that may be the one of that name: as named, then along the folders.
@@ -95,6 +118,7 @@ void find_sources(Report& report, const std::vector<std::string>& folders) {
     source.found = true;
     source.path = found[f][choice[f]].path;
     source.lines = lines_of(found[f][choice[f]].text);
+    source.origins = origins_of(source.lines);
     source.changed = all && !same;
     if (source.changed)
       source.problem =

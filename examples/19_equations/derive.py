@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Derives equations of this folder with wickd (pip install wickd): derive.py ccsd|ccsdt|ccsdtq|eom_ccsd|lambda_ccsd > FILE"""
+"""Derives equations of this folder: derive.py ccsd|ccsdt|ccsdtq|eom_ccsd|lambda_ccsd|dcsd > FILE
+
+All but dcsd, which is made of ccsd.txt, take wickd (pip install wickd)."""
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 try:
     import wickd
 except ImportError:
-    sys.exit("derive.py needs wickd: pip install wickd")
+    wickd = None
 
-from sialx.equations import Equations, from_text, from_wickd, simplify, to_text
+from sialx.equations import Equations, closed_shell, from_text, from_wickd, simplify, to_text
 
 RANKS = {"ccsd": 2, "ccsdt": 3, "ccsdtq": 4}
 
@@ -71,19 +74,46 @@ def left():
     return simplify(from_text(text))
 
 
-DERIVED: dict[str, Callable[[], Equations]] = {**{name: partial(cluster, rank) for name, rank in RANKS.items()}, "eom_ccsd": eom, "lambda_ccsd": left}
+# What DCSD has in the doubles residual instead of all terms of CCSD that are quadratic in t2, with s2[a,b,i,j] = 2 t2[a,b,i,j] - t2[a,b,j,i] written out:
+#   u[k,l,c,d] s2[a,c,i,k] s2[b,d,j,l] - 1/2 S(ai/bj) u[k,l,c,d] s2[c,d,i,l] t2[a,b,k,j] - 1/2 S(ai/bj) u[k,l,c,d] s2[a,d,k,l] t2[c,b,i,j]
+QUADRATIC = """
+r2[a,b,i,j] += 4 u[k,l,c,d] t2[a,c,i,k] t2[b,d,j,l] - 2 u[k,l,c,d] t2[a,c,k,i] t2[b,d,j,l]
+    - 2 u[k,l,c,d] t2[a,c,i,k] t2[b,d,l,j] + u[k,l,c,d] t2[a,c,k,i] t2[b,d,l,j]
+    - S(ai/bj) u[k,l,c,d] t2[c,d,i,l] t2[a,b,k,j] + 1/2 S(ai/bj) u[k,l,c,d] t2[c,d,l,i] t2[a,b,k,j]
+    - S(ai/bj) u[k,l,c,d] t2[a,d,k,l] t2[c,b,i,j] + 1/2 S(ai/bj) u[k,l,c,d] t2[a,d,l,k] t2[c,b,i,j]
+"""
+
+
+def distinguishable():
+    """DCSD over orbitals: D. Kats, F. R. Manby, J. Chem. Phys. 139, 021102 (2013), with single excitations as in D. Kats, J. Chem. Phys. 141, 061101 (2014)."""
+    ccsd = closed_shell(from_text(Path(__file__).with_name("ccsd.txt")))
+    *others, doubles = ccsd.equations
+    kept = tuple(t for t in doubles.terms if [f.tensor.name for f in t.factors].count("t2") < 2)
+    return simplify(from_text(to_text(replace(ccsd, equations=(*others, replace(doubles, terms=kept)))) + QUADRATIC))
+
+
+DERIVED: dict[str, Callable[[], Equations]] = {**{name: partial(cluster, rank) for name, rank in RANKS.items()}, "eom_ccsd": eom, "lambda_ccsd": left, "dcsd": distinguishable}
+
+
+def derived(method):
+    """The text of the file."""
+    name = method.upper().replace("_", " ")
+    if method == "dcsd":
+        what, source = f"{name}, orbitals of a closed shell: f is the Fock matrix, u[p,q,r,s] = <pq|rs>", "Made of ccsd.txt"
+    else:
+        if wickd is None:
+            sys.exit("derive.py needs wickd: pip install wickd")
+        what, source = f"{name}, spin orbitals: f is the Fock matrix, u[p,q,r,s] = <pq||rs>", "Derived with wickd 1.3.0"
+        wickd.reset_space()
+        wickd.add_space("o", "fermion", "occupied", ["i", "j", "k", "l", "m", "n"])
+        wickd.add_space("v", "fermion", "unoccupied", ["a", "b", "c", "d", "e", "f"])
+    return f"# {what}.\n# {source} by `derive.py {method}` in this folder, which says how.\n{to_text(DERIVED[method]())}"
 
 
 def main():
-    method = sys.argv[1] if len(sys.argv) == 2 else ""
-    if method not in DERIVED:
+    if len(sys.argv) != 2 or sys.argv[1] not in DERIVED:
         sys.exit(__doc__)
-    wickd.reset_space()
-    wickd.add_space("o", "fermion", "occupied", ["i", "j", "k", "l", "m", "n"])
-    wickd.add_space("v", "fermion", "unoccupied", ["a", "b", "c", "d", "e", "f"])
-    print(f"# {method.upper().replace('_', ' ')}, spin orbitals: f is the Fock matrix, u[p,q,r,s] = <pq||rs>.")
-    print(f"# Derived with wickd 1.3.0 by `derive.py {method}` in this folder, which says how.")
-    print(to_text(DERIVED[method]()), end="")
+    print(derived(sys.argv[1]), end="")
 
 
 if __name__ == "__main__":

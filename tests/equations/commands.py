@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The command sialx-equations: what it writes compiles, and what is wrong is said.  commands.py --bin DIR [unittest arguments]"""
+import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,9 +26,12 @@ class Commands(unittest.TestCase):
         return done.stdout, done.stderr
 
     def test_programs(self):
-        for options in ((), ("--spin", "spin-orbital"), ("--spin", "unrestricted", "--extents", "o=4,v=100"), ("--evaluate",), ("--evaluate", "--spin", "unrestricted"), ("--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100")):
+        for name, *options in (
+            ("ccsd",), ("ccsd", "--spin", "spin-orbital"), ("ccsd", "--spin", "unrestricted", "--extents", "o=4,v=100"), ("dcsd", "--spin", "orbitals"), ("ccsd", "--evaluate"),
+            ("ccsd", "--evaluate", "--spin", "unrestricted"), ("ccsd", "--evaluate", "--spin", "spin-orbital", "--extents", "o=4,v=100"),
+        ):  # fmt: skip
             with self.subTest(options=options):
-                self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx", *options)
+                self.command(EXAMPLE / f"{name}.txt", "-o", "made.sialx", *options)
                 done = subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, capture_output=True, text=True, timeout=120)
                 self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         (self.folder / "mine.txt").write_text((EXAMPLE / "ccsd.txt").read_text())
@@ -38,7 +43,31 @@ class Commands(unittest.TestCase):
         out, _ = self.command(EXAMPLE / "ccsd.txt", "--plan")
         self.assertNotIn("u_ab", out)
         self.assertRegex(self.command(EXAMPLE / "ccsd.txt", "--plan", "--spin", "unrestricted")[0], r"u_ab\[i,I,a,A\]")
-        self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 1\.\d+e\+09\n$")
+        self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 9\.\d+e\+08\n$")
+
+    def test_report(self):
+        """sialreport says of lines of the program which lines of the equations they come from."""
+        self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx")
+        subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, check=True, timeout=120)
+
+        def report(*options):
+            done = subprocess.run([str(BIN / "sialreport"), "made.siox", *options], cwd=self.folder, capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        equations = (EXAMPLE / "ccsd.txt").read_text().split("\n")
+        program = (self.folder / "made.sialx").read_text().split("\n")
+        found = re.findall(r"^made\.sialx:(\d+) .*\n  from     ccsd\.txt:([\d,]+)$", report(), re.M)
+        self.assertGreater(len(found), 50)
+        for line, origin in found:
+            above = next(x for x in reversed(program[: int(line)]) if " @ccsd.txt:" in x)
+            self.assertTrue(above.endswith(f" @ccsd.txt:{origin}"), above)
+            for number in origin.split(","):
+                self.assertRegex(equations[int(number) - 1], r" = |^    [+-]")
+        source = json.loads(report("--format", "json"))["sources"][0]
+        self.assertEqual(len(source["lines"]), len(source["origins"]))
+        self.assertEqual(source["origins"][0], "")
+        self.assertEqual(set(source["origins"]), {"", *(x.split(" @")[1] for x in program if " @" in x)})
 
     def test_errors(self):
         (self.folder / "wrong.txt").write_text("space o = i j\nr[i] = x[i]\n")

@@ -4,15 +4,18 @@
     energies.py --bin DIR [--long] [unittest arguments]
 
 References: PySCF 2.14 with the basis sets of this repository (SCF to 1e-13, CCSD and CCSDT to 1e-12, full CI to 1e-14)."""
+import itertools
 import os
 import pathlib
 import sys
 import tempfile
 import unittest
+import warnings
 
 import numpy as np
 
-from equation_oracle import ROOT
+import reference_ccsd
+from equation_oracle import ROOT, without_places
 
 # isort: split
 import sialx
@@ -35,6 +38,42 @@ def changed(*pairs):
         assert old in text, old
         text = text.replace(old, new)
     return text
+
+
+# A. P. Rendell, T. J. Lee, A. Komornicki, Chem. Phys. Lett. 178, 462 (1991): (T) over the orbitals of a closed shell.
+TRIPLES = """
+space o = i j k l
+space v = a b c d
+space g = o + v : p q r s
+input f[g,g]
+input u[g,g,g,g] symmetric (1 3, 2 4) (1,3) (2,4)
+input t1[v,o]
+input t2[v,v,o,o] symmetric (1 3, 2 4)
+amplitude t3[v,v,v,o,o,o] symmetric (1 4, 2 5, 3 6)
+intermediate w[v,v,v,o,o,o] symmetric (1 4, 2 5, 3 6)
+result r3[v,v,v,o,o,o] symmetric (1 4, 2 5, 3 6)
+disconnected r3
+w[a,b,c,i,j,k] = S(ai/bj/ck) u[i,b,a,d] t2[c,d,k,j] - S(ai/bj/ck) u[i,j,a,l] t2[b,c,l,k]
+energy = 4/3 w[a,b,c,i,j,k] t3[a,b,c,i,j,k] + 1/3 w[b,c,a,i,j,k] t3[a,b,c,i,j,k] + 1/3 w[c,a,b,i,j,k] t3[a,b,c,i,j,k]
+    - 4/3 w[a,b,c,i,j,k] t3[c,b,a,i,j,k] - 1/3 w[b,c,a,i,j,k] t3[c,b,a,i,j,k] - 1/3 w[c,a,b,i,j,k] t3[c,b,a,i,j,k]
+r3[a,b,c,i,j,k] = w[a,b,c,i,j,k] + S(ai/bj ck) t1[a,i] u[j,k,b,c]
+    + S(ai/bj ck) f[a,d] t3[d,b,c,i,j,k] - S(ai/bj ck) f[l,i] t3[a,b,c,l,j,k]
+"""
+
+# Quadruples of the products of doubles, divided by energies of orbitals: eight indices over orbitals, with the symmetry of pairs.
+QUADRUPLES = """
+space o = i j k l m
+space v = a b c d e
+space g = o + v : p q r s
+input f[g,g]
+input u[g,g,g,g] symmetric (1 3, 2 4) (1,3) (2,4)
+input t2[v,v,o,o] symmetric (1 3, 2 4)
+amplitude t4[v,v,v,v,o,o,o,o] symmetric (1 5, 2 6, 3 7, 4 8)
+disconnected *
+energy = u[k,l,c,d] u[i,j,a,b] t4[a,b,c,d,i,j,k,l]
+r4[a,b,c,d,i,j,k,l] = S(ai bj/ck dl) t2[a,b,i,j] t2[c,d,k,l]
+    + S(ai/bj ck dl) f[a,e] t4[e,b,c,d,i,j,k,l] - S(ai/bj ck dl) f[m,i] t4[a,b,c,d,m,j,k,l]
+"""
 
 
 class Energies(unittest.TestCase):
@@ -100,10 +139,51 @@ class Energies(unittest.TestCase):
                 self.assertAlmostEqual(found.results.saved_scalars["ccsd_2_correlation_energy"], -0.0030556408, delta=1e-9)
                 self.assertAlmostEqual(found.correlation_energy, -0.2163394847, delta=1e-9)
                 self.assertEqual(found.arrays["t2"].shape, (19, 19, 5, 5))
-        with self.assertRaisesRegex(ValueError, 'spin="closed-shell", and so has the other'):
+        with tempfile.TemporaryDirectory(prefix="sialx-energies-") as folder:  # over orbitals, and after a method over spin orbitals
+            found = method(TRIPLES, spin="orbitals", after=ccsd, name="triples").run(WATER, "cc-pvdz", ranks=2, folder=folder)
+            self.assertAlmostEqual(found.results.saved_scalars["triples_correlation_energy"], -0.0030556408, delta=1e-9)
+        with self.assertRaisesRegex(ValueError, 'spin="closed-shell" or "orbitals", and so has the other'):
             method(EXAMPLE / "ccsd_t.txt", spin="spin-orbital", after=ccsd)
         with self.assertRaisesRegex(ValueError, "`t1`, `t2`: given besides"):
             method(EXAMPLE / "ccsd_t.txt")
+
+    def test_distinguishable_cluster(self):
+        """DCSD, whose equations are over orbitals: exact for two electrons, else as a solver of its own finds with the integrals that the job left."""
+        found = self.run_method("dcsd", molecule(("H", 0, 0, 0), ("H", 0, 0, 0.74), basis="6-31g"), spin="orbitals")
+        self.assertAlmostEqual(found.correlation_energy, -0.02491722742731617, delta=1e-9)
+        for basis, ranks, segment in (("sto-3g", 2, 2), ("6-31g", 2, 8)):
+            found = self.run_method("dcsd", WATER, basis, spin="orbitals", ranks=ranks, segment=segment)
+            u = np.asarray(found.results.arrays["integrals"][...]).transpose(0, 2, 1, 3)
+            fock, o = np.asarray(found.results.saved_static("fock_mo")), found.arrays["t1"].shape[1]
+            e = np.diag(fock)
+            d = e[None, :o] - e[o:, None]
+            t1, t2 = np.zeros(d.shape), np.zeros((*2 * d.shape[:1], *2 * d.shape[1:]))
+            for _ in range(100):
+                step = reference_ccsd.closed_shell(fock, u, t1, t2, distinguishable=True)
+                t1, t2 = t1 + step["r1"] / d, t2 + step["r2"] / (d[:, None, :, None] + d[None, :, None, :])
+                if max(float(np.max(np.abs(step[r]))) for r in ("r1", "r2")) < 1e-11:
+                    break
+            self.assertAlmostEqual(found.correlation_energy, step["energy"], delta=1e-9)
+            self.assertLess(found.correlation_energy, -0.04)
+            for name, t in (("t1", t1), ("t2", t2)):
+                np.testing.assert_allclose(np.asarray(found.arrays[name][...]), t, atol=1e-7)
+
+    def test_eight_indices_over_orbitals(self):
+        both = method(QUADRUPLES, spin="orbitals", after=method(EXAMPLE / "dcsd.txt", spin="orbitals", name="dcsd"), name="quadruples")
+        with tempfile.TemporaryDirectory(prefix="sialx-energies-") as folder, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = both.run(WATER, "sto-3g", ranks=2, folder=folder, segment=3)
+            t2, t4 = (np.asarray(found.arrays[t][...]) for t in ("t2", "t4"))
+            u = np.asarray(found.results.arrays["integrals"][...]).transpose(0, 2, 1, 3)
+            e, o = np.diag(np.asarray(found.results.saved_static("fock_mo"))), t2.shape[2]
+            denominators = sum((-1 if n < 4 else 1) * (e[o:] if n < 4 else e[:o]).reshape([-1 if x == n else 1 for x in range(8)]) for n in range(8))
+            pairs = [("".join(two), "".join(x for x in "0123" if x not in two)) for two in itertools.combinations("0123", 2)]
+            letters = lambda digits: "".join("abcd"[int(x)] for x in digits) + "".join("ijkl"[int(x)] for x in digits)
+            products = sum(np.einsum(f"{letters(one)},{letters(other)}->abcdijkl", t2, t2) for one, other in pairs)
+            np.testing.assert_allclose(t4, products / denominators, atol=1e-12)
+            energy = np.einsum("klcd,ijab,abcdijkl", u[:o, :o, o:, o:], u[:o, :o, o:, o:], products / denominators, optimize=True)
+            self.assertAlmostEqual(found.results.saved_scalars["quadruples_correlation_energy"], energy, delta=1e-12)
+            self.assertGreater(abs(energy), 1e-3)
 
     def test_two_electrons(self):
         """CCSD is exact."""
@@ -120,10 +200,11 @@ class Energies(unittest.TestCase):
     def test_undeclared_residual(self):
         """It has the symmetry of its amplitude."""
         text = changed("result r2[v,v,o,o] antisymmetric (1,2) (3,4)\n", "")
-        self.assertEqual(method(text).sial.split("\n")[10:], method(EXAMPLE / "ccsd.txt").sial.split("\n")[10:])
+        self.assertEqual(without_places(method(text).sial), without_places(method(EXAMPLE / "ccsd.txt").sial))
 
     def test_what_is_refused(self):
         ccsd = method(EXAMPLE / "ccsd.txt")
+        empty = (EXAMPLE / "mp3.txt").read_text().split("amplitude")[0] + "amplitude t1[v,o]\nenergy = f[i,a] t1[a,i] + u[i,j,i,j]\nr1[a,i] = 0"
         for error, pattern, what in (
             (ValueError, "needs the name of a basis set", lambda: ccsd.run(WATER)),
             (ValueError, "multiplicity 3", lambda: ccsd.run(sialx.Molecule.from_xyz(WATER, "sto-3g", multiplicity=3))),
@@ -138,6 +219,7 @@ class Energies(unittest.TestCase):
             (ValueError, "`t2`: given besides .* `after=`", lambda: method(changed("amplitude t2", "input t2"))),
             (ValueError, "no term has the integrals", lambda: method("space o = i j\nspace v = a b\nspace g = o + v: p q\ninput f[g,g]\namplitude t1[v,o]\nenergy = f[i,a] t1[a,i]\nr1[a,i] = f[a,i]")),
             (ValueError, "the equation of `r2.a,b,i,j.` changes when .* as the symmetry of `t2` says", lambda: method(changed("+ P(i j) f[k,i] t2[a,b,j,k]", "+ f[k,i] t2[a,b,j,k]"))),
+            (ValueError, "<text>:9: `r1.a,i. = 0` says nothing about `t1`", lambda: method(empty)),
             (ValueError, "`a b/c` cannot be the name of a program", lambda: method(EXAMPLE / "ccsd.txt", name="a b/c")),
             (ValueError, "0 ranks cannot run a job", lambda: ccsd.run(WATER, "sto-3g", ranks=0)),
             (sialx.JobError, "no orbitals in the space v: take a larger basis", lambda: ccsd.run(molecule(("He", 0, 0, 0), basis="sto-3g"))),

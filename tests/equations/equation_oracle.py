@@ -4,6 +4,7 @@ Permutation operators are written out here once more, from their definition, on 
 
 import itertools
 import pathlib
+import re
 import sys
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
@@ -15,6 +16,11 @@ from sialx.equations import Equations, Factor, Permutation, Tensor, Term  # noqa
 
 Arrays = Dict[str, Any]
 Sizes = Mapping[str, int]  # of the spaces without parts
+
+
+def without_places(program: str) -> List[str]:
+    """The lines of a program without what says which file, and which lines of it, they were made from."""
+    return [re.sub(r" @\S+$", "", line) for line in program.split("\n") if not line.startswith("# Made from")]
 
 
 def size(equations: Equations, space: str, sizes: Sizes) -> int:

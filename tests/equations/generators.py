@@ -127,11 +127,19 @@ class Wickd(unittest.TestCase):
 
     @unittest.skipUnless(importlib.util.find_spec("wickd"), "skipped: wickd is not installed (pip install wickd)")
     def test_derived_anew(self):
-        spec = importlib.util.spec_from_file_location("derive", EXAMPLES / "derive.py")
-        derive = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(derive)
-        for name in ("ccsd", "ccsdt"):
-            self.assertEqual(derive.derive(name), from_text(EXAMPLES / f"{name}.txt"))
+        for name in ("ccsd", "ccsdt", "eom_ccsd", "lambda_ccsd"):
+            self.assertEqual(derive().derived(name), (EXAMPLES / f"{name}.txt").read_text())
+
+    def test_made_anew(self):
+        """What derive.py makes of other files of the folder."""
+        self.assertEqual(derive().derived("dcsd"), (EXAMPLES / "dcsd.txt").read_text())
+
+
+def derive():
+    spec = importlib.util.spec_from_file_location("derive", EXAMPLES / "derive.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def tensor(factor, intermediate=False):

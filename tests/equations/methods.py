@@ -6,7 +6,7 @@ import numpy as np
 
 import reference_ccsd
 from equation_oracle import ROOT, difference, evaluate, random_tensors
-from sialx.equations import Term, from_text, simplify
+from sialx.equations import Term, closed_shell, from_text, simplify
 
 EXAMPLES = ROOT / "examples" / "19_equations"
 
@@ -89,6 +89,21 @@ class Methods(unittest.TestCase):
         self.assertLess(float(np.max(np.abs(exact["r2"]))), 1e-12)
         self.assertGreater(abs(float(exact["energy"])), 0.1)
         self.assertLess(difference(exact, found), 1e-12)
+
+    def test_over_orbitals(self):
+        """CCSD summed over spin, and DCSD, against integrals transformed with t1; the Fock matrix is not diagonal."""
+        differences = []
+        for equations, distinguishable in ((closed_shell(from_text(EXAMPLES / "ccsd.txt")), False), (from_text(EXAMPLES / "dcsd.txt"), True)):
+            for seed, sizes in enumerate(({"o": 3, "v": 4}, {"o": 4, "v": 3}, {"o": 1, "v": 2})):
+                arrays = random_tensors(equations, sizes, np.random.default_rng(seed))
+                t1, t2 = amplitudes(arrays, 2)
+                expected = reference_ccsd.closed_shell(arrays["f"], arrays["u"], t1, t2, distinguishable)
+                self.assertGreater(min(float(np.max(np.abs(x))) for x in expected.values()), 0.01)
+                self.assertLess(difference(expected, evaluate(equations, arrays, sizes)), 1e-12)
+                other = reference_ccsd.closed_shell(arrays["f"], arrays["u"], t1, t2, not distinguishable)
+                differences.append(float(np.max(np.abs(expected["r2"] - other["r2"]))))
+        self.assertLess(max(differences[2::3]), 1e-12, "of one pair of electrons the methods are the same")
+        self.assertGreater(min(differences[0:2] + differences[3:5]), 0.1)
 
     def test_numbers_of_terms(self):
         """One for each diagram of the methods."""

@@ -3,6 +3,8 @@
 
     programs.py --bin DIR --native MODULE [--seeds N] [--first N] [unittest arguments]
 
+--seeds: random programs, from number --first.
+
 Exits with 77 where there is no module of sialx.run."""
 import os
 import pathlib
@@ -11,19 +13,24 @@ import re
 import sys
 import tempfile
 import unittest
+import warnings
+from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from equation_oracle import ROOT, evaluate, random_tensors
-from simplification import DECLARATIONS, random_equations
+from simplification import DECLARATIONS, random_equations, random_tensor
 
 # isort: split
 import sialx
-from sialx.equations import closed_shell, from_text, plan, simplify, to_sial, unrestricted
+from sialx.equations import Tensor, closed_shell, from_text, plan, simplify, to_sial, unrestricted
+from sialx.equations.model import exchanges
 
 SEGMENTS = {"o": [2, 1], "v": [1, 2]}
 EXAMPLE = ROOT / "examples" / "19_equations"
-SEEDS, FIRST = 20, 0
+SEEDS, FIRST = 60, 0
 
 
 def given(equations, program, arrays, segments):
@@ -37,10 +44,47 @@ def given(equations, program, arrays, segments):
     }
 
 
+def excitation(rng, n):
+    """A tensor with upper and lower indices, up to eight, and a symmetry as amplitudes, residuals and integrals have."""
+    pairs = rng.choice((2, 3, 4))
+    rank, upper, lower = 2 * pairs, rng.choice("ov"), rng.choice("ov")
+    halves = [tuple((pairs * half + x,) for x in range(pairs)) for half in (0, 1)]
+    joint = exchanges(rank, tuple((x, pairs + x) for x in range(pairs)), 1)
+    if upper == lower and rng.random() < 0.6:  # an operator and its adjoint
+        return Tensor(f"x{n}", (upper,) * rank, exchanges(rank, (tuple(range(pairs)), tuple(range(pairs, rank))), rng.choice((1, -1))))
+    symmetries = rng.choice((
+        exchanges(rank, halves[0], -1) + exchanges(rank, halves[1], -1), joint, exchanges(rank, halves[0], 1) + exchanges(rank, halves[1], -1),
+        exchanges(rank, halves[0][:2], -1) + exchanges(rank, halves[1][:2], -1), exchanges(rank, halves[0], 1) + joint,
+    ))  # fmt: skip
+    return Tensor(f"x{n}", (upper,) * pairs + (lower,) * pairs, symmetries, "amplitude")
+
+
+def numbered(equations, number):
+    """The same equations with the number in the names of all tensors."""
+    name = lambda t: replace(t, name=f"{t.name}_{number}")
+    factor = lambda f: replace(f, tensor=name(f.tensor))
+    terms = lambda e: tuple(replace(t, factors=tuple(map(factor, t.factors))) for t in e.terms)
+    return replace(equations, tensors=tuple(map(name, equations.tensors)), equations=tuple(replace(e, target=factor(e.target), terms=terms(e)) for e in equations.equations))
+
+
+def random_program(seed):
+    """Random equations of one target, its name and those of the tensors with the number in them. All kinds of ranks, spaces and symmetries."""
+    rng = random.Random(seed)
+    while True:
+        tensors = [excitation(rng, 0) if rng.random() < 0.6 else random_tensor(rng, 0), *(random_tensor(rng, n, (1, 2, 2, 3, 4, 4, 5, 6, 7, 8)) for n in (1, 2))]
+        equations = random_equations(rng, tensors, rng.choice((0.85, 0.6, 0.3)), 8)
+        equations = numbered(equations, seed)
+        try:
+            return equations, to_sial(simplify(equations) if seed % 3 == 2 else equations, f"random_{seed}")
+        except ValueError as error:
+            if "arrays have 8 at most" not in str(error):  # in between
+                raise
+
+
 class Programs(unittest.TestCase):
-    def compare(self, equations, seed, segments=None, ranks=1, what=None):
+    def compare(self, equations, seed, segments=None, ranks=1, what=None, extents=None):
         segments = segments or SEGMENTS
-        program = to_sial(equations)
+        program = to_sial(equations, extents=extents)
         sizes = {s: sum(x) for s, x in segments.items()}
         arrays = random_tensors(equations, sizes, np.random.default_rng(seed))
         expected = evaluate(equations, arrays, sizes)
@@ -70,12 +114,59 @@ class Programs(unittest.TestCase):
         self.compare(from_text(EXAMPLE / "ccsd.txt"), 2, {"o": [2, 3], "v": [2, 1, 2]}, ranks=2)
 
     def test_random(self):
-        for seed in range(FIRST, FIRST + SEEDS):
-            equations = random_equations(random.Random(seed))
-            with self.subTest(seed=seed):
-                self.compare(equations, seed, what=equations.equations[0])
-                if seed % 7 == 0:
-                    self.compare(simplify(equations), seed, ranks=2 + seed // 7 % 2, what=equations.equations[0])
+        """Programs of one job for each number of ranks; every third of simplified equations."""
+        made = {seed: random_program(seed) for seed in range(FIRST, FIRST + SEEDS)}
+        sizes = {s: sum(x) for s, x in SEGMENTS.items()}
+        options: dict[str, Any] = {"arrays": {}, "save": []}
+        expected = {}
+        for seed, (equations, program) in made.items():
+            arrays = random_tensors(equations, sizes, np.random.default_rng(seed))
+            (expected[seed],) = evaluate(equations, arrays, sizes).values()
+            for key, value in given(equations, program, arrays, SEGMENTS).items():
+                if key == "save":
+                    options[key] += value
+                elif key == "arrays":
+                    options[key].update(value)
+                else:
+                    self.assertEqual(options.setdefault(key, value), value)
+        for ranks in (1, 2, 3):
+            with warnings.catch_warnings(), tempfile.TemporaryDirectory(prefix="sialx-equations-") as folder:
+                warnings.simplefilter("ignore")  # a space may have no index
+                warnings.filterwarnings("error", r"(?s).*\[W-UNUSED-INDEX\]")
+                if ranks == 1:
+                    done: Any = sialx.run([program.text for _, program in made.values()], **options)
+                    arrays = done.arrays
+                else:
+                    paths = [pathlib.Path(folder, f"random_{seed}.sialx") for seed in made]
+                    for path, (_, program) in zip(paths, made.values()):
+                        path.write_text(program.text)
+                    done = sialx.Job(paths, **options).run(folder, ranks=ranks)
+                    arrays = {name: done.arrays[name][...] for name in options["save"]}
+                for seed, (equations, program) in made.items():
+                    ((tensor, name),) = program.results.items()
+                    values = arrays[name] if equations.tensor(tensor).rank else done.scalars[name]
+                    with self.subTest(seed=seed, ranks=ranks, equation=str(equations.equations[0])):
+                        np.testing.assert_allclose(values, expected[seed], rtol=0, atol=1e-11 * max(1.0, np.abs(expected[seed]).max()))
+
+    def test_kinds(self):
+        """The random programs have tensors of all ranks to eight, targets of large ranks, and symmetries of all kinds."""
+        counts: dict[str, Counter[int]] = {what: Counter() for what in ("ranks", "targets", "groups", "signs", "blocks")}
+        ranks, targets, groups, signs, blocks = counts.values()
+        for seed in range(60):
+            (equation,) = random_program(seed)[0].equations
+            targets[equation.target.tensor.rank] += 1
+            for tensor in {f.tensor for t in equation.terms for f in t.factors}:
+                ranks[tensor.rank] += 1
+                groups[len(tensor.group())] += 1
+                signs.update({sign for _, sign in tensor.symmetries})
+                blocks.update({sum(x < y for x, y in enumerate(p)) for p, _ in tensor.symmetries})
+        for rank in range(1, 9):
+            self.assertGreaterEqual(ranks[rank], 5 if rank in (7, 8) else 3, ranks)
+        self.assertGreaterEqual(sum(n for rank, n in targets.items() if rank > 4), 5, targets)
+        self.assertGreaterEqual(targets[0], 5, targets)
+        self.assertGreaterEqual(min(signs[-1], signs[1]), 15, signs)
+        self.assertTrue({1, 2, 3, 4} <= set(blocks), blocks)
+        self.assertGreaterEqual(max(groups), 576, groups)
 
     def test_forms(self):
         """Traces, sums over one tensor, numbers, products of numbers, results that are used later, results that are zero."""
@@ -111,6 +202,22 @@ class Programs(unittest.TestCase):
             equations = from_text(DECLARATIONS + sums + more)
             self.assertEqual(sum(map(len, plan(equations).exchanges.values())), count, more)
             self.compare(equations, count)
+
+    def test_parts(self):
+        """Symmetric and antisymmetric parts of what a ladder multiplies, of which only blocks in order are there."""
+        head = "space o = i j k l\nspace v = a b c d\ninput u[v,v,v,v] symmetric (1 3, 2 4)\namplitude t[v,v,o,o] symmetric (1 3, 2 4)\n"
+        plain, signs = "r[a,b,i,j] = u[a,b,c,d] t[c,d,i,j]", "input w[v,v,v,v] antisymmetric (1 3, 2 4)\nr[j,b,a,i] = w[b,a,c,d] t[c,d,i,j]"
+        for number, (lines, ranks) in enumerate(((plain, 1), ("result r[v,v,o,o] symmetric (1 3, 2 4)\n" + plain, 2), (signs, 3))):
+            equations = from_text(head + lines)
+            self.assertTrue(to_sial(equations, extents={"o": 20, "v": 80}).plan.unique, lines)
+            for segments in ({"o": [2, 1], "v": [1, 2]}, {"o": [2, 2, 1], "v": [1, 2, 1, 2]}):
+                self.compare(equations, number, segments, ranks, extents={"o": 20, "v": 80})
+        one = "input w[v,v,v,v]\nr[a,b,i,j] = w[a,b,c,d] x[c,d,i,j]"
+        for number, kind in enumerate(("symmetric", "antisymmetric")):
+            equations = from_text(f"{head}amplitude x[v,v,o,o] {kind} (1,2)\n{one}")
+            self.assertEqual(len(to_sial(equations, extents={"o": 20, "v": 80}).plan.unique), 1)
+            self.compare(equations, number, {"o": [2, 1], "v": [1, 2, 1, 2]}, 1 + number, extents={"o": 20, "v": 80})
+        self.assertFalse(to_sial(from_text(head + plain), extents={"o": 2, "v": 3}).plan.unique)
 
     def test_what_is_used_between(self):
         """Results that are zero, or lack the symmetry that they declare, and are used later; letters with numbers; spaces that differ by case."""
@@ -151,6 +258,10 @@ class Programs(unittest.TestCase):
         for line, places in program.lines.items():
             self.assertRegex(lines[line - 1], r"^ *# .* \+= ")
             self.assertTrue(all(p.file.endswith("ccsd.txt") for p in places))
+        solver = sialx.method(equations).program  # with constants in a procedure of their own
+        self.assertIn("proc prepare", solver.text)
+        for line, places in solver.lines.items():
+            self.assertTrue(solver.text.split("\n")[line - 1].endswith(f" @ccsd.txt:{','.join(str(n) for n in sorted({p.line for p in places}))}"))
         named = {p.line for places in program.lines.values() for p in places}
         self.assertEqual(named, {t.place.line for e in equations.equations for t in e.terms})
 

@@ -1,6 +1,7 @@
 """Residuals of coupled-cluster theory over spin orbitals, computed in ways that know nothing of sialx.equations.
 
 stanton: CCSD with the intermediates of J. F. Stanton, J. Gauss, J. D. Watts, R. J. Bartlett, J. Chem. Phys. 94, 4334 (1991), for real orbitals.
+closed_shell: CCSD and DCSD over the orbitals of a closed shell, with integrals of the Hamiltonian transformed with T1.
 fock: exp(-T) H exp(T) with matrices over all determinants, for any rank of T; cc2 and mp3 likewise."""
 
 import itertools
@@ -39,6 +40,39 @@ def stanton(f: Any, u: Any, t1: Any, t2: Any) -> Arrays:
     r2 = r2 + p_ij(e("ie,abej->ijab", s, u[v, v, v, o])) - p_ab(e("ma,mbij->ijab", s, u[o, v, o, o]))  # (2)
     energy = e("ia,ia", f[o, v], s) + 0.25 * e("ijab,ijab", u[o, o, v, v], d) + 0.5 * e("ijab,ia,jb", u[o, o, v, v], s, s)
     return {"energy": energy, "r1": r1.T, "r2": r2.transpose(2, 3, 0, 1)}
+
+
+def closed_shell(f: Any, u: Any, t1: Any, t2: Any, distinguishable: bool) -> Arrays:
+    """f[p,q], u[p,q,r,s] = <pq|rs> of real orbitals, occupied ones first; t1[a,i], t2[a,b,i,j]. T. Helgaker, P. Jorgensen, J. Olsen, Molecular
+    Electronic-Structure Theory, 2000, (13.7.100) and following; distinguishable: the quadratic terms as D. Kats, F. R. Manby, J. Chem. Phys. 139, 021102 (2013)
+    has them: no ladder between holes, no exchange in the ring, half of what dresses the Fock matrix."""
+    n, size = t1.shape[1], len(f)
+    o, v = slice(0, n), slice(n, size)
+    e = lambda spec, *x: np.einsum(spec, *x, optimize=True)
+    fock_of = lambda g: 2 * e("pqkk->pq", g[:, :, o, o]) - e("pkkq->pq", g[:, o, o, :])
+    plain = u.transpose(0, 2, 1, 3)  # (pr|qs)
+    lower = np.zeros((size, size))
+    lower[v, o] = t1
+    x, y = np.eye(size) - lower, np.eye(size) + lower.T
+    g = e("pP,qQ,rR,sS,PQRS->pqrs", x, y, x, y, plain)
+    given, f = f, e("pP,qQ,PQ->pq", x, y, f - fock_of(plain)) + fock_of(g)
+    s = 2 * t2 - t2.swapaxes(2, 3)
+    big = 2 * g - g.transpose(0, 3, 2, 1)
+    exchanged = lambda z: z + z.transpose(1, 0, 3, 2)
+    r1 = f[v, o] + e("acik,kc->ai", s, f[o, v]) + e("cdki,adkc->ai", s, g[v, v, o, v]) - e("ackl,kilc->ai", s, g[o, o, o, v])
+    holes, particles = e("cdil,kcld->ki", s, g[o, v, o, v]), e("adkl,kcld->ac", s, g[o, v, o, v])
+    dressing = 0.5 if distinguishable else 1.0
+    r2 = g[v, o, v, o].transpose(0, 2, 1, 3) + e("cdij,acbd->abij", t2, g[v, v, v, v]) + e("abkl,kilj->abij", t2, g[o, o, o, o])
+    r2 = r2 - exchanged(0.5 * e("bckj,kiac->abij", t2, g[o, o, v, v]) + e("bcki,kjac->abij", t2, g[o, o, v, v]))
+    r2 = r2 + 0.5 * exchanged(e("bcjk,aikc->abij", s, big[v, o, o, v]))
+    r2 = r2 + exchanged(e("cbij,ac->abij", t2, f[v, v] - dressing * particles) - e("abkj,ki->abij", t2, f[o, o] + dressing * holes))
+    if distinguishable:
+        r2 = r2 + e("acik,kcld,bdjl->abij", s, g[o, v, o, v], s)
+    else:
+        r2 = r2 + e("abkl,cdij,kcld->abij", t2, t2, g[o, v, o, v]) + 0.25 * exchanged(e("bcjk,adil,ldkc->abij", s, s, big[o, v, o, v]))
+        r2 = r2 + exchanged(0.25 * e("bckj,adli,kdlc->abij", t2, t2, g[o, v, o, v]) + 0.5 * e("bcki,adlj,kdlc->abij", t2, t2, g[o, v, o, v]))
+    energy = 2 * e("ia,ai", given[o, v], t1) + e("ijab,abij", u[o, o, v, v], s + 2 * e("ai,bj->abij", t1, t1) - e("aj,bi->abij", t1, t1))
+    return {"energy": energy, "r1": r1, "r2": r2}
 
 
 def annihilators(orbitals: int) -> List[Any]:

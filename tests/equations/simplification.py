@@ -76,8 +76,8 @@ def random_symmetry(rng, spaces):
     return out
 
 
-def random_tensor(rng, n):
-    rank = rng.choice((1, 2, 2, 3, 4, 4, 5, 6, 8))
+def random_tensor(rng, n, ranks=(1, 2, 2, 3, 4, 4, 5, 6, 8)):
+    rank = rng.choice(ranks)
     kinds = "oovvg" if rank <= 4 else "ov"
     spaces = tuple(rng.choice(kinds) for _ in range(rank))
     if rng.random() < 0.6:
@@ -85,8 +85,8 @@ def random_tensor(rng, n):
     return Tensor(f"x{n}", spaces, random_symmetry(rng, spaces), rng.choice(("input", "amplitude")))
 
 
-def random_term(rng, tensors):
-    """Factors, and the external indices that they leave; None where these are too many."""
+def random_term(rng, tensors, joined=0.85, most=6):
+    """Factors, and the external indices that they leave; None where these are more than `most`. joined: how often two slots that fit share an index."""
     chosen = [rng.choice(tensors) for _ in range(rng.choice((1, 2, 2, 3, 4)))]
     slots = [(f, s) for f, t in enumerate(chosen) for s in range(t.rank)]
     rng.shuffle(slots)
@@ -96,7 +96,7 @@ def random_term(rng, tensors):
         f, s = slots.pop()
         space = chosen[f].spaces[s]
         partners = [p for p in slots if fitting(space, chosen[p[0]].spaces[p[1]])]
-        partner = rng.choice(partners) if partners and rng.random() < 0.85 else None
+        partner = rng.choice(partners) if partners and rng.random() < joined else None
         kind = fitting(space, chosen[partner[0]].spaces[partner[1]]) if partner else (rng.choice("ov") if space == "g" else space)
         index = Index(names[kind].pop(0), kind)
         at[(f, s)] = index
@@ -105,7 +105,7 @@ def random_term(rng, tensors):
             at[partner] = index
         else:
             external.append(index)
-    if len(external) > 6 or sum(t.rank for t in chosen) > 18:
+    if len(external) > most or sum(t.rank for t in chosen) > 18:
         return None
     rng.shuffle(external)
     return [Factor(t, tuple(at[(f, s)] for s in range(t.rank))) for f, t in enumerate(chosen)], external
@@ -144,11 +144,11 @@ def random_operators(rng, indices):
     return tuple(out)
 
 
-def random_equations(rng):
-    tensors = [random_tensor(rng, n) for n in range(3)]
+def random_equations(rng, tensors=None, joined=0.85, most=6):
+    tensors = tensors or [random_tensor(rng, n) for n in range(3)]
     made = None
     while made is None:
-        made = random_term(rng, tensors)
+        made = random_term(rng, tensors, joined, most)
     factors, external = made
     target = Factor(Tensor("r", tuple(i.space for i in external), (), "result"), tuple(external))
     base, out = Term(Fraction(rng.randint(1, 5), rng.randint(1, 4)), tuple(factors)), []

@@ -2,13 +2,14 @@
 """Equations summed over spin are worth what those over spin orbitals are, for random tensors of a closed shell.  spin_sums.py [unittest arguments]"""
 import itertools
 import unittest
+import warnings
 
 import numpy as np
 
-from equation_oracle import ROOT, evaluate
+from equation_oracle import ROOT, evaluate, without_places
 
 # isort: split
-from sialx.equations import closed_shell, from_text, simplify
+from sialx.equations import closed_shell, from_text, method, simplify, to_text
 
 EXAMPLE = ROOT / "examples" / "19_equations"
 O, V = 2, 2  # orbitals
@@ -95,6 +96,45 @@ class SpinSums(unittest.TestCase):
         ):
             with self.assertRaisesRegex(ValueError, pattern):
                 closed_shell(from_text(head + lines))
+
+    def test_over_orbitals(self):
+        """Equations over orbitals are the same method as those that they are the sums of; also where one takes the amplitudes of the other."""
+        body = lambda program: without_places(program.sial)
+        spatial = {name: to_text(closed_shell(from_text(EXAMPLE / f"{name}.txt"))) for name in ("ccsd", "ccsd_t")}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(body(method(spatial["ccsd"], spin="orbitals")), body(method(EXAMPLE / "ccsd.txt")))
+            ccsd = {"closed-shell": method(EXAMPLE / "ccsd.txt"), "orbitals": method(spatial["ccsd"], spin="orbitals")}
+            triples = {"closed-shell": str(EXAMPLE / "ccsd_t.txt"), "orbitals": spatial["ccsd_t"]}
+            texts = {tuple(body(method(triples[second], spin=second, after=ccsd[first]))) for first in ccsd for second in ccsd}
+        self.assertEqual(len(texts), 1)
+
+    def test_symmetries_over_orbitals(self):
+        """Tensors are declared as they are over orbitals: not as over spin orbitals, and not as (pq|rs)."""
+        spatial = to_text(closed_shell(from_text(EXAMPLE / "ccsd.txt")))
+        chemists = "`u` is declared symmetric (1,2) (3,4) (1 3, 2 4): over orbitals, the integrals <pq|rs> are `symmetric (1 3, 2 4) (1,3) (2,4)`"
+        for message, old, new in (
+            ("`u` is declared antisymmetric (1,2) (3,4): over orbitals, the integrals <pq|rs> are", "", ""),
+            (chemists, "symmetric (1 3, 2 4) (1,3) (2,4)", "symmetric (1,2) (3,4) (1 3, 2 4)"),
+            ("`u` has no symmetry: over orbitals", " symmetric (1 3, 2 4) (1,3) (2,4)", ""),
+            ("`f` is declared antisymmetric (1,2): over orbitals, the Fock matrix is `symmetric (1,2)`", "input f[g,g]", "input f[g,g] antisymmetric (1,2)"),
+            ("`t2` is declared antisymmetric (1,2) (3,4): over orbitals, amplitudes with 4 indices are `symmetric (1 3, 2 4)`; tensors of spin orbitals take",
+             "t2[v,v,o,o] symmetric (1 3, 2 4)", "t2[v,v,o,o] antisymmetric (1,2) (3,4)"),
+            ("no term has the integrals <pq|rs>, with four indices", "input u[g,g,g,g] symmetric (1 3, 2 4) (1,3) (2,4)", "amplitude u[g,g,g,g]"),
+        ):  # fmt: skip
+            with self.subTest(message=message), warnings.catch_warnings(), self.assertRaises(ValueError) as caught:
+                warnings.simplefilter("ignore")
+                self.assertIn(old, spatial)
+                method(spatial.replace(old, new, 1) if old else EXAMPLE / "ccsd.txt", spin="orbitals")
+            self.assertIn(message, str(caught.exception))
+        with self.assertRaisesRegex(ValueError, '`u` is not antisymmetric .* `antisymmetric .1,2. .3,4.`; tensors over orbitals take spin="orbitals"'):
+            method(spatial)
+        # Amplitudes of a method before this one are the same tensors: triples of two kinds are not.
+        head, triples = (EXAMPLE / "ccsdt.txt").read_text().split("energy =")[0], "t3[v,v,v,o,o,o] symmetric (1 4, 2 5, 3 6)"
+        after = to_text(closed_shell(from_text(head + "energy = f[i,a] t1[a,i] + 1/4 u[i,j,a,b] t2[a,b,i,j]"))).replace("amplitude", "input")
+        more = f"input {triples}\ndisconnected energy\n\nenergy = u[i,j,a,b] f[k,c] t3[a,b,c,i,j,k] + "
+        with self.assertRaisesRegex(ValueError, r"`t3` is another tensor here than .* has `t3.v,v,v,o,o,o. antisymmetric \(1,2\) \(4,5\)` over orbitals; here it is"):
+            method(after.replace("\n\nenergy = ", "\n" + more), spin="orbitals", after=method(EXAMPLE / "ccsdt.txt"))
 
 
 if __name__ == "__main__":

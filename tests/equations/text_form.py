@@ -3,13 +3,14 @@
 import pathlib
 import pickle
 import random
+import sys
 import tempfile
 import unittest
 import warnings
 from fractions import Fraction
 
 from equation_oracle import ROOT
-from sialx.equations import EquationError, EquationWarning, Place, from_text, to_text
+from sialx.equations import EquationError, EquationWarning, Place, from_text, method, to_text
 from sialx.equations.diagnostics import CODES
 
 DECLARATIONS = """space o = i j k l m n
@@ -36,6 +37,29 @@ MISTAKES = [
     ("E-SYNTAX", "inptu w[o]", 1, 7, "`=` or `+=` was expected", "did you mean `input`?"),
     ("E-SYNTAX", "input w[o,o] antisymetric (1,2)", 1, 14, "`symmetric` or `antisymmetric`", "as in `antisymmetric (1,2)"),
     ("E-SYNTAX", "disconnected", 1, 13, "the name of a target", ""),
+    ("E-SYNTAX", "0 = f[a,i] + f[a,b] t1[b,i]", 1, 1, "the target of an equation was expected, found `0`", "a residual is a new one, `r2[a,b,i,j] = ...`"),
+    ("E-SYNTAX", "f[a,i] + f[a,b] t1[b,i] = 0", 1, 8, "`=` or `+=` was expected, found `+`", "a residual is a new one, `r2[a,b,i,j] = ...`"),
+    ("E-SYNTAX", "f[i,i] t1[a,i] = f[a,i]", 1, 8, "`=` or `+=` was expected, found `t1`", "on the left is one name"),
+    ("E-SYNTAX", "r[a,i] = f[a,i] + f[a,b] t1[b,i] = 0", 1, 34, "a factor was expected, found `=`", "a residual is not set to 0"),
+    ("E-SYNTAX", "e = f[i,a] t1[a,i];", 1, 19, "unexpected character `;`", "a statement ends with its line"),
+    ("E-SYNTAX", "e = u[i,j||a,b] t2[a,b,i,j]", 1, 10, "unexpected character `|`", "as in `u[i,j,a,b]`"),
+    ("E-NOTATION", "r[a,b,i,j] = t2_{ij}^{ab}", 1, 14, "`t2_{ij}^{ab}` has its indices as in LaTeX", "in square brackets, as `t2[a,b,i,j]`"),
+    ("E-NOTATION", "r_{ij}^{ab} = t2[a,b,i,j]", 1, 1, "`r_{ij}^{ab}` has its indices as in LaTeX", "as `r[a,b,i,j]`"),
+    ("E-NOTATION", "e = f^i_a t1[a,i] + t1[a1,i] f[i,a1]", 1, 5, "`f^i_a` has its indices as in LaTeX", "as `f[i,a]`"),
+    ("E-NOTATION", "e = \\frac{1}{4} u[i,j,a,b] t2[a,b,i,j]", 1, 5, "`\\frac{1}{4}` is LaTeX", "write `1/4`"),
+    ("E-NOTATION", "e = 1/4 \\sum_{ijab} u[i,j,a,b] t2[a,b,i,j]", 1, 9, "`\\sum_{ijab}` is a sign for a sum", "stands twice is summed"),
+    ("E-NOTATION", "e = sum(i,a) f[i,a] t1[a,i]", 1, 5, "`sum(i,a)` is a sign for a sum", "leave it out"),
+    ("E-NOTATION", "e = f[i,a] \\cdot t1[a,i]", 1, 12, "`\\cdot` is LaTeX", "plain text"),
+    ("E-NOTATION", "e = 1/4 <ij||ab> t2[a,b,i,j]", 1, 9, "`<ij||ab>` is no tensor: integrals have a name", "write `u[i,j,a,b]`, declared as `input u[g,g,g,g] antisymmetric (1,2) (3,4)`"),
+    ("E-NOTATION", "e = < i1,j | a,b > t2[a,b,i1,j]", 1, 5, "integrals have a name", "write `u[i1,j,a,b]`, declared as `input u[g,g,g,g] symmetric (1 3, 2 4) (1,3) (2,4)`"),
+    ("E-NOTATION", "e = (ia|jb) t2[a,b,i,j]", 1, 5, "`(ia|jb)` is no tensor", "write `u[i,j,a,b]` for it"),
+    ("E-NOTATION", "e = <i|f|a> t1[a,i]", 1, 5, "`<i|f|a>` is no tensor", "`f[i,a]`"),
+    ("E-NOTATION", "r[a,b,i,j] = u[a,b,i,j] + P-(ij) f[a,c] t2[c,b,i,j]", 1, 27, "`P-(ij)` is no operator", "`P(i j)` is 1 - (i j)"),
+    ("E-NOTATION", "r[a,b,i,j] = P_(ij) t2[a,b,i,j]", 1, 14, "`P_(ij)` is no operator", "`P(i j)` is 1 - (i j)"),
+    ("E-NOTATION", "r[a,b,i,j] = P^{+}(ij) t2[a,b,i,j]", 1, 14, "`P^{+}(ij)` is no operator", "`S(i j)` is 1 + (i j)"),
+    ("E-NOTATION", "r[a,b,i,j] = A(ij) t2[a,b,i,j]", 1, 14, "`A(ij)` is no operator", "`P(i j)`"),
+    ("E-NOTATION", "r[a,b,i,j] = P_{ij}^{ab} t2[a,b,i,j]", 1, 14, "`P_{ij}^{ab}` has its indices as in LaTeX", "`P(a b)` `P(i j)`"),
+    ("E-NOTATION", "e = h^2", 1, 5, "`h^2` is no word", "`h h`"),
     ("E-COEFFICIENT", "e = 2j f[i,a] t1[a,i]", 1, 5, "`2j` is no fraction", "0.25"),
     ("E-COEFFICIENT", "e = 1/0 f[i,a] t1[a,i]", 1, 7, "division by 0", ""),
     ("E-COEFFICIENT", "e = f[i,a] t1[a,i] / h", 1, 22, "a number was expected", "only numbers divide"),
@@ -48,6 +72,8 @@ MISTAKES = [
     ("E-UNDECLARED", "disconnected r\ne = h", 1, 14, "there is no target `r`", ""),
     ("E-UNDECLARED", "space w = w + o : y z\ne = h", 1, 11, "there is no space `w`", ""),
     ("E-DUP", "space w = g + v : y z\ne = h", 1, 15, "`v` overlaps a part before it", "no orbitals in common"),
+    ("E-UNDECLARED", "r[a,b,i,j] = P[i,j] t2[a,b,i,j]", 1, 14, "there is no tensor `P`", "round brackets, `P(i j)`"),
+    ("E-UNDECLARED", "e = x h", 1, 5, "there is no tensor `x`", "as in `input x`"),
     ("E-INDEX", "e = f[i,z] t1[z,i]", 1, 9, "the letter `z` of the index `z` belongs to no space", "letters are o: i j k l m n"),
     ("E-INDEX", "space w = x yz\ne = h", 1, 13, "`yz` is no letter", "`y z`"),
     ("E-RANK", "e = f[i,a,j] t1[a,i]", 1, 5, "`f` has 2 indices, here are 3", "its spaces are g, g"),
@@ -60,8 +86,10 @@ MISTAKES = [
     ("E-SYMMETRY", "input w[o,o,o] symmetric (1 2, 3)\ne = h", 1, 26, "blocks of slots", "`(1 3, 2 4)`"),
     ("E-SYMMETRY", "input w[o,o] symmetric (1,2) antisymmetric (1,2)\ne = h", 1, 7, "contradict each other", ""),
     ("E-TARGET", "f[i,a] = t1[a,i]", 1, 1, "`f` is declared as input", ""),
+    ("E-TARGET", "t1[a,i] = f[a,i]", 1, 1, "`t1` is declared as amplitude", "that of a residual, `r[a,i] = ...`"),
     ("E-TARGET", "r[a,a] = t1[a,i]", 1, 5, "the index `a` stands in the target twice", ""),
     ("E-REDEFINED", "e = h\ne = h", 2, 1, "`e` has an equation already", "write `+=`"),
+    ("E-REDEFINED", "r[a,i] = f[a,i]\nr[a,i] = 0", 2, 1, "`r` has an equation already", "a method makes residuals 0"),
     ("E-REDEFINED", "e += h", 1, 1, "`+=` to `e`, which has no equation", "write `=`"),
     ("E-ORDER", "e = w[a,i] f[i,a]\nw[a,i] = t1[a,i]", 1, 5, "`w` is used before it is defined", "in order"),
     ("E-ORDER", "r[a,i] = t1[a,i]\nr[a,i] += r[a,i]", 2, 11, "`r` is used before it is defined", ""),
@@ -175,6 +203,22 @@ class Mistakes(unittest.TestCase):
                     self.assertIn(message, d.message)
                     self.assertIn(hint, d.hint)
                 self.assertIn(message, found)
+
+    def test_where_warnings_point(self):
+        """At the line that called the package, however deep the text is read."""
+        odd = DECLARATIONS + "result energy\ndisconnected r2\nresult r2[v,v,o,o] antisymmetric (1,2) (3,4)\nenergy = h\nr2[a,b,i,j] = P(a b) P(i j) u[k,b,c,j] t2[a,c,i,k] + f[a,i] f[b,j]"
+        for call in (from_text, lambda text: method(text, amplitudes=["t2"])):
+            with self.subTest(call=call), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                here = sys._getframe().f_lineno + 2
+                try:
+                    call(odd)
+                except ValueError:
+                    pass
+            self.assertTrue(caught)
+            self.assertEqual({c.filename for c in caught}, {__file__})
+            if call is from_text:
+                self.assertEqual({c.lineno for c in caught}, {here})
 
     def test_every_code(self):
         elsewhere = {"E-EMPTY", "E-FILE", "E-FORM"}  # below, and generators.py

@@ -261,7 +261,8 @@ std::string to_json(const Report& r) {
                 {"found", s.found},
                 {"changed", s.changed},
                 {"problem", s.problem},
-                {"lines", s.changed ? std::vector<std::string>() : s.lines}};
+                {"lines", s.changed ? std::vector<std::string>() : s.lines},
+                {"origins", s.changed ? std::vector<std::string>() : s.origins}};
   });
   if (r.run) j["run"] = run_json(*r.run);
   if (r.job) j["job"] = advice_json(*r.job);

@@ -92,6 +92,7 @@ class Text : Writer {
     for (const SourceLine* l : lines) {
       const std::string& file = r_.files[static_cast<std::size_t>(l->file)];
       line("\n{}:{}{}", file, l->line, source_text(*l));
+      if (const std::string origin = origin_text(file, l->line); !origin.empty()) line("  from     {}", origin);
       if (r_.run && missed) measured(*l);
       for (const RemarkKind kind : {RemarkKind::missed, RemarkKind::passed, RemarkKind::analysis})
         for (const std::size_t i : l->remarks)
@@ -104,14 +105,24 @@ class Text : Writer {
   }
 
   std::string source_text(const std::string& file, int number) const {
-    for (const SourceFile& source : r_.sources) {
-      if (source.name != file || source.changed || static_cast<std::size_t>(number) > source.lines.size() || number < 1)
-        continue;
-      const std::string& text = source.lines[static_cast<std::size_t>(number) - 1];
-      const std::size_t begin = text.find_first_not_of(" \t");
-      return begin == std::string::npos ? "" : "    " + text.substr(begin);
-    }
-    return {};
+    const SourceFile* source = source_with(file, number);
+    if (!source) return {};
+    const std::string& text = source->lines[static_cast<std::size_t>(number) - 1];
+    const std::size_t begin = text.find_first_not_of(" \t");
+    return begin == std::string::npos ? "" : "    " + text.substr(begin);
+  }
+
+  std::string origin_text(const std::string& file, int number) const {
+    const SourceFile* source = source_with(file, number);
+    return source ? source->origins[static_cast<std::size_t>(number) - 1] : std::string();
+  }
+
+  const SourceFile* source_with(const std::string& file, int number) const {
+    for (const SourceFile& source : r_.sources)
+      if (source.name == file && !source.changed && number >= 1 &&
+          static_cast<std::size_t>(number) <= source.lines.size())
+        return &source;
+    return nullptr;
   }
 
   void remark(const RemarkLine& r) {

@@ -222,10 +222,11 @@ struct SourceLine {
 };
 
 /// A source file as it is now. The module has one hash over all of its files: `changed` when they are not what it was
-/// made of.
+/// made of. origins: what each line was generated from, where a program wrote the file: comments that end in
+/// `@FILE:LINE` say so of the lines below them, to the next such comment or empty line; empty where nothing is said.
 struct SourceFile {
   std::string name, path, problem;
-  std::vector<std::string> lines;
+  std::vector<std::string> lines, origins;
   bool found = false, changed = false;
 };
 

@@ -4,12 +4,13 @@ from .diagnostics import EquationError, EquationWarning
 from .iterating import iterations
 from .methods import Method, MethodResults, method
 from .model import Equation, Equations, Factor, Index, Permutation, Place, Source, Space, Tensor, Term
-from .planning import Plan, Statement, plan
+from .planning import plan
 from .readers.pdaggerq import from_pdaggerq_ir
 from .readers.wickd import from_wickd
 from .sial import Program, to_sial
 from .simplify import collect_permutations, expand_permutations, simplify
 from .spin import closed_shell
+from .statements import Plan, Statement
 from .text import from_text, to_text
 from .unrestricted import unrestricted
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from .diagnostics import Messages, did_you_mean
-from .model import INTERMEDIATE, RESULT, Equation, Equations, Factor, Generator, Index, Permutation, Place, Space, Tensor, Term, exchanges, letter_of
+from .model import AMPLITUDE, INTERMEDIATE, RESULT, Equation, Equations, Factor, Generator, Index, Permutation, Place, Space, Tensor, Term, exchanges, letter_of
 from .parse import DisconnectedLine, EquationLine, FactorText, Named, OperatorText, SpaceLine, TensorLine, TermText
 from .symmetry import slot_symmetry
 
@@ -161,14 +161,16 @@ class Checker:
         tensor = self.tensors.get(name)
         if tensor is not None and tensor.role not in (RESULT, INTERMEDIATE):
             first = self.declared.get(name)
-            self.messages.report("E-TARGET", place, f"`{name}` is declared as {tensor.role} and cannot be a target", "", ("declared here", first))
+            hint = f"a method solves for it: the equation is that of a residual, `r[{','.join(i for i, _ in line.target.indices)}] = ...`" if tensor.role == AMPLITUDE else ""
+            self.messages.report("E-TARGET", place, f"`{name}` is declared as {tensor.role} and cannot be a target", hint, ("declared here", first))
             return None
         if line.adds != (name in self.defined):
             first = self.defined.get(name)
             if line.adds:
                 self.messages.report("E-REDEFINED", place, f"`+=` to `{name}`, which has no equation before", "write `=` in its first equation")
             else:
-                self.messages.report("E-REDEFINED", place, f"`{name}` has an equation already", "write `+=` to add to it", ("the first is here", first))
+                hint = "write `+=` to add to it" if line.terms else "leave this out: a method makes residuals 0"
+                self.messages.report("E-REDEFINED", place, f"`{name}` has an equation already", hint, ("the first is here", first))
         if len(known) < len(indices):
             return None
         for n, (index, (_, at)) in enumerate(zip(known, line.target.indices)):
@@ -227,7 +229,10 @@ class Checker:
             return None
         if tensor is None:
             if name not in self.broken and not is_target:
-                hint = did_you_mean(name, self.tensors, "declare it, as in `input " + name + f"[{','.join(i.space for i in known)}]`")
+                declaration = name + (f"[{','.join(i.space for i in known)}]" if known else "")
+                hint = did_you_mean(name, self.tensors, f"declare it, as in `input {declaration}`")
+                if name in ("P", "S") and known:
+                    hint = f"the operator has round brackets, `{name}({' '.join(i.name for i in known)})`"
                 self.messages.report("E-UNDECLARED", place, f"there is no tensor `{name}`", hint)
                 self.broken.add(name)
             return None

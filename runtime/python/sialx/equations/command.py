@@ -32,7 +32,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("file", help="the equations, in the text form of EQUATIONS.md")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the program goes; FILE.sialx by default, - for the terminal")
     parser.add_argument("--spin", choices=SPINS, default=CLOSED_SHELL,
-                        help="sum over spin first, divide into blocks of spins, or take the equations as they are (default: closed-shell)")
+                        help="sum over spin first, divide into blocks of spins, or take equations as they are that are over orbitals or spin orbitals (default: closed-shell)")
     parser.add_argument("--evaluate", action="store_true", help="a program that evaluates the equations once, instead of solving them for the amplitudes")
     parser.add_argument("--amplitudes", metavar="NAME,...", default="", help="those to solve for (default: all)")
     parser.add_argument("--energy", metavar="NAME", default="energy", help="the scalar that is the energy (default: energy)")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
+import sys
+import warnings
+from pathlib import Path
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ..in_process import Diagnostic
@@ -12,6 +16,7 @@ CODES = {
     "E-FILE": "a file that cannot be read",
     "E-EMPTY": "a text without equations",
     "E-SYNTAX": "something else was expected here",
+    "E-NOTATION": "a word of another notation, as LaTeX",
     "E-COEFFICIENT": "a coefficient that is no fraction",
     "E-DUP": "a name that is declared twice",
     "E-UNDECLARED": "a tensor or space that is not declared",
@@ -69,14 +74,23 @@ class Messages:
     def in_order(self) -> List[Diagnostic]:
         return sorted(self.found, key=lambda d: (d.get("line", 0), d.get("column", 0)))
 
-    def finish(self, warn: Any) -> None:
-        """warn: takes a text, as warnings.warn does."""
+    def finish(self) -> None:
+        """Warnings point at the line that called this package."""
         errors = self.errors
         if errors:
             count = f"{len(errors)} error{'s' if len(errors) > 1 else ''} in {self.source.name}"
             raise EquationError("\n".join([count] + [render(d, self.lines) for d in self.in_order()]), self.in_order())
         for d in self.in_order():
-            warn(render(d, self.lines))
+            warnings.warn(EquationWarning(render(d, self.lines)), stacklevel=_stacklevel())
+
+
+def _stacklevel() -> int:
+    """That of the nearest caller outside this package, for the function that asks."""
+    package = str(Path(__file__).resolve().parents[1]) + os.sep
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and os.path.realpath(frame.f_code.co_filename).startswith(package):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _parts(place: Optional[Place]) -> Mapping[str, Any]:

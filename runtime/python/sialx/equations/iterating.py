@@ -4,11 +4,13 @@ DIIS, and the decision when the amplitudes are converged."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Union
 
+from .forms import has_symmetries, with_tensors
 from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
-from .planning import MOST_RANK, Plan, has_symmetries, plan, with_tensors
+from .planning import MOST_RANK, plan
 from .sial import Left, Program, Writer
+from .statements import Plan
 from .symmetry import slot_symmetry
 
 HISTORY, HISTORY_OF_LARGE = 8, 5  # changes that DIIS remembers; where an amplitude has as many indices as arrays may have
@@ -26,6 +28,10 @@ def residuals(equations: Equations, amplitudes: Sequence[str] = ()) -> Dict[str,
         if len(fitting) != 1:
             raise ValueError(f"amplitude `{name}` needs one result with its spaces, {', '.join(known[name].spaces)}; there are: {', '.join(fitting) or 'none'}")
         out[name] = fitting[0]
+        mine = [e for e in equations.equations if e.target.tensor.name == fitting[0]]
+        if mine and not any(e.terms for e in mine):
+            place = f"{mine[0].place.file}:{mine[0].place.line}: " if mine[0].place else ""
+            raise ValueError(f"{place}`{mine[0].target} = 0` says nothing about `{name}`: the equation of a residual has its terms, and the method makes it 0")
     return out
 
 
@@ -89,20 +95,26 @@ class _Iterations(Writer):
         self.changes = {t.name: new(f"{self.arrays[t.name]}_changes") for t in self.amplitudes}
         self.vectors = {t.name: new(f"{self.arrays[t.name]}_vectors") for t in self.amplitudes}
         self.projections = {t.name: new(f"{self.arrays[t.name]}_projected") for t in self.amplitudes}
-        self.evaluate = new("evaluate")
+        self.prepare, self.evaluate = new("prepare"), new("evaluate")
 
     def program(self) -> Program:
         made = super().program()
         main = self.main()
         division = f"{self.denominator} u{'r' * len(self.fock)}" if self.fock else "invert_diagonal ur"
         specials = [f"special {what}" for what in (division, "print_iteration rrrr", "compute_diis u")]
-        head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), "", f"proc {self.evaluate}"]
-        offset = len(head) - len(self.head)
-        text = "\n".join(head + self.body + [f"endproc {self.evaluate}"] + main + [f"endsial {self.name}", ""])
+        head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), ""]
+        before = [f"proc {self.prepare}", *self.body[: self.prepared], "sip_barrier", f"endproc {self.prepare}", ""] if self.prepared else []
+        between = [f"proc {self.evaluate}"]
+        text = "\n".join([*head, *before, *between, *self.body[self.prepared :], f"endproc {self.evaluate}", *main, f"endsial {self.name}", ""])
+        offset, line = len(head) - len(self.head), len(self.head) + self.prepared
+        lines = {n + offset + (1 if n <= line else len(before) + len(between) - self.prepared): places for n, places in made.lines.items()}
         arrays = {tensor: array for tensor, array in made.arrays.items() if tensor not in self.solved}
         results = {**{t.name: self.arrays[t.name] for t in self.amplitudes}, **made.results}
         labels = {"energy": self.label, "cycles": self.scalars["cycles"], "residual": self.scalars["residual"]}
-        return replace(made, text=text, arrays=arrays, results=results, labels=labels, lines={n + offset: places for n, places in made.lines.items()})
+        return replace(made, text=text, arrays=arrays, results=results, labels=labels, lines=lines)
+
+    def constants(self) -> FrozenSet[str]:
+        return self.plan.constants()
 
     def own_declarations(self) -> List[str]:
         s = self.scalars
@@ -117,7 +129,7 @@ class _Iterations(Writer):
                 out.append(f"predefined distributed {self.denominators[t.name]}[{slots}]")
             for array in (self.changes[t.name], self.vectors[t.name]):
                 out += [f"distributed {name}[{slots}]" for name in self.parts(array)] if self.whole(t) else [f"distributed {array}[{slots},{self.m}]"]
-            if self.large and t.symmetries:
+            if self.large and any(len(members) > 1 for members, _ in slot_symmetry(t.symmetries, t.rank).sets):
                 out.append(f"distributed {self.projections[t.name]}[{slots}]")
             target = self.target(t)
             for use in ("old", "new"):
@@ -157,7 +169,7 @@ class _Iterations(Writer):
         for space, (low, high) in self.bounds.items():
             advice = "take a larger basis, or more electrons" if space in self.kinds else "take a larger basis"
             out += [f"if {low} > {high}", f'  println "there are no orbitals in the space {space}: {advice}"', "  stop", "endif"]
-        out += self.restored()
+        out += [*self.restored(), *([f"call {self.prepare}"] if self.prepared else [])]
         for t, inside, block in self.shapes():
             out += ["", f"pardo {inside}", f"  put {self.arrays[t.name]}[{block}] = 0.0", f"endpardo {inside}"]
         out += ["sip_barrier", f"{s['converged']} = 0.0", f"{self.energy} = 0.0"]

@@ -8,15 +8,23 @@ from typing import List, Tuple
 
 from .diagnostics import Messages
 from .model import Place, Source
+from .notation import other_notation
 
 KEYWORDS = ("space", "input", "amplitude", "result", "intermediate", "disconnected")
+_HINTS = (
+    ("\u2212\u2013\u2014", "minus is written `-`"),
+    ("\u00b7\u00d7", "a product has no sign, or `*`"),
+    ("^{}", "upper and lower indices stand in the same square brackets, as in `t2[a,b,i,j]`; a power is a product"),
+    (";", "a statement ends with its line, and indices are separated by commas"),
+    ("|<>", "integrals have a name, and their indices in square brackets, as in `u[i,j,a,b]`"),
+)
 _WORD = re.compile(r"(?P<space>[ \t\r\f\v]+)|(?P<name>[A-Za-z_][A-Za-z0-9_']*)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[A-Za-z_]*)|(?P<mark>\+=|[][(),/*+=:-])")
 _BEGINS = re.compile(rf"\s*(?:(?:{'|'.join(KEYWORDS)})\s+[A-Za-z_]|[A-Za-z_]\w*\s*(?:\[[^\]=]*\])?\s*\+?=)")
 
 
 @dataclass(frozen=True)
 class Token:
-    kind: str  # "name", "number", "mark" or "end"
+    kind: str  # "name", "number", "mark", "end", or "foreign": of another notation, which has been reported
     text: str
     place: Place
     spaced: bool  # white space stands before it
@@ -57,11 +65,20 @@ def _words(line: str, number: int, file: str, messages: Messages) -> List[Token]
     out: List[Token] = []
     at, spaced = 0, False
     while at < len(line) and line[at] != "#":
+        other = other_notation(line, at)
+        if other is not None:
+            end, message, hint = other
+            place = Place(file, number, at + 1, number, end + 1)
+            if all(d["message"] != message for d in messages.found):
+                messages.report("E-NOTATION", place, message, hint)
+            out.append(Token("foreign", line[at:end], place, spaced))
+            at, spaced = end, False
+            continue
         match = _WORD.match(line, at)
-        end = match.end() if match else at + 1
+        end = match.end() if match else at + len(line[at:]) - len(line[at:].lstrip(line[at]))  # all of one kind at once
         place = Place(file, number, at + 1, number, end + 1)
         if match is None:
-            hint = "minus is written `-`" if line[at] in "\u2212\u2013\u2014" else "names are of letters, digits and `_`; `#` begins a comment"
+            hint = next((hint for characters, hint in _HINTS if line[at] in characters), "names are of letters, digits and `_`; `#` begins a comment")
             messages.report("E-SYNTAX", place, f"unexpected character `{line[at]}`", hint)
         elif match.lastgroup != "space":
             out.append(Token(match.lastgroup or "", match.group(), place, spaced))

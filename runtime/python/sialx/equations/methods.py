@@ -16,18 +16,19 @@ from ..job import Job, program_path
 from ..molecule import Molecule
 from ..results import Results
 from .iterating import iterations, residuals, with_symmetries
-from .model import INPUT, Equations
-from .planning import Plan, plan
+from .model import AMPLITUDE, INPUT, Equations, Tensor
+from .planning import plan
 from .sial import Left, Program, basic_spaces
-from .spin import check_antisymmetry, closed_shell
+from .spin import check_antisymmetry, check_orbitals, closed_shell
 from .spin_orbitals import SpinOrbitals
-from .text import from_text
+from .statements import Plan
+from .text import from_text, symmetry_text
 from .unrestricted import blocks_of, extents_of_spins, unrestricted, without_space
 
 if TYPE_CHECKING:
     StrPath = Union[str, "os.PathLike[str]"]
 
-SPINS = CLOSED_SHELL, UNRESTRICTED, SPIN_ORBITALS = "closed-shell", "unrestricted", "spin-orbital"
+SPINS = CLOSED_SHELL, UNRESTRICTED, ORBITALS, SPIN_ORBITALS = "closed-shell", "unrestricted", "orbitals", "spin-orbital"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _BOUNDS = {"o": ("baocc", "eaocc"), "v": ("bavirt", "eavirt")}  # predefined ints of a job with a molecule
 _BOUNDS_OF_SPINS = {"oa": ("baocc", "eaocc"), "va": ("bavirt", "eavirt"), "ob": ("bbocc", "ebocc"), "vb": ("bbvirt", "ebvirt")}
@@ -81,12 +82,12 @@ class Method:
         spaces = basic_spaces(equations)
         if spaces != ("o", "v"):
             raise ValueError(f"a method over spin orbitals has the spaces `o` (occupied) and `v` (virtual), in this order; the equations have {', '.join(spaces)}")
-        if after is not None and (spin == SPIN_ORBITALS or after.spin != spin):
-            raise ValueError(f'a method after another has spin="{CLOSED_SHELL}", and so has the other, or both have spin="{UNRESTRICTED}"')
+        if after is not None and not any({spin, after.spin} <= alike for alike in ({CLOSED_SHELL, ORBITALS}, {UNRESTRICTED})):
+            raise ValueError(f'a method after another has spin="{CLOSED_SHELL}" or "{ORBITALS}", and so has the other, or both have spin="{UNRESTRICTED}"')
         known = after.solved() if after is not None else []
         if not _NAME.match(name):
             raise ValueError(f"`{name}` cannot be the name of a program: letters, digits, `_` and `-`, a letter first")
-        fock, integrals = _given(equations, known)
+        fock, integrals = _given(equations, known, spin)
         pairs = residuals(equations, amplitudes)
         equations = with_symmetries(equations, pairs)
         if after is not None and name in after.names():
@@ -96,6 +97,8 @@ class Method:
         if both:
             raise ValueError(f"`{both[0]}` is solved for by the method before this one: it is `input` here")
         self.equations = in_spins(equations, spin)
+        for tensor in after._solved_tensors() if after is not None else ():
+            _check_same(tensor, self.equations)
         self._extents = extents_of_spins(equations, extents) if spin == UNRESTRICTED else dict(extents or {})
         self.plan: Plan = plan(self.equations, self._extents)
         self._solved = tuple(pairs)
@@ -109,7 +112,7 @@ class Method:
         earlier = self.after.left() if self.after is not None else {}
         if self.spin == SPIN_ORBITALS:
             return iterations(self.plan, self.amplitudes, self._energy, self._name)
-        if self.spin == CLOSED_SHELL:
+        if self.spin in (CLOSED_SHELL, ORBITALS):
             left = {self._fock: Left("fock_mo", (0, 1), static=True), self._integrals: Left("integrals", (0, 2, 1, 3)), **earlier}
             return iterations(self.plan, self.amplitudes, self._energy, self._name, fock=[self._fock], left=left, bounds=_BOUNDS)
         left = {name: Left(f"fock_{spin}", (0, 1), static=True) for name, spin in zip(self._blocks[self._fock], ("a", "b"))}
@@ -139,6 +142,9 @@ class Method:
     def solved(self) -> List[str]:
         """The amplitudes of the equations that this method and those before it solve for."""
         return [*(self.after.solved() if self.after else []), *self._solved]
+
+    def _solved_tensors(self) -> List[Tensor]:
+        return [*(self.after._solved_tensors() if self.after else []), *map(self.equations.tensor, self.amplitudes)]
 
     def names(self) -> List[str]:
         return [*(self.after.names() if self.after else []), self._name]
@@ -175,8 +181,8 @@ class Method:
         """RHF or UHF, all integrals over orbitals, and the method, on `ranks` ranks.
 
         molecule: of a closed shell where orbitals are not unrestricted: a Molecule, or the path of an xyz file with the name of a basis set. folder: where
-        the jobs and their results lie; a temporary one that stays where none is named. convergence: of the energy, in hartree; the norm of the residuals falls below 100 times that.
-        segment: orbitals of one spin in a block, about. memory: of a rank's blocks.
+        the jobs and their results lie; a temporary one that stays where none is named. convergence: of the energy, in hartree; the norm of the residuals
+        falls below 100 times that. segment: orbitals of one spin in a block, about. memory: of a rank's blocks.
 
         All arrays are distributed, n**4 integrals of n orbitals among them; of unrestricted orbitals 3 n**4, and 5 n**4 while they are made. Methods over spin
         orbitals take 16 n**4 besides, and n**4 on every rank.
@@ -241,12 +247,23 @@ class Method:
         ).run(where / self._name, ranks=options.ranks, flags=options.flags)
 
 
+def _check_same(tensor: Tensor, equations: Equations) -> None:
+    """ValueError where equations declare an amplitude of an earlier method as another tensor than that."""
+    for mine in equations.tensors:
+        if mine.name == tensor.name and (mine.spaces != tensor.spaces or set(mine.group()) != set(tensor.group())):
+            raise ValueError(f"`{tensor.name}` is another tensor here than in the method before this one, which has {_shown(tensor)} over orbitals; here it is {_shown(mine)}")
+
+
+def _shown(tensor: Tensor) -> str:
+    return f"`{tensor.name}[{','.join(tensor.spaces)}]{symmetry_text(tensor.symmetries)}`"
+
+
 def in_spins(equations: Equations, spin: str) -> Equations:
     """The equations over what `spin` says."""
     return closed_shell(equations) if spin == CLOSED_SHELL else unrestricted(equations) if spin == UNRESTRICTED else equations
 
 
-def _given(equations: Equations, earlier: Sequence[str]) -> Tuple[str, str]:
+def _given(equations: Equations, earlier: Sequence[str], spin: str) -> Tuple[str, str]:
     """The names of the Fock matrix and of the integrals: of the given tensors with two and with four indices that no earlier method leaves."""
     used = {f.tensor.name for e in equations.equations for t in e.terms for f in t.factors}
     given = [t for t in equations.of_role(INPUT) if t.name in used and t.name not in earlier]
@@ -257,10 +274,15 @@ def _given(equations: Equations, earlier: Sequence[str]) -> Tuple[str, str]:
             f"{', '.join(f'`{name}`' for name in others)}: given besides the Fock matrix and the integrals; what the method solves for is declared `amplitude`, and "
             "amplitudes of another method are there with `after=`"
         )
-    for found, what in ((fock, "the Fock matrix, with two indices of all orbitals"), (integrals, "the integrals <pq||rs>, with four indices of all orbitals")):
+    symbol = "<pq|rs>" if spin == ORBITALS else "<pq||rs>"
+    for found, what in ((fock, "the Fock matrix, with two indices of all orbitals"), (integrals, f"the integrals {symbol}, with four indices of all orbitals")):
         if not found:
             raise ValueError(f"no term has {what}, declared `input`: residuals are as `r2[a,b,i,j] = u[a,b,i,j] + P(a b) f[b,c] t2[a,c,i,j] ...`")
-    check_antisymmetry(equations.tensor(integrals[0]))
+    if spin == ORBITALS:
+        for tensor in equations.of_role(INPUT, AMPLITUDE):
+            check_orbitals(tensor)
+    else:
+        check_antisymmetry(equations.tensor(integrals[0]))
     return fock[0], integrals[0]
 
 
@@ -273,15 +295,16 @@ def method(
     extents: Optional[Mapping[str, float]] = None,
     after: Optional[Method] = None,
 ) -> Method:
-    """A method from equations over spin orbitals, or their text, or the path of a file with it.
+    """A method from equations, or their text, or the path of a file with it.
 
-    spin: "closed-shell" sums the equations over spin (see closed_shell(); up to triple excitations); "unrestricted" divides them into blocks of spins (see
-    unrestricted()), on orbitals of UHF; "spin-orbital" runs them as they are. amplitudes: those
+    spin: "closed-shell" sums equations over spin orbitals over spin (see closed_shell(); up to triple excitations); "unrestricted" divides them into blocks of
+    spins (see unrestricted()), on orbitals of UHF; "spin-orbital" runs them as they are; "orbitals" takes equations over the orbitals of a closed shell, with
+    the tensors that closed_shell() makes. amplitudes: those
     that are solved for, all where none is named; each has one result with its spaces, which is zero at the end. energy: the scalar result that is the
     correlation energy. extents: orbitals of each space, which decide between orders of products; see plan(). after: a method that runs before this one in
     the same job; its amplitudes are `input` of these equations, and its energy is part of the energy."""
     if spin not in SPINS:
-        raise ValueError(f'spin="{spin}" is not known; there are: "{CLOSED_SHELL}", "{UNRESTRICTED}", "{SPIN_ORBITALS}"')
+        raise ValueError(f'spin="{spin}" is not known; there are: {", ".join(map(repr, SPINS))}'.replace("'", '"'))
     return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after)
 
 

@@ -106,7 +106,7 @@ class Factor:
         return self.tensor.name + (f"[{','.join(i.name for i in self.indices)}]" if self.indices else "")
 
     def renamed(self, names: Mapping[Index, Index]) -> Factor:
-        return replace(self, indices=tuple(names.get(i, i) for i in self.indices))
+        return Factor(self.tensor, tuple([names.get(i, i) for i in self.indices]), self.place)
 
 
 Item = Tuple[Index, ...]

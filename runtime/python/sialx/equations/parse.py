@@ -12,6 +12,8 @@ from .model import Place
 
 Named = Tuple[str, Place]
 _BRACKETS = "indices stand in square brackets, as in `t2[a,b,i,j]`"
+_RESIDUAL = "on the left is one name: that of a residual is a new one, `r2[a,b,i,j] = ...`, and a method makes it 0"
+_ZERO = "an equation has one `=`: a residual is not set to 0, a method makes it 0"
 
 
 @dataclass
@@ -90,6 +92,8 @@ class Statement:
         return False
 
     def fault(self, expected: str, hint: str = "", code: str = "E-SYNTAX") -> SyntaxFault:
+        if self.next.kind == "foreign":
+            return SyntaxFault()
         found = f"`{self.next.text}`" if self.next.text else "the end of the statement"
         self.messages.report(code, self.next.place, f"{expected} was expected, found {found}", hint)
         return SyntaxFault()
@@ -183,10 +187,14 @@ class Statement:
 
     def equation(self) -> EquationLine:
         first = self.next.place
-        target = self.factor("a declaration or the target of an equation")
+        if self.next.kind != "name":
+            raise self.fault("a declaration or the target of an equation", _RESIDUAL if self.next.text in ("0", "+", "-") else "")
+        target = self.factor("the target of an equation")
         if not self.taken("=", "+="):
             hint = "a declaration begins with " + ", ".join(f"`{k}`" for k in KEYWORDS)
             hint = did_you_mean(target.name[0], KEYWORDS, hint) if self.next.kind == "name" else _BRACKETS if self.next.text == "(" else ""
+            if target.indices and any(t.text == "=" for t in self.tokens):  # a sum on the left
+                hint = _RESIDUAL
             raise self.fault("`=` or `+=`", hint)
         adds = self.tokens[self.at - 1].text == "+="
         out = EquationLine(target, adds, [], first)
@@ -239,7 +247,7 @@ class Statement:
                 out.factors.append(self.factor("a factor"))
             else:
                 hint = _BRACKETS if out.factors and not out.factors[-1].indices and not self.next.spaced else "multiply sums out, or give them a name in an equation of their own"
-                raise self.fault("a factor", hint if self.next.text == "(" else "")
+                raise self.fault("a factor", hint if self.next.text == "(" else _ZERO if self.next.text == "=" else "")
             first = False
         out.place = joined(start, self.tokens[self.at - 1].place)
         return out

@@ -13,57 +13,20 @@ from fractions import Fraction
 from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .canonical import Canonicaliser, Key, merged
+from .combinations import with_combinations
+from .forms import check_order, has_symmetry, permuted, with_true_symmetries, without_zeros
 from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, Index, Permutation, Place, Space, Tensor, Term
+from .parts import Parts
+from .statements import Exchange, Plan, Statement, exchanges_of, summed_pairs
 
 UNIT, ONES = "unit", "ones"
 USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
 _MOST_IMAGES = 48  # of a factor by its symmetries, of which each may be what another product has
 MOST_RANK, _MOST_FACTORS = 8, 10  # of an array; of a term
+_MOST_EXCHANGES = 12  # of one or two pairs of indices, that a sum is tried for
 _MOST_ORDERS = 150  # of external indices, of which an intermediate takes the least
 
-
-@dataclass(frozen=True)
-class Statement:
-    """target += coefficient * permutations applied to the product of factors, summed over the indices that the target has not.
-
-    factors: none, one or two that are no scalars, and any number of scalars. places: of the terms that it computes."""
-
-    target: Factor
-    coefficient: Fraction
-    factors: Tuple[Factor, ...]
-    permutations: Tuple[Permutation, ...] = ()
-    places: Tuple[Place, ...] = ()
-
-    @property
-    def summed(self) -> Tuple[Index, ...]:
-        return tuple(dict.fromkeys(i for f in self.factors for i in f.indices if i not in self.target.indices))
-
-    def __str__(self) -> str:
-        return f"{self.target} += {Term(self.coefficient, self.factors, self.permutations)}"
-
-
 _Image = Tuple[Dict[Index, Index], int]  # what each index is replaced by, and the sign
-
-Exchange = Tuple[Tuple[int, ...], Tuple[int, ...], int]
-"""Slots, those that they are exchanged with, and the sign of a tensor when that is done: of such blocks one of two is computed."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """equations: as given; tensors: those and the intermediates that the plan adds. phases: the statements, in the order in which they run.
-
-    multiplications: of one evaluation, with the extents that the plan was made for. helpers: names of tensors that are given besides those of the
-    equations: UNIT, a unit matrix, or ONES, a vector of ones. exchanges: of targets by name, see Exchange."""
-
-    equations: Equations
-    tensors: Tuple[Tensor, ...]
-    phases: Tuple[Tuple[Statement, ...], ...]
-    multiplications: float
-    helpers: Mapping[str, str] = field(default_factory=dict)
-    exchanges: Mapping[str, Tuple[Exchange, ...]] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return "\n".join(f"phase {n}\n" + "\n".join(f"  {s}" for s in phase) for n, phase in enumerate(self.phases, 1))
 
 
 def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, most_elements: float = math.inf) -> Plan:
@@ -76,40 +39,18 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     for name in extents:
         if name not in basic:
             raise ValueError(f"`{name}` is no basic space; there are: {', '.join(sorted(basic))}")
-    _check_order(equations)
-    equations = _without_zeros(equations)
+    check_order(equations)
+    equations = without_zeros(equations)
     declared = {e.target.tensor.name: e.target.tensor.symmetries for e in equations.equations}
-    equations = _with_true_symmetries(equations)
-    exchanges = {e.target.tensor.name: exchanges_of(e.target.tensor.symmetries) for e in equations.equations}
-    forms = (equations, _permuted(equations))
+    equations = with_true_symmetries(equations)
+    forms = [form for e in dict.fromkeys((equations, with_combinations(equations))) for form in (e, permuted(e))]
     trees: _Trees = {}
-    plans = [_Planner(e, extents, most_elements, nested, exchanges, declared, trees).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
+    plans = [_Planner(e, extents, most_elements, nested, declared, trees).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
     best = replace(min(plans, key=lambda p: p.multiplications), equations=equations)
     for tensor in best.tensors:
         if tensor.rank > MOST_RANK:
             raise ValueError(f"`{tensor.name}` has {tensor.rank} indices, and arrays have {MOST_RANK} at most: {_maker(best, tensor.name)}")
     return best
-
-
-def _permuted(equations: Equations) -> Equations:
-    """The same equations, in which terms that permutation operators of other terms leave as they are have these operators, too: m t = P t of m summands.
-    More terms can then be summed before they are permuted. Terms stay whose factors the operator leaves as they are, one by one: of these half the blocks do."""
-    out = []
-    for e in equations.equations:
-        canonicaliser = Canonicaliser(e.target, equations.spaces)
-        operators = list(dict.fromkeys(t.permutations for t in e.terms if t.permutations))
-        terms = []
-        for term in e.terms:
-            for operator in operators if not term.permutations else ():
-                if _keeps_factors(term, operator, e.target):
-                    continue
-                forms = [canonicaliser.form(image) for image in replace(term, permutations=operator).expanded()]
-                if len({(f.key, f.term.coefficient) if f else None for f in forms}) == 1:
-                    term = replace(term, coefficient=term.coefficient / len(forms), permutations=operator)
-                    break
-            terms.append(term)
-        out.append(replace(e, terms=tuple(terms)))
-    return replace(equations, equations=tuple(out))
 
 
 @dataclass
@@ -156,13 +97,62 @@ class _Intermediate:
     statements: List[Statement] = field(default_factory=list)
 
 
+@dataclass
+class _Sum:
+    """A sum of terms with what they have in common taken out. statement: the product that computes it. made: the intermediate that holds it, if any."""
+
+    statement: Statement
+    made: Optional[Factor] = None
+
+
+class _Shared:
+    """Sums of terms of one target, of which one may be another under other external indices."""
+
+    def __init__(self, target: Factor, spaces: Sequence[Space]) -> None:
+        self.target, self.spaces = target, spaces
+        self.known: Dict[FrozenSet[Tuple[Key, Fraction]], Tuple[_Sum, Fraction]] = {}
+        self.kinds: Set[Tuple[Tuple[str, ...], ...]] = set()
+
+    def add(self, terms: Sequence[Term], statement: Statement) -> None:
+        form, scale = self.form(terms, {})
+        if form:
+            self.kinds.add(_kinds(terms))
+            self.known.setdefault(form, (_Sum(statement), scale))
+
+    def find(self, terms: Sequence[Term]) -> Optional[Tuple[_Sum, Tuple[Index, ...], Fraction]]:
+        """A sum whose value under these indices, times the number, is that of the terms."""
+        if _kinds(terms) not in self.kinds:
+            return None
+        indices = self.target.indices
+        groups = [[i for i in indices if i.space == s] for s in dict.fromkeys(i.space for i in indices)]
+        for images in itertools.islice(itertools.product(*(itertools.permutations(g) for g in groups)), _MOST_IMAGES):
+            names = {old: new for group, image in zip(groups, images) for old, new in zip(group, image)}
+            form, scale = self.form(terms, {new: old for old, new in names.items()})
+            if form in self.known:
+                found, other = self.known[form]
+                return found, tuple(names[i] for i in indices), scale / other
+        return None
+
+    def form(self, terms: Sequence[Term], names: Mapping[Index, Index]) -> Tuple[FrozenSet[Tuple[Key, Fraction]], Fraction]:
+        """The terms under other indices, the least with coefficient 1, and what it was before."""
+        whole = merged([replace(t, factors=tuple(f.renamed(names) for f in t.factors)) for t in terms], self.target, self.spaces)
+        if not whole:
+            return frozenset(), Fraction(1)
+        scale = whole[min(whole)].coefficient
+        return frozenset((k, t.coefficient / scale) for k, t in whole.items()), scale
+
+
+def _kinds(terms: Sequence[Term]) -> Tuple[Tuple[str, ...], ...]:
+    return tuple(sorted(tuple(sorted(f.tensor.name for f in t.factors)) for t in terms))
+
+
 class _Planner:
-    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float, nested: bool, exchanges: Mapping[str, Tuple[Exchange, ...]],
-                 declared: Mapping[str, Tuple[Generator, ...]], trees: _Trees) -> None:
-        """declared: symmetries of targets, whether their equations have them or not. nested: sums of products that a product meets are factorised, too, instead of being made of intermediates that several terms share."""
+    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float, nested: bool, declared: Mapping[str, Tuple[Generator, ...]], trees: _Trees) -> None:
+        """declared: symmetries of targets, whether their equations have them or not. nested: sums of products that a product meets are factorised, too, instead
+        of being made of intermediates that several terms share."""
         self.equations = equations
         self.nested = nested
-        self.exchanges = dict(exchanges)
+        self.exchanges = {e.target.tensor.name: exchanges_of(e.target.tensor.symmetries) for e in equations.equations}
         self.known_trees, self.declared = trees, declared
         self.most_elements = most_elements
         basic = {b for space in equations.spaces for b in equations.basic(space.name)}
@@ -181,12 +171,13 @@ class _Planner:
         for equation in self.equations.equations:
             self.equation(equation)
         self.inline()
+        unique = self.in_parts()
         phases = self.phases()
         targets = {s.target.tensor.name for phase in phases for s in phase}
         tensors = self.equations.tensors + tuple(t for t in self.added if t.name in targets)
-        cost = sum(self.cost({i for f in s.factors for i in f.indices}) / 2 ** len(self.exchanges.get(s.target.tensor.name, ())) for phase in phases for s in phase if len(s.factors) > 1)
+        cost = sum(self.cost_of(s) for phase in phases for s in phase if len(s.factors) > 1)
         helpers = {t.name: kind for (kind, _), t in self.helpers.items()}
-        return Plan(self.equations, tensors + tuple(self.helpers.values()), phases, cost, helpers, self.exchanges)
+        return Plan(self.equations, tensors + tuple(self.helpers.values()), phases, cost, helpers, self.exchanges, unique)
 
     # One equation
 
@@ -198,7 +189,7 @@ class _Planner:
             target = equation.target
             if permutations:  # what all of them permute is summed up first
                 target = Factor(self.tensor(tuple(i.space for i in target.indices)), target.indices)
-                self.exchanges[target.tensor.name] = self.exchanges_of_sum(terms, permutations, target, self.declared[equation.target.tensor.name])
+                self.exchanges[target.tensor.name] = self.exchanges_of_sum(terms, permutations, target, self.declared.get(equation.target.tensor.name, ()))
                 places = tuple(t.place for t in terms if t.place)
                 self.statements.append(Statement(equation.target, Fraction(1), (target,), permutations, places))
             self.factorised([self.product(term, target) for term in terms], target, 0, _images(permutations))
@@ -209,7 +200,28 @@ class _Planner:
         touched = {target.indices.index(i) for p in permutations for i in p.indices} if _images(permutations) else set()
         free = [(p, sign) for p, sign in generators if not any(p[x] != x for x in touched)]
         whole = merged([replace(t, permutations=()) for t in terms], target, self.equations.spaces) if free else {}
-        return exchanges_of([g for g in free if _has(whole, g, target, self.equations.spaces)])
+        return exchanges_of([g for g in free if has_symmetry(whole, g, target, self.equations.spaces)])
+
+    def found_exchanges(self, terms: Sequence[Term], target: Factor) -> Tuple[Exchange, ...]:
+        """The exchanges of one or two pairs of indices under which a sum stays as it is, or changes its sign: as many as share no index."""
+        slots = range(target.tensor.rank)
+        pairs = [(x, y) for x, y in itertools.combinations(slots, 2) if target.indices[x].space == target.indices[y].space]
+        candidates = [(pair,) for pair in pairs] + [both for both in itertools.combinations(pairs, 2) if not set(both[0]) & set(both[1])]
+        if not candidates or len(candidates) > _MOST_EXCHANGES:
+            return ()
+        whole = merged(terms, target, self.equations.spaces)
+        found: List[Generator] = []
+        used: Set[int] = set()
+        for chosen in candidates:
+            moved = {x for pair in chosen for x in pair}
+            p = list(slots)
+            for x, y in chosen:
+                p[x], p[y] = y, x
+            for sign in (1, -1):
+                if not moved & used and has_symmetry(whole, (tuple(p), sign), target, self.equations.spaces):
+                    found.append((tuple(p), sign))
+                    used |= moved
+        return exchanges_of(found)
 
     def product(self, term: Term, target: Factor) -> _Product:
         factors = self.without_traces([f for f in term.factors if f.indices], target)
@@ -290,6 +302,11 @@ class _Planner:
     def cost(self, indices: Set[Index]) -> float:
         return math.prod(self.extent[i.space] for i in indices)
 
+    def cost_of(self, s: Statement) -> float:
+        """With the blocks that follow from others left out, of the target and of what is summed."""
+        halves = len(self.exchanges.get(s.target.tensor.name, ())) + len(summed_pairs(s, self.exchanges))
+        return self.cost({i for f in s.factors for i in f.indices}) / 2**halves
+
     # Intermediates
 
     def node(self, part: FrozenSet[int], factors: Sequence[Factor], trees: Dict[FrozenSet[int], _Tree], external: Set[Index], places: Tuple[Place, ...]) -> Tuple[int, Factor]:
@@ -349,6 +366,7 @@ class _Planner:
             for division in self.divisions(product, target, depth, images):
                 by_indices = groups.setdefault(division.common, {})
                 by_indices.setdefault(division.others, {}).setdefault(n, division)
+        shared = _Shared(target, self.equations.spaces)
         candidates = [(common, others, members) for common, by in groups.items() for others, members in by.items() if len(members) > 1]
         rest = set(range(len(products)))
         while True:
@@ -363,16 +381,25 @@ class _Planner:
                     best, saved = (common, others, chosen), saving
             if best is None:
                 break
-            self.sum_of(best[0], best[1], best[2], products, target, depth)
             rest -= set(best[2])
+            terms = [Term(products[n].coefficient * d.sign, (*d.factors, *products[n].scalars)) for n, d in best[2].items()]
+            places = tuple(p for n in best[2] for p in products[n].places)
+            known = shared.find(terms)
+            if known is not None:
+                self.again(*known, target, places)
+                continue
+            self.sum_of(best[0], best[1], best[2], products, target, depth, places)
+            shared.add(terms, self.statements[-1])
         self.statements += [self.alone(products[n], target) for n in sorted(rest)]
 
-    def sum_of(self, common: Factor, others: FrozenSet[Index], members: Dict[int, _Division], products: List[_Product], target: Factor, depth: int) -> None:
+    def sum_of(self, common: Factor, others: FrozenSet[Index], members: Dict[int, _Division], products: List[_Product], target: Factor, depth: int, places: Tuple[Place, ...]) -> None:
         """target += common * (the sum of what it meets in the members)"""
         order = tuple(sorted(others, key=lambda i: (self.order[i.space], i.name)))
         total = _Intermediate(self.tensor(tuple(i.space for i in order)), order, 1)
         self.made[total.tensor.name] = total
         whole = Factor(total.tensor, order)
+        summands = [Term(products[n].coefficient * d.sign, (*(d.factors[m] for m in sorted(d.rest)), *products[n].scalars)) for n, d in members.items()]
+        self.exchanges[total.tensor.name] = self.found_exchanges(summands, whole)
         if not self.nested:
             for n, d in members.items():
                 product = products[n]
@@ -388,8 +415,18 @@ class _Planner:
         self.factorised(inner, whole, depth + 1)
         total.statements += self.statements[before:]
         del self.statements[before:]
-        places = tuple(p for n in members for p in products[n].places)
         self.statements.append(Statement(target, Fraction(1), (Factor(total.tensor, order), common), (), places))
+
+    def again(self, sum_: _Sum, indices: Tuple[Index, ...], coefficient: Fraction, target: Factor, places: Tuple[Place, ...]) -> None:
+        """target += coefficient * a product that the target has already, under other indices: it is computed once, as an intermediate."""
+        if sum_.made is None:
+            made = _Intermediate(self.tensor(tuple(i.space for i in target.indices)), target.indices, 2)
+            self.made[made.tensor.name] = made
+            whole = sum_.made = Factor(made.tensor, made.order)
+            made.statements.append(replace(sum_.statement, target=whole))
+            at = next(n for n, s in enumerate(self.statements) if s is sum_.statement)
+            self.statements[at] = Statement(target, Fraction(1), (whole,), (), sum_.statement.places)
+        self.statements.append(Statement(target, coefficient, (replace(sum_.made, indices=indices),), (), places))
 
     def divisions(self, product: _Product, target: Factor, depth: int, images: Sequence[_Image]) -> Iterator[_Division]:
         """The ways of writing a product as a factor times the rest, with summed indices named by their places in that factor, and the depth of the sum
@@ -425,6 +462,16 @@ class _Planner:
                     statements.append(s)
             made.statements = statements
 
+    def in_parts(self) -> FrozenSet[str]:
+        """Products in symmetric and antisymmetric parts, where that is cheaper. The names of tensors of which not all blocks are there."""
+        given = [t.name for t in self.equations.tensors if t.role == INPUT]
+        parts = Parts(self.exchanges, given, self.cost, self.tensor)
+        for made in self.made.values():
+            made.statements = [t for s in made.statements for t in parts.of(s)]
+        self.statements = [t for s in self.statements for t in parts.of(s)]
+        self.statements = parts.made + self.statements
+        return frozenset(parts.unique)
+
     def phases(self) -> Tuple[Tuple[Statement, ...], ...]:
         everything = [s for m in self.made.values() for s in m.statements] + self.statements
         by_target: Dict[str, List[Statement]] = defaultdict(list)
@@ -456,82 +503,8 @@ def _images(permutations: Sequence[Permutation]) -> List[_Image]:
     return out[1:]
 
 
-def _check_order(equations: Equations) -> None:
-    """An addition to a target that was used before would need both of its values."""
-    used: Dict[str, Equation] = {}
-    for e in equations.equations:
-        name = e.target.tensor.name
-        factors = {f.tensor.name for t in e.terms for f in t.factors}
-        if e.adds and (name in used or name in factors):
-            reader = used.get(name, e).target
-            place = f"{e.place.file}:{e.place.line}: " if e.place else ""
-            raise ValueError(f"{place}`{name}` is added to after `{reader}` has used it: give the sum so far a name of its own, as an intermediate")
-        for factor in factors:
-            used.setdefault(factor, e)
-
-
-def _without_zeros(equations: Equations) -> Equations:
-    """Without the terms that have a target of no terms as a factor."""
-    while True:
-        sums = {e.target.tensor.name for e in equations.equations if e.terms}
-        zero = {e.target.tensor.name for e in equations.equations} - sums
-        kept = [replace(e, terms=tuple(t for t in e.terms if not any(f.tensor.name in zero for f in t.factors))) for e in equations.equations]
-        if kept == list(equations.equations):
-            return equations
-        equations = replace(equations, equations=tuple(kept))
-
-
-def _with_true_symmetries(equations: Equations) -> Equations:
-    """Targets without the declared symmetries that their equations do not have: what reads them shall not rely on these."""
-    lacking: Dict[Tensor, Set[Generator]] = defaultdict(set)
-    for e in equations.equations:
-        if e.target.tensor.symmetries:
-            whole = merged(e.terms, e.target, equations.spaces)
-            lacking[e.target.tensor] |= {g for g in e.target.tensor.symmetries if not _has(whole, g, e.target, equations.spaces)}
-    tensors = {t: replace(t, symmetries=tuple(g for g in t.symmetries if g not in wrong)) for t, wrong in lacking.items() if wrong}
-
-    return with_tensors(equations, tensors)
-
-
-def with_tensors(equations: Equations, tensors: Mapping[Tensor, Tensor]) -> Equations:
-    """The same equations with other tensors in the places of some."""
-
-    def of(factor: Factor) -> Factor:
-        return replace(factor, tensor=tensors.get(factor.tensor, factor.tensor))
-
-    if all(old == new for old, new in tensors.items()):
-        return equations
-    made = [replace(e, target=of(e.target), terms=tuple(replace(t, factors=tuple(of(f) for f in t.factors)) for t in e.terms)) for e in equations.equations]
-    return replace(equations, equations=tuple(made), tensors=tuple(tensors.get(t, t) for t in equations.tensors))
-
-
-def has_symmetries(terms: Sequence[Term], target: Factor, generators: Sequence[Generator], spaces: Sequence[Space]) -> bool:
-    """Whether a sum of terms has all of these symmetries in the indices of its target."""
-    whole = merged(terms, target, spaces) if generators else {}
-    return all(_has(whole, g, target, spaces) for g in generators)
-
-
-def _has(whole: Mapping[Key, Term], generator: Generator, target: Factor, spaces: Sequence[Space]) -> bool:
-    """Whether a sum of terms stays as it is under a permutation of the target's slots with this sign."""
-    p, sign = generator
-    names = {target.indices[x]: target.indices[y] for x, y in enumerate(p) if x != y}
-    image = merged([replace(t, coefficient=sign * t.coefficient, factors=tuple(f.renamed(names) for f in t.factors)) for t in whole.values()], target, spaces)
-    return {k: t.coefficient for k, t in image.items()} == {k: t.coefficient for k, t in whole.items()}
-
-
 def _maker(made: Plan, name: str) -> str:
     return next((f"`{s}`" for phase in made.phases for s in phase if s.target.tensor.name == name), "no statement makes it")
-
-
-def exchanges_of(generators: Sequence[Generator]) -> Tuple[Exchange, ...]:
-    """Of symmetries those that exchange slots, as long as they share none: they commute."""
-    out: List[Exchange] = []
-    for p, sign in generators:
-        moved = [x for x in range(len(p)) if p[x] != x]
-        if all(p[p[x]] == x for x in moved) and not any(set(moved) & {*a, *b} for a, b, _ in out):
-            first = tuple(x for x in moved if x < p[x])
-            out.append((first, tuple(p[x] for x in first), sign))
-    return tuple(out)
 
 
 def _splits(members: Tuple[int, ...]) -> List[Tuple[FrozenSet[int], FrozenSet[int]]]:
@@ -564,8 +537,3 @@ def _unused(space: str, used: Set[str], equations: Equations) -> Index:
     return index
 
 
-def _keeps_factors(term: Term, operator: Tuple[Permutation, ...], target: Factor) -> bool:
-    """Whether each factor has the same external indices in all images of the term."""
-    external = [{i for i in f.indices if i in target.indices} for f in term.factors]
-    images = replace(term, permutations=operator).expanded()
-    return all([{i for i in f.indices if i in target.indices} for f in image.factors] == external for image in images)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
 from ..filled import fill
 from .model import AMPLITUDE, INPUT, RESULT, Equations, Factor, Index, Place, Tensor
-from .planning import UNIT, Exchange, Plan, Statement, plan
+from .planning import UNIT, plan
+from .statements import Exchange, Plan, Statement, summed_pairs
 
 # The reserved words of the language, which letters and tensors of equations may be as well.
 _WORDS = frozenset(
@@ -125,6 +127,7 @@ class Writer:
         self.slots: Dict[str, str] = {}  # the index that declarations have for a space
         self.solved: FrozenSet[str] = frozenset()  # amplitudes that the program makes itself
         self.scalar_sums = False
+        self.prepared = 0  # lines of the body that compute constants
         self.head: List[str] = []
         self.body: List[str] = []
         self.places: Dict[int, Tuple[Place, ...]] = {}
@@ -132,10 +135,10 @@ class Writer:
 
     def program(self) -> Program:
         self.roles = {t.name: t for t in self.plan.tensors}
-        for number, phase in enumerate(self.plan.phases):
-            if number:
-                self.line("", "sip_barrier", "")
-            self.phase(phase)
+        constants = self.constants()
+        self.in_order([[s for s in phase if s.target.tensor.name in constants] for phase in self.plan.phases])
+        self.prepared = len(self.body)
+        self.in_order([[s for s in phase if s.target.tensor.name not in constants] for phase in self.plan.phases])
         for t in self.plan.tensors:  # results that are 0
             if t.role == RESULT and t.name not in self.written and t.rank:
                 self.zero(t)
@@ -147,6 +150,16 @@ class Writer:
         given = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role in (INPUT, AMPLITUDE) and t.name in used and t.name not in self.left}
         results = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role == RESULT}
         return Program(text, self.plan, given, results, lines, self.bounds)
+
+    def constants(self) -> FrozenSet[str]:
+        """Targets that are computed before all others, once."""
+        return frozenset()
+
+    def in_order(self, phases: Sequence[Sequence[Statement]]) -> None:
+        for number, phase in enumerate(p for p in phases if p):
+            if number:
+                self.line("", "sip_barrier", "")
+            self.phase(phase)
 
     def line(self, *lines: str) -> None:
         self.body += lines
@@ -209,18 +222,17 @@ class Writer:
             head.append(f"# Made from {self.equations.source.name}.")
         head += [f"predefined int {bound}" for s in self.basic for bound in self.bounds[s]]
         slots = self.slots
-        for tensor in self.plan.tensors:
+        used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors} | self.written
+        declared = [t for t in self.plan.tensors if t.name in used or t.role == RESULT]
+        for tensor in declared:
             for space in tensor.spaces:
                 if space not in slots:
                     slots[space] = self.index(Index(self.equations.space(space).indices[0], space))
         for index, name in sorted(self.indices.items(), key=lambda item: (self.basic_range(item[0].space), item[1])):
             low, high = self.basic_range(index.space)
             head.append(f"{self.kind(index.space)}index {name} = {self.bounds[low][0]}:{self.bounds[high][1]}")
-        used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors} | self.written
-        for tensor in self.plan.tensors:
+        for tensor in declared:
             name = self.arrays[tensor.name]
-            if tensor.name not in used and tensor.role != RESULT:
-                continue
             left = self.left.get(tensor.name)
             given = "predefined " if tensor.role in (INPUT, AMPLITUDE) and tensor.name not in self.solved else ""
             if left:
@@ -263,7 +275,7 @@ class Writer:
             self.written.add(loop.target.tensor.name)
 
     def comment(self, statement: Statement) -> None:
-        self.line(f"  # {statement}")
+        self.line(f"  # {statement}{_marked(statement.places)}")
 
     def array_loop(self, loop: _Loop) -> None:
         target = loop.target
@@ -276,8 +288,11 @@ class Writer:
         self.line(f"  {total} = 0.0")
         for s in loop.statements:
             self.statement(s, total)
+        places = tuple(p for s in loop.statements for p in s.places)
+        if places:
+            self.line(f"  # into {target}{_marked(places)}")
         sign = "+=" if target.tensor.name in self.written else "="
-        self.images(target, list(target.indices), 1, halves, sign, "  ")
+        self.images(target, list(target.indices), 1, () if target.tensor.name in self.plan.unique else halves, sign, "  ")
         self.line(f"endpardo {inside}")
 
     def images(self, target: Factor, indices: List[Index], factor: int, halves: Sequence[Exchange], sign: str, pad: str) -> None:
@@ -312,12 +327,16 @@ class Writer:
             self.permuted(s, factors[0], total, factor)
             return
         pad = "  "
+        pairs = [(self.index(x), self.index(y)) for x, y in summed_pairs(s, self.plan.exchanges)]
         for i in s.summed:
             self.line(f"{pad}do {self.index(i)}")
             pad += "  "
+        self.line(*(f"{pad}where {x} <= {y}" for x, y in pairs))
         self.line(*(f"{pad}{get}" for f in factors for get in self.fetched(f)))
         piece = self.temp("product", s.target.indices)
         self.line(f"{pad}{piece} = {'*'.join(self.reference(f) for f in factors)}")
+        for x, y in pairs:  # the others are equal
+            self.line(f"{pad}if {x} < {y}", f"{pad}  {piece} *= 2.0", f"{pad}endif")
         self.add(pad, total, factor, piece)
         for i in reversed(s.summed):
             pad = pad[2:]
@@ -372,6 +391,14 @@ class Writer:
         inside = ", ".join(self.index(i) for i in indices)
         self.line("", f"pardo {inside}", f"  put {self.block(self.arrays[tensor.name], indices)} = 0.0", f"endpardo {inside}")
         self.written.add(tensor.name)
+
+
+def _marked(places: Sequence[Place]) -> str:
+    """The end of a comment that says where the statements below it come from; sialreport shows it with these lines."""
+    if not places:
+        return ""
+    lines = sorted({p.line for p in places})
+    return f" @{Path(places[0].file).name.strip('<>')}:{','.join(map(str, lines))}"
 
 
 def _unit(i: Any, j: Any) -> Any:

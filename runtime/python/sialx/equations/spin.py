@@ -7,9 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
-from .model import INPUT, Equation, Equations, Factor, Generator, Index, Tensor, Term, exchanges, parity_of
+from .model import INPUT, Equation, Equations, Factor, Generator, Index, Tensor, Term, exchanges, group_of, parity_of
 from .simplify import simplify
 from .symmetry import slot_symmetry
+from .text import symmetry_text
 
 Spins = Tuple[int, ...]  # 0 alpha, 1 beta, of each slot
 _MOST_PAIRS = 3  # of indices of an amplitude
@@ -34,6 +35,19 @@ def closed_shell(equations: Equations) -> Equations:
     return simplify(replace(equations, tensors=tuple(t.tensor for t in tensors.values()), equations=tuple(out)))
 
 
+def _joint(pairs: int) -> Tuple[Generator, ...]:
+    """Pairs of an upper and a lower index are exchanged as a whole."""
+    return exchanges(2 * pairs, tuple((n, pairs + n) for n in range(pairs)), 1)
+
+
+_TWO_OF_A_SPIN = exchanges(6, ((0,), (1,)), -1) + exchanges(6, ((3,), (4,)), -1)
+_INTEGRALS = _joint(2) + exchanges(4, ((0,), (2,)), 1) + exchanges(4, ((1,), (3,)), 1)  # <pq|rs> of real orbitals
+
+
+def _is_integral(tensor: Tensor) -> bool:
+    return tensor.role == INPUT and tensor.rank == 4 and len(set(tensor.spaces)) == 1
+
+
 class _Spatial:
     """What a tensor of spin orbitals becomes."""
 
@@ -48,10 +62,8 @@ class _Spatial:
         if self.pairs < 2:
             return tensor.symmetries
         if self.pairs == 3:
-            return exchanges(6, ((0,), (1,)), -1) + exchanges(6, ((3,), (4,)), -1)
-        out = exchanges(4, ((0, 2), (1, 3)), 1)
-        is_integral = tensor.role == INPUT and len(set(tensor.spaces)) == 1
-        return out + (exchanges(4, ((0,), (2,)), 1) + exchanges(4, ((1,), (3,)), 1) if is_integral else ())
+            return _TWO_OF_A_SPIN
+        return _INTEGRALS if _is_integral(tensor) else _joint(2)
 
     def target_spins(self) -> Spins:
         """Those of the element that the spatial tensor holds."""
@@ -96,8 +108,28 @@ def check_antisymmetry(tensor: Tensor) -> None:
         declared = " ".join(f"({','.join(str(x + 1) for x in half)})" for half in (upper, lower))
         raise ValueError(
             f"`{tensor.name}` is not antisymmetric in its first {n} and in its last {n} indices, as tensors of spin orbitals are: declare it "
-            f"`antisymmetric {declared}`"
+            f"`antisymmetric {declared}`" + ("; tensors over orbitals take spin=\"orbitals\"" if set(group_of(_joint(n), tensor.rank)) <= set(tensor.group()) else "")
         )
+
+
+def check_orbitals(tensor: Tensor) -> None:
+    """ValueError where a given tensor or an amplitude does not have the symmetries of those over the orbitals of a closed shell."""
+    pairs, odd = divmod(tensor.rank, 2)
+    if odd:
+        raise ValueError(f"`{tensor.name}` has {tensor.rank} indices: tensors over orbitals have as many upper as lower ones")
+    what, allowed = f"amplitudes with {tensor.rank} indices are", [_joint(pairs)]
+    if pairs == 3:
+        allowed.append(_TWO_OF_A_SPIN)
+    elif _is_integral(tensor):
+        what, allowed = "the integrals <pq|rs> are", [_INTEGRALS]
+    elif tensor.role == INPUT and pairs == 1:
+        what, allowed = "the Fock matrix is", [(), exchanges(2, ((0,), (1,)), 1)]
+    found = set(tensor.group())
+    if found not in [set(group_of(symmetries, tensor.rank)) for symmetries in allowed]:
+        declared = f"is declared{symmetry_text(tensor.symmetries)}" if tensor.symmetries else "has no symmetry"
+        rule = " or ".join(f"`{symmetry_text(symmetries).strip()}`" for symmetries in allowed if symmetries)
+        hint = "; tensors of spin orbitals take spin=\"closed-shell\"" if any(sign < 0 for _, sign in found) else ""
+        raise ValueError(f"`{tensor.name}` {declared}: over orbitals, {what} {rule}{hint}")
 
 
 def _target(target: Factor, tensors: Dict[str, _Spatial]) -> Factor:

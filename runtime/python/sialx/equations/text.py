@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import textwrap
-import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Iterable, List, Tuple, Union
 
 from .check import Checker
 from .declared import check_targets
-from .diagnostics import EquationWarning, Messages
+from .diagnostics import Messages
 from .lexer import statements
 from .model import RESULT, Equation, Equations, Generator, Source, Tensor, Term
 from .parse import EquationLine, Statement, SyntaxFault
@@ -33,7 +32,7 @@ def from_text(text_or_path: StrPath) -> Equations:
             messages = Messages(source)
             reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
             messages.report("E-FILE", None, f"`{source.name}` cannot be read: {reason}", "a text instead of a path has a line break or a `=`")
-            messages.finish(None)
+            messages.finish()
     messages = Messages(source)
     declarations: List[object] = []
     equations: List[EquationLine] = []
@@ -50,7 +49,7 @@ def from_text(text_or_path: StrPath) -> Equations:
     out = Checker(messages).equations(declarations, equations)
     if not messages.errors:
         check_targets(out, messages)
-    messages.finish(lambda text: warnings.warn(EquationWarning(text), stacklevel=4))
+    messages.finish()
     return out
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from ..check import Checker
-from ..diagnostics import EquationWarning, Messages
+from ..diagnostics import Messages
 from ..model import AMPLITUDE, INPUT, INTERMEDIATE, RESULT, Equations, Place, Source, letter_of
 from ..parse import EquationLine, FactorText, Named, OperatorText, SpaceLine, TensorLine, TermText
 
@@ -53,11 +52,10 @@ def from_pdaggerq_ir(
         messages = Messages(Source("<lines>", "\n".join(line.rstrip("\r\n") for line in path_or_lines) + "\n"))
     reader = _Reader(messages, antisymmetric, amplitudes)
     statements = [s for n, line in enumerate(messages.lines, 1) for s in [reader.statement(n, line)] if s is not None]
-    warn = lambda text: warnings.warn(EquationWarning(text), stacklevel=4)
     if messages.errors:
-        messages.finish(warn)
+        messages.finish()
     out = reader.checked(statements)
-    messages.finish(warn)
+    messages.finish()
     return out
 
 
