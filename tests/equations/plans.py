@@ -56,13 +56,10 @@ class Plans(unittest.TestCase):
         for name, array in expected.items():
             np.testing.assert_allclose(found.get(name, 0.0 * array), array, rtol=0, atol=1e-11 * max(1.0, np.abs(array).max(initial=0)), err_msg=name)
         for name, exchanges in planned.exchanges.items():
-            for one, other, sign in exchanges:
-                order = list(range(found[name].ndim)) if name in found else []
-                for slot, its in zip(one, other) if order else ():
-                    order[slot], order[its] = its, slot
-                if order:
-                    scale = max(1.0, np.abs(found[name]).max(initial=0))
-                    np.testing.assert_allclose(found[name], sign * found[name].transpose(order), rtol=0, atol=1e-11 * scale, err_msg=f"{name} {one} {other}")
+            generators = [g for e in exchanges for g in e.generators(found[name].ndim)] if name in found else []
+            for order, sign in generators:
+                scale = max(1.0, np.abs(found[name]).max(initial=0))
+                np.testing.assert_allclose(found[name], sign * found[name].transpose(order), rtol=0, atol=1e-11 * scale, err_msg=f"{name} {order}")
         everything = {**known, **found}
         pairs = 0
         for s in (s for phase in planned.phases for s in phase):

@@ -203,6 +203,23 @@ class Programs(unittest.TestCase):
             self.assertEqual(sum(map(len, plan(equations).exchanges.values())), count, more)
             self.compare(equations, count)
 
+    def test_blocks_of_three(self):
+        """Of blocks that follow from each other by exchanges of three indices, or of three pairs, one is computed."""
+        head = "space o = i j k l\nspace v = a b c d\ninput f[v,v]\ninput g[o,o]\namplitude t3[v,v,v,o,o,o] {0}\nresult r3[v,v,v,o,o,o] {0}\nr3[a,b,c,i,j,k] = "
+        antisymmetric, pairs = "antisymmetric (1,2,3) (4,5,6)", "symmetric (1 4, 2 5, 3 6)"
+        segments = {"o": [1, 1, 1, 1], "v": [1, 2, 1]}
+        for number, (declared, right, where) in enumerate((
+            (antisymmetric, "P(a/b c) f[a,d] t3[d,b,c,i,j,k]", ("where a <= b", "where b <= c", "where i <= j", "where j <= k")),
+            (antisymmetric.replace("anti", ""), "S(a/b c) S(i/j k) f[a,d] t3[d,b,c,l,j,k] g[l,i]", ("where a <= b", "where b <= c", "where i <= j", "where j <= k")),
+            (pairs, "S(ai/bj ck) f[a,d] t3[d,b,c,i,j,k]", ("where a <= b", "where b <= c")),
+            (antisymmetric, "P(a/b c) P(i/j k) f[a,d] t3[d,b,c,l,j,k] g[l,i]", ("where b <= c", "where j <= k")),
+        )):
+            with self.subTest(right=right):
+                equations = from_text(head.format(declared) + right)
+                text = to_sial(equations).text
+                self.assertEqual([w for w in where if w in text], list(where))
+                self.compare(equations, number, segments, 1 + number % 3)
+
     def test_parts(self):
         """Symmetric and antisymmetric parts of what a ladder multiplies, of which only blocks in order are there."""
         head = "space o = i j k l\nspace v = a b c d\ninput u[v,v,v,v] symmetric (1 3, 2 4)\namplitude t[v,v,o,o] symmetric (1 3, 2 4)\n"

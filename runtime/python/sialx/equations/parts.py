@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from .model import Factor, Index, Tensor
-from .statements import Exchange, Statement, sign_of_exchanges, summed_pairs
+from .statements import Exchange, Statement, share_of, sign_of_exchanges, summed_pairs
 
 _ELEMENT = 64  # multiplications that take as long as bringing an element here, adding it and putting it away
 
@@ -71,7 +71,7 @@ class Parts:
         return None
 
     def pairs(self, s: Statement, factors: Sequence[Factor]) -> Optional[_Pairs]:
-        left = 0.25 * 2 ** len(self.exchanges.get(s.target.tensor.name, ()))
+        left = 0.25 / share_of(self.exchanges.get(s.target.tensor.name, ()))
         if not self.pays(s, left, [*factors, s.target]):
             return None
         order = s.target.indices
@@ -92,8 +92,8 @@ class Parts:
 
     def pays(self, s: Statement, left: float, moved: Sequence[Factor]) -> bool:
         """Whether what is saved, where a share of the multiplications is left, takes longer than making parts of these tensors."""
-        halves = len(self.exchanges.get(s.target.tensor.name, ()))
-        saved = self.cost({i for f in s.factors for i in f.indices}) * 0.5**halves * (1.0 - left)
+        share = share_of(self.exchanges.get(s.target.tensor.name, ()))
+        saved = self.cost({i for f in s.factors for i in f.indices}) * share * (1.0 - left)
         return saved > _ELEMENT * sum(self.cost(set(f.indices)) for f in moved if f.tensor.name not in self.given)
 
     def part(self, factor: Factor, s: Statement, pair: Tuple[Index, Index], sign: int, number: int, external: Optional[Tuple[Tuple[Index, Index], int]] = None) -> Factor:
@@ -117,4 +117,4 @@ class Parts:
 
 def _exchange(factor: Factor, one: Index, other: Index, sign: int) -> Exchange:
     slots = sorted((factor.indices.index(one), factor.indices.index(other)))
-    return (slots[0],), (slots[1],), sign
+    return Exchange(((slots[0],), (slots[1],)), sign)

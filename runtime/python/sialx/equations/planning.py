@@ -17,7 +17,7 @@ from .combinations import with_combinations
 from .forms import check_order, has_symmetry, permuted, with_true_symmetries, without_zeros
 from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, Index, Permutation, Place, Space, Tensor, Term
 from .parts import Parts
-from .statements import Exchange, Plan, Statement, exchanges_of, summed_pairs
+from .statements import Exchange, Plan, Statement, exchanges_of, share_of, summed_pairs
 
 UNIT, ONES = "unit", "ones"
 USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
@@ -203,7 +203,7 @@ class _Planner:
         return exchanges_of([g for g in free if has_symmetry(whole, g, target, self.equations.spaces)])
 
     def found_exchanges(self, terms: Sequence[Term], target: Factor) -> Tuple[Exchange, ...]:
-        """The exchanges of one or two pairs of indices under which a sum stays as it is, or changes its sign: as many as share no index."""
+        """The exchanges of one or two pairs of indices under which a sum stays as it is, or changes its sign."""
         slots = range(target.tensor.rank)
         pairs = [(x, y) for x, y in itertools.combinations(slots, 2) if target.indices[x].space == target.indices[y].space]
         candidates = [(pair,) for pair in pairs] + [both for both in itertools.combinations(pairs, 2) if not set(both[0]) & set(both[1])]
@@ -211,16 +211,11 @@ class _Planner:
             return ()
         whole = merged(terms, target, self.equations.spaces)
         found: List[Generator] = []
-        used: Set[int] = set()
         for chosen in candidates:
-            moved = {x for pair in chosen for x in pair}
             p = list(slots)
             for x, y in chosen:
                 p[x], p[y] = y, x
-            for sign in (1, -1):
-                if not moved & used and has_symmetry(whole, (tuple(p), sign), target, self.equations.spaces):
-                    found.append((tuple(p), sign))
-                    used |= moved
+            found += [(tuple(p), sign) for sign in (1, -1) if has_symmetry(whole, (tuple(p), sign), target, self.equations.spaces)]
         return exchanges_of(found)
 
     def product(self, term: Term, target: Factor) -> _Product:
@@ -304,8 +299,8 @@ class _Planner:
 
     def cost_of(self, s: Statement) -> float:
         """With the blocks that follow from others left out, of the target and of what is summed."""
-        halves = len(self.exchanges.get(s.target.tensor.name, ())) + len(summed_pairs(s, self.exchanges))
-        return self.cost({i for f in s.factors for i in f.indices}) / 2**halves
+        share = share_of(self.exchanges.get(s.target.tensor.name, ())) * 0.5 ** len(summed_pairs(s, self.exchanges))
+        return self.cost({i for f in s.factors for i in f.indices}) * share
 
     # Intermediates
 

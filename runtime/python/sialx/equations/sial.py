@@ -194,7 +194,8 @@ class Writer:
     def temp(self, use: str, indices: Sequence[Index]) -> str:
         key = use, tuple(self.index(i) for i in indices)
         if key not in self.temps:
-            self.temps[key] = self.names.new(f"{use}_{''.join(i.space for i in indices)}")
+            of = key[1] if use == "image" else tuple(i.space for i in indices)
+            self.temps[key] = self.names.new(f"{use}_{('' if all(len(x) == 1 for x in of) else '_').join(of)}")
         return self.block(self.temps[key], indices)
 
     def first(self, spaces: Iterable[str]) -> Tuple[Index, ...]:
@@ -283,8 +284,9 @@ class Writer:
         total = self.temp("sum", target.indices)
         halves = self.plan.exchanges.get(target.tensor.name, ())
         self.line("", f"pardo {inside}")
-        for one, other, _ in halves:
-            self.line(f"  where {self.index(target.indices[one[0]])} <= {self.index(target.indices[other[0]])}")
+        for exchange in halves:
+            firsts = [self.index(target.indices[slots[0]]) for slots in exchange.sets]
+            self.line(*(f"  where {one} <= {other}" for one, other in zip(firsts, firsts[1:])))
         self.line(f"  {total} = 0.0")
         for s in loop.statements:
             self.statement(s, total)
@@ -304,14 +306,13 @@ class Writer:
                 self.line(f"{pad}{total} = {source}", *([f"{pad}{total} *= -1.0"] if factor < 0 else []))
             self.line(f"{pad}put {self.reference(image)} {sign} {total}")
             return
-        one, other, parity = halves[0]
-        self.images(target, indices, factor, halves[1:], sign, pad)
-        self.line(f"{pad}if {self.index(target.indices[one[0]])} < {self.index(target.indices[other[0]])}")
-        swapped = list(indices)
-        for x, y in zip(one, other):
-            swapped[x], swapped[y] = swapped[y], swapped[x]
-        self.images(target, swapped, factor * parity, halves[1:], sign, pad + "  ")
-        self.line(f"{pad}endif")
+        for names, parity, apart in halves[0].permutations():
+            conditions = [f"if {self.index(target.indices[x])} < {self.index(target.indices[y])}" for x, y in apart]
+            for n, condition in enumerate(conditions):
+                self.line(f"{pad}{n * '  '}{condition}")
+            image = [indices[names.get(x, x)] for x in range(len(indices))]
+            self.images(target, image, factor * parity, halves[1:], sign, pad + len(conditions) * "  ")
+            self.line(*(f"{pad}{n * '  '}endif" for n in reversed(range(len(conditions)))))
 
     def statement(self, s: Statement, total: str) -> None:
         self.comment(s)

@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import FrozenSet, List, Mapping, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
-from .model import INPUT, INTERMEDIATE, Equations, Factor, Generator, Index, Permutation, Place, Tensor, Term, group_of
+from .model import INPUT, INTERMEDIATE, Equations, Factor, Generator, Index, Permutation, Place, Tensor, Term, exchanges, group_of, parity_of
 
-Exchange = Tuple[Tuple[int, ...], Tuple[int, ...], int]
-"""Slots, those that they are exchanged with, and the sign of a tensor when that is done: of such blocks one of two is computed."""
+MOST_EXCHANGED = 3  # sets of slots that are exchanged with each other: of eight indices 36 permutations, not 576
+
+
+class Exchange(NamedTuple):
+    """Sets of slots, any two of which may be exchanged, slot by slot, and the sign of the tensor then: ((0,), (1,)) of an antisymmetric pair, ((0, 2), (1, 3))
+    of pairs. Of the blocks that so follow from each other one is computed: that whose segments in the first slots of the sets ascend."""
+
+    sets: Tuple[Tuple[int, ...], ...]
+    sign: int
+
+    @property
+    def share(self) -> float:
+        """Of blocks that are computed, where segments are many."""
+        return 1.0 / math.factorial(len(self.sets))
+
+    def generators(self, rank: int) -> Tuple[Generator, ...]:
+        return exchanges(rank, self.sets, self.sign)
+
+    def permutations(self) -> Iterator[Tuple[Dict[int, int], int, List[Tuple[int, int]]]]:
+        """What each slot is replaced by, the sign, and the first slots whose segments must differ, first < second, for this to be another block."""
+        for order in itertools.permutations(range(len(self.sets))):
+            names = {old: new for n, m in enumerate(order) for old, new in zip(self.sets[n], self.sets[m])}
+            apart = [(self.sets[x][0], self.sets[y][0]) for x, y in itertools.combinations(range(len(order)), 2) if order.index(x) > order.index(y)]
+            yield names, parity_of(order) if self.sign < 0 else 1, apart
 
 
 @dataclass(frozen=True)
@@ -64,19 +87,37 @@ class Plan:
 
 
 def exchanges_of(generators: Sequence[Generator]) -> Tuple[Exchange, ...]:
-    """Of symmetries those that exchange slots, as long as they share none: they commute."""
+    """Of symmetries those that exchange sets of slots: the sets that are exchanged among each other together, as long as others share no slot with them."""
     out: List[Exchange] = []
     for p, sign in generators:
         moved = [x for x in range(len(p)) if p[x] != x]
-        if all(p[p[x]] == x for x in moved) and not any(set(moved) & {*a, *b} for a, b, _ in out):
-            first = tuple(x for x in moved if x < p[x])
-            out.append((first, tuple(p[x] for x in first), sign))
+        if not moved or any(p[p[x]] != x for x in moved):
+            continue
+        one = tuple(x for x in moved if x < p[x])
+        other = tuple(p[x] for x in one)
+        for n, known in enumerate(out):
+            grown = known.sets + tuple(s for s in (one, other) if s not in known.sets)
+            if known.sign == sign and len(grown) == len(known.sets) + 1 <= MOST_EXCHANGED and not _overlap(grown[-1], (*known.sets, *(s for e in out if e is not known for s in e.sets))):
+                out[n] = Exchange(tuple(sorted(grown)), sign)
+                break
+        else:
+            if not _overlap(one, (other, *(s for e in out for s in e.sets))) and not _overlap(other, tuple(s for e in out for s in e.sets)):
+                out.append(Exchange((one, other), sign))
     return tuple(out)
 
 
-def summed_pairs(statement: Statement, exchanges: Mapping[str, Sequence[Exchange]]) -> Tuple[Tuple[Index, Index], ...]:
+def _overlap(slots: Tuple[int, ...], sets: Sequence[Tuple[int, ...]]) -> bool:
+    return any(x in other for other in sets for x in slots)
+
+
+def share_of(exchanges: Sequence[Exchange]) -> float:
+    """Of the blocks of a tensor with these exchanges that are computed."""
+    return math.prod(e.share for e in exchanges)
+
+
+def summed_pairs(statement: Statement, known: Mapping[str, Sequence[Exchange]]) -> Tuple[Tuple[Index, Index], ...]:
     """Summed indices of a product of two factors that may be exchanged without a change, as c and d in u[a,b,c,d] t2[c,d,i,j] of antisymmetric tensors: of
-    their segments the sum takes those with c <= d, and the ones with c < d twice. exchanges: of computed tensors, as in Plan."""
+    their segments the sum takes those with c <= d, and the ones with c < d twice. known: exchanges of computed tensors, as in Plan."""
     factors = [f for f in statement.factors if f.indices]
     if len(factors) != 2 or statement.permutations:
         return ()
@@ -84,13 +125,13 @@ def summed_pairs(statement: Statement, exchanges: Mapping[str, Sequence[Exchange
     for x, y in itertools.combinations(statement.summed, 2):
         if x.space != y.space or any(i in pair for pair in out for i in (x, y)):
             continue
-        signs = [sign_of_exchanges(f, ((x, y),), exchanges.get(f.tensor.name, ())) for f in factors]
+        signs = [sign_of_exchanges(f, ((x, y),), known.get(f.tensor.name, ())) for f in factors]
         if signs[0] * signs[1] > 0:
             out.append((x, y))
     return tuple(out)
 
 
-def sign_of_exchanges(factor: Factor, pairs: Sequence[Tuple[Index, Index]], exchanges: Sequence[Exchange]) -> int:
+def sign_of_exchanges(factor: Factor, pairs: Sequence[Tuple[Index, Index]], known: Sequence[Exchange]) -> int:
     """What exchanging the indices of each pair multiplies a factor by; 0 where it makes another one, or where an index is not there once."""
     if any(factor.indices.count(i) != 1 for pair in pairs for i in pair):
         return 0
@@ -99,12 +140,5 @@ def sign_of_exchanges(factor: Factor, pairs: Sequence[Tuple[Index, Index]], exch
     for x, y in pairs:
         one, other = factor.indices.index(x), factor.indices.index(y)
         p[one], p[other] = other, one
-    generators = factor.tensor.symmetries + tuple(_generator(e, rank) for e in exchanges)
+    generators = factor.tensor.symmetries + tuple(g for e in known for g in e.generators(rank))
     return dict(group_of(generators, rank)).get(tuple(p), 0)
-
-
-def _generator(exchange: Exchange, rank: int) -> Generator:
-    p = list(range(rank))
-    for x, y in zip(exchange[0], exchange[1]):
-        p[x], p[y] = y, x
-    return tuple(p), exchange[2]
