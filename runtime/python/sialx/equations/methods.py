@@ -184,8 +184,8 @@ class Method:
         """RHF or UHF, all integrals over orbitals, and the method, on `ranks` ranks.
 
         molecule: of a closed shell where orbitals are not unrestricted: a Molecule, or the path of an xyz file with the name of a basis set. folder: where
-        the jobs and their results lie; a temporary one that stays where none is named. convergence: of the energy, in hartree; the norm of the residuals falls below 100 times that.
-        segment: orbitals of one spin in a block, about. memory: of a rank's blocks.
+        the jobs and their results lie; a temporary one that stays where none is named. convergence: of the energy, in hartree; the norm of the residuals
+        falls below 100 times that. segment: orbitals of one spin in a block, about. memory: of a rank's blocks.
 
         All arrays are distributed, n**4 integrals of n orbitals among them; of unrestricted orbitals 3 n**4, and 5 n**4 while they are made. Methods over spin
         orbitals take 16 n**4 besides, and n**4 on every rank.
