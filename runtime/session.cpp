@@ -25,6 +25,7 @@
 #include "runtime/interp/blocks/given_arrays.h"
 #include "runtime/interp/job/shared_folder.h"
 #include "runtime/job/array_source.h"
+#include "runtime/job/molden.h"
 #include "runtime/job/names.h"
 #include "runtime/job/options.h"
 #include "runtime/job/results.h"
@@ -327,6 +328,9 @@ int Session::run_programs(const Job& given) {
   sequence_ += static_cast<std::int32_t>(programs.size());
   phase_ = state_->phase;
   if (results) write_results(job);
+  if (job.molden_path != "none" && transport_.rank() == 0)
+    write_file((std::filesystem::path(job.output_dir) / job.molden_path).string(),
+               molden_text(job.data.molecule, state_->saved_statics));
   if (options_.take_results) options_.take_results(*runner_, *state_, store_->snapshots());
   if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
   store_->monitor().set_trace(nullptr);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/output_file.h"
+#include "runtime/job/molden.h"
 #include "runtime/session.h"
 
 namespace sial {
@@ -24,6 +25,7 @@ std::string checkpoint_folder(const std::string& path) {
 
 const char* const results_role = "the results file";
 const char* const statistics_role = "the statistics file";
+const char* const molden_role = "the Molden file";
 const char* const checkpoint_role = "the checkpoint's index";
 const char* const trace_role = "the trace";
 
@@ -47,6 +49,7 @@ bool may_be_of_a_job(const NamedFile& file) {
   const std::string_view found(head.data(), static_cast<std::size_t>(in.gcount()));
   if (found.empty()) return true;
   if (file.role == results_role) return found == "\x89HDF\r\n\x1a\n";
+  if (file.role == molden_role) return found == "[Molden ";
   return file.role != statistics_role || found.front() == '{';
 }
 
@@ -68,9 +71,29 @@ void check_output(const NamedFile& file) {
         fmt::format("cannot write `{}`: {}", file.path, problem),
         "choose another folder with `--output-dir`, or write nothing with `--results none --run-json none`");
   if (!may_be_of_a_job(file))
-    throw InputError(fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
-                     fmt::format("give it another name with `{}`, or remove the file",
-                                 file.role == results_role ? "--results" : "--run-json"));
+    throw InputError(
+        fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
+        fmt::format("give it another name with `{}`, or remove the file", file.role == results_role  ? "--results"
+                                                                          : file.role == molden_role ? "--molden"
+                                                                                                     : "--run-json"));
+}
+
+/// A job that ran for days must not find out at its end that there are no orbitals.
+void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if (!job.data.has_molecule)
+    throw InputError("`--molden` asks for orbitals, and the job has no molecule",
+                     "leave it out, or give the job a [molecule]");
+  check_molden(job.data.molecule);
+  for (const auto& program : programs)
+    for (const Instruction& in : program->code)
+      if (in.op == Opcode::set_persistent && in.a == 1 &&
+          is_orbital_label(program->strings[static_cast<std::size_t>(in.c)]))
+        return;
+  for (const std::string& file : job.restore_files)
+    if (!file.empty()) return;  // which may hold them
+  throw InputError(
+      "`--molden` asks for orbitals, and no program of the job saves any",
+      "an SCF program saves its coefficients x[ao, mo] as `set_persistent c \"c\"`, of UHF as \"ca\" and \"cb\"");
 }
 
 }  // namespace
@@ -96,11 +119,13 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
   std::vector<NamedFile> outputs;
   if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
   if (job.run_json_path != "none") outputs.push_back({statistics_role, (folder / job.run_json_path).string()});
+  if (job.molden_path != "none") outputs.push_back({molden_role, (folder / job.molden_path).string()});
   if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});
   if (options_.checkpoints && job.checkpoint_every >= 0)
     outputs.push_back(
         {checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
   try {
+    if (job.molden_path != "none") check_orbitals(job, programs);
     check_distinct(outputs, input_files(job, programs));
     // Results may replace those that they start from: they hold what was saved there.
     for (const NamedFile& output : outputs)
