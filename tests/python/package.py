@@ -11,6 +11,7 @@ import pickle
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 import h5py
@@ -474,6 +475,32 @@ endsial names
         self.assertEqual(named.write(self.dir)["basis"], "sto-3g")
         with self.assertRaisesRegex(ValueError, "given by name .`sto-3g`.: its shells are not known"):
             named.gaussian94()
+
+    def test_basis_sets_of_the_exchange(self):
+        """Where its package is installed; here a module of its name stands for it."""
+        asked = []
+
+        class Exchange:
+            def get_basis(self, name, elements, fmt, header):
+                asked.append((name, elements, fmt, header))
+                if name != "far-away":
+                    raise KeyError(f"Basis set {name} does not exist")
+                return sialx.Molecule(["H"], [[0, 0, 0]], {"H": [(0, [1.0], [1.0])]}).gaussian94()
+
+        def job(basis):
+            return sialx.Job(RHF, molecule=sialx.Molecule(["H", "H"], np.array([[0, 0, 0], [0, 0, 1.4]]), basis))
+
+        expected = job({"H": [(0, [1.0], [1.0])]}).run(self.dir / "own").saved_scalars["scf_energy"]
+        with unittest.mock.patch.dict(sys.modules, {"basis_set_exchange": Exchange()}):
+            self.assertEqual(job("far-away").run(self.dir / "far").saved_scalars["scf_energy"], expected)
+            self.assertEqual(asked, [("far-away", ["H"], "gaussian94", False)])
+            for shipped in ("sto-3g", "6-31G*", self.dir / "own" / "basis.g94"):
+                job(shipped).write(self.dir / "job")
+            self.assertEqual(len(asked), 1)
+            with self.assertRaisesRegex(ValueError, "`nowhere` is none that sialx ships, and the Basis Set Exchange has it not: 'Basis set nowhere does not exist'"):
+                job("nowhere").write(self.dir / "job")
+        with unittest.mock.patch.dict(sys.modules, {"basis_set_exchange": None}), self.assertRaisesRegex(sialx.JobError, "unknown basis `far-away`"):
+            job("far-away").run(self.dir / "job")
 
     def test_general_contractions_and_flags(self):
         general = [[0, [10.0, 0.5, 0.0], [1.0, 0.5, 1.0]], [1, 0, [0.7, 1.0]]]

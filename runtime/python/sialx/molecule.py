@@ -32,8 +32,8 @@ ELEMENTS = (
 
 @dataclass
 class Molecule:
-    """`symbols` with `coordinates` of shape (atoms, 3) in bohr; `basis` a name sialx ships, a file (its path as seen
-    from here), or shells per element.
+    """`symbols` with `coordinates` of shape (atoms, 3) in bohr; `basis` a name sialx ships, or one of the Basis Set Exchange where its package
+    `basis_set_exchange` is installed; a file (its path as seen from here); or shells per element.
 
     charge: in units of the proton's. multiplicity: 2S + 1. frozen_core: True for the noble-gas cores of all atoms, or a number of orbitals.
     """
@@ -114,6 +114,9 @@ class Molecule:
         if isinstance(self.basis, dict):
             (folder / "basis.g94").write_text(self.gaussian94())
             basis = "basis.g94"
+        elif text := _of_exchange(os.fspath(self.basis), self.symbols):
+            (folder / "basis.g94").write_text(text)
+            basis = "basis.g94"
         else:
             basis = _basis(self.basis)
         table: dict[str, str | int | bool] = {"xyz": "molecule.xyz", "basis": basis, "charge": int(self.charge),
@@ -128,6 +131,37 @@ def _basis(given: str | os.PathLike[str]) -> str:
     text = os.fspath(given)
     is_path = isinstance(given, os.PathLike) or "/" in text or text.lower().endswith((".g94", ".gbs"))  # sialx tells a file so
     return str(Path(text).resolve()) if is_path and Path(text).is_file() else text
+
+
+def _of_exchange(name: str, symbols: Sequence[str]) -> str | None:
+    """The basis set of this name as a file in the format of Gaussian 94, from the Basis Set Exchange (B. P. Pritchard et al., J. Chem. Inf. Model. 59, 4814
+    (2019)). None where sialx ships it, where it is a file, or the package is not installed. ValueError for a name that nobody knows."""
+    if "/" in name or Path(name).is_file() or _is_shipped(name):
+        return None
+    try:
+        import basis_set_exchange  # type: ignore[import-not-found]
+    except ImportError:
+        return None
+    elements = sorted({symbol.capitalize() for symbol in symbols})
+    try:
+        text = basis_set_exchange.get_basis(name, elements=elements, fmt="gaussian94", header=False)
+    except (KeyError, RuntimeError, ValueError) as error:
+        raise ValueError(f"the basis set `{name}` is none that sialx ships, and the Basis Set Exchange has it not: {error}") from None
+    return str(text)
+
+
+def _is_shipped(name: str) -> bool:
+    """Whether sialrun finds a basis set of this name; also where it is not known which sialrun runs."""
+    from .job import program_path
+
+    try:
+        program = Path(program_path(None))
+    except FileNotFoundError:
+        return True
+    stated = [Path(p) for p in os.environ.get("SIAL_BASIS_PATH", "").split(":") if p]
+    folders = [*stated, *(parent / "share" / "sialx" / "basis" for parent in program.parents[1:3])]
+    file = name.lower().replace("*", "s") + ".g94"
+    return any((folder / file).is_file() for folder in folders)
 
 
 def from_pyscf(mol: Any, frozen_core: bool | int = False) -> Molecule:
