@@ -44,7 +44,11 @@ class Commands(unittest.TestCase):
         self.assertNotIn("u_ab", out)
         self.assertRegex(self.command(EXAMPLE / "ccsd.txt", "--plan", "--spin", "unrestricted")[0], r"u_ab\[i,I,a,A\]")
         self.assertRegex(out, r"(?s)^phase 1\n.*\nphase 2\n.*\nmultiplications: 9\.\d+e\+08, elements of the largest intermediate: 6\.250e\+06\n$")
-        self.assertIn("intermediate: 2.500e+05\n", self.command(EXAMPLE / "ccsd.txt", "--plan", "--most-elements", "3e5")[0])
+        least = self.command(EXAMPLE / "ccsd.txt", "--plan", "--most-elements", "3e5")[0]
+        self.assertIn("intermediate: 2.500e+05\n", least)
+        self.assertEqual(self.command(EXAMPLE / "ccsd.txt", "--plan", "--most-elements", "1")[0], least)  # out of reach
+        self.assertIn("at least one element, not nan", self.command(EXAMPLE / "ccsd.txt", "--plan", "--most-elements", "nan", code=2)[1])
+        self.assertIn("no scalar result `foo`, which would be the correlation energy; there are: `energy`", self.command(EXAMPLE / "ccsd.txt", "--plan", "--energy", "foo", code=2)[1])
 
     def test_report(self):
         """sialreport says of lines of the program which lines of the equations they come from."""

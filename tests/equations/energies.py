@@ -117,13 +117,13 @@ class Energies(unittest.TestCase):
 
     def test_names(self):
         """What a method and its tensors are called does not matter."""
-        text = (EXAMPLE / "ccsd.txt").read_text().replace("t1[", "cycles[").replace("t2[", "T2[")
+        text = (EXAMPLE / "ccsd.txt").read_text().replace("t1[", "cc_conv[").replace("t2[", "T2[")
         for name in ("scf", "My-Method", "index"):
             found = method(text, name=name)
             with tempfile.TemporaryDirectory(prefix="sialx-energies-") as folder:
                 results = found.run(WATER, "sto-3g", folder=folder)
                 self.assertAlmostEqual(results.energy, -74.9629282708215 - 0.049359076681165, delta=2e-9)
-                self.assertEqual((results.arrays["cycles"].shape, results.arrays["T2"].shape), ((2, 5), (2, 2, 5, 5)))
+                self.assertEqual((results.arrays["cc_conv"].shape, results.arrays["T2"].shape), ((2, 5), (2, 2, 5, 5)))
                 self.assertLess(results.residual, 1e-8)
                 self.assertGreater(results.cycles, 5)
 
@@ -212,6 +212,11 @@ class Energies(unittest.TestCase):
             (ValueError, 'spin="triplet" is not known', lambda: method(EXAMPLE / "ccsd.txt", spin="triplet")),
             (ValueError, "`t7` is no amplitude of the equations; there are: t1, t2", lambda: method(EXAMPLE / "ccsd.txt", amplitudes=["t7"])),
             (ValueError, "no scalar result `e`", lambda: method(EXAMPLE / "ccsd.txt", energy="e")),
+            (ValueError, "`t2` is an amplitude that nothing solves for: name it in `amplitudes=`", lambda: method(EXAMPLE / "ccsd.txt", amplitudes=["t1"])),
+            (ValueError, r"<text>:\d+: the residual `r1.a,i.` has the opposite sign: it has -f.a,a0. t1.a0,i., and residuals are as", lambda: method(changed("+ f[a,b] t1[b,i]", "- f[a,b] t1[b,i]"))),
+            (ValueError, "the symmetry of `w` is not declared: if it is antisymmetric, say so", lambda: method(changed("r2[a,b,i,j] = u[a,b,i,j]", "intermediate w[v,v,o,o]\nw[a,b,i,j] = u[a,b,i,j]\nr2[a,b,i,j] = w[a,b,i,j]"))),
+            (TypeError, "after= takes a method, as sialx.method.. makes it, not 'ccsd'", lambda: method(EXAMPLE / "ccsd_t.txt", after="ccsd")),
+            (ValueError, "o=-1: a space has a number of orbitals above 0", lambda: method(EXAMPLE / "ccsd.txt", extents={"o": -1})),
             (ValueError, "`t1` is solved for by the method before this one", lambda: method(EXAMPLE / "ccsd.txt", after=ccsd)),
             (ValueError, "`t4` has 8 indices: sums over spin know", lambda: method(EXAMPLE / "ccsdtq.txt")),
             (ValueError, "`g`: given besides the Fock matrix", lambda: method(changed("input f[g,g]", "input f[g,g]\ninput g[g,g]", "r1[a,i] = f[a,i]", "r1[a,i] = g[a,i]"))),

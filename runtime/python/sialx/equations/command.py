@@ -48,13 +48,16 @@ def main(arguments: Optional[List[str]] = None) -> int:
             equations = from_text(path)
         for warning in caught:
             print(warning.message, file=sys.stderr)
-        if given.plan or given.evaluate:
+        if given.evaluate:
             extents = extents_of_spins(equations, given.extents) if given.spin == UNRESTRICTED else given.extents
             planned = plan(in_spins(equations, given.spin), extents, given.most_elements)
-            text = f"{planned}\nmultiplications: {planned.multiplications:.3e}, elements of the largest intermediate: {planned.largest:.3e}\n" if given.plan else to_sial(planned, path.stem).text
+            text = to_sial(planned, path.stem).text
         else:
             amplitudes = [a for a in given.amplitudes.split(",") if a]
-            text = method(equations, given.spin, amplitudes, given.energy, path.stem, given.extents, most_elements=given.most_elements).sial
+            made = method(equations, given.spin, amplitudes, given.energy, path.stem, given.extents, most_elements=given.most_elements)
+            planned, text = made.plan, made.sial
+        if given.plan:
+            text = f"{planned}\nmultiplications: {planned.multiplications:.3e}, elements of the largest intermediate: {planned.largest:.3e}\n"
         if given.output == "-" or (given.plan and not given.output):
             print(text, end="")
         else:

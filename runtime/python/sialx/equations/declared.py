@@ -7,7 +7,7 @@ from typing import Dict, List, Sequence, Set, Tuple
 
 from .canonical import Canonicaliser, Key, merged
 from .diagnostics import Messages
-from .model import Equation, Equations, Factor, Index, Space, Term
+from .model import INTERMEDIATE, RESULT, Equation, Equations, Factor, Index, Space, Term
 from .simplify import to_target
 from .symmetry import slot_symmetry
 
@@ -25,8 +25,18 @@ def check_targets(equations: Equations, messages: Messages) -> None:
         for n, exchanges in found.items():
             operators = [e for _, e in exchanges if e]
             hint = f"{' '.join(operators)} may be missing" if operators else "or the declaration promises too much"
+            hint = undeclared([terms[n]]) or hint
             message = f"the term is not {' and '.join(what for what, _ in exchanges)}, as `{tensor.name}` is declared"
             messages.report("W-SYMMETRY", terms[n].place, message, hint)
+
+
+def undeclared(terms: Sequence[Term]) -> str:
+    """What to do where factors are computed, and have no declared symmetry: they may have one, which nobody knows then."""
+    names = dict.fromkeys(f.tensor.name for t in terms for f in t.factors if f.tensor.role in (RESULT, INTERMEDIATE) and f.tensor.rank > 1 and not f.tensor.symmetries)
+    if not names:
+        return ""
+    which = ", ".join(f"`{name}`" for name in names)
+    return f"the symmetry of {which} is not declared: if it is antisymmetric, say so, as in `intermediate w[v,v,o,o] antisymmetric (1,2) (3,4)`; else a permutation operator may be missing"
 
 
 def _terms(equations: Sequence[Equation]) -> Tuple[Factor, List[Term]]:

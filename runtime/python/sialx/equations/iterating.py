@@ -4,10 +4,13 @@ DIIS, and the decision when the amplitudes are converged."""
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Union
 
+from .canonical import canonical_term, merged
+from .declared import undeclared
 from .forms import has_symmetries, with_tensors
-from .model import AMPLITUDE, RESULT, Equations, Factor, Index, Tensor
+from .model import AMPLITUDE, RESULT, Equation, Equations, Factor, Index, Tensor, Term
 from .planning import MOST_RANK, plan
 from .sial import Left, Program, Writer
 from .statements import Plan
@@ -30,25 +33,44 @@ def residuals(equations: Equations, amplitudes: Sequence[str] = ()) -> Dict[str,
         out[name] = fitting[0]
         mine = [e for e in equations.equations if e.target.tensor.name == fitting[0]]
         if mine and not any(e.terms for e in mine):
-            place = f"{mine[0].place.file}:{mine[0].place.line}: " if mine[0].place else ""
-            raise ValueError(f"{place}`{mine[0].target} = 0` says nothing about `{name}`: the equation of a residual has its terms, and the method makes it 0")
+            raise ValueError(f"{_place(mine[0])}`{mine[0].target} = 0` says nothing about `{name}`: the equation of a residual has its terms, and the method makes it 0")
     return out
 
 
-def with_symmetries(equations: Equations, pairs: Mapping[str, str]) -> Equations:
+def with_symmetries(equations: Equations, pairs: Mapping[str, str], fock: str) -> Equations:
     """The same equations, whose residuals have the symmetries of their amplitudes, declared or not. ValueError where an equation lacks one: the unknowns
-    would be more than the equations can tell."""
+    would be more than the equations can tell; and where the sign of a residual is the wrong one. fock: the name of the Fock matrix."""
     made = {}
     for amplitude, residual in pairs.items():
         tensor, wanted = equations.tensor(residual), equations.tensor(amplitude).symmetries
         for e in equations.equations:
             if e.target.tensor.name == residual and not has_symmetries(e.terms, e.target, wanted, equations.spaces):
-                raise ValueError(
-                    f"the equation of `{e.target}` changes when indices of it are exchanged as the symmetry of `{amplitude}` says: is a permutation operator missing, "
-                    "as P(a b) or P(i j)?"
-                )
+                hint = undeclared(e.terms) or "is a permutation operator missing, as P(a b) or P(i j)?"
+                raise ValueError(f"{_place(e)}the equation of `{e.target}` changes when indices of it are exchanged as the symmetry of `{amplitude}` says: {hint}")
+            if e.target.tensor.name == residual and not e.adds:
+                _check_sign(e, equations.tensor(amplitude), fock, equations)
         made[tensor] = replace(tensor, symmetries=wanted)
     return with_tensors(equations, made)
+
+
+def _place(equation: Equation) -> str:
+    return f"{equation.place.file}:{equation.place.line}: " if equation.place else ""
+
+
+def _check_sign(equation: Equation, amplitude: Tensor, fock: str, equations: Equations) -> None:
+    """A residual has the product of the virtual part of the Fock matrix with its amplitude, as + f[a,c] t2[c,b,i,j]: iterations with the opposite sign go the wrong way."""
+    target = equation.target
+    indices, virtual = target.indices, target.indices[0]
+    summed = Index(f"{virtual.letter}0", virtual.space)
+    try:
+        tensor = equations.tensor(fock)
+    except KeyError:
+        return
+    product = Term(Fraction(1), (Factor(tensor, (virtual, summed)), Factor(amplitude, (summed, *indices[1:]))))
+    form = canonical_term(product, target, equations.spaces)
+    found = merged(equation.terms, target, equations.spaces).get(form.key) if form is not None else None
+    if form is not None and found is not None and found.coefficient * form.term.coefficient < 0:
+        raise ValueError(f"{_place(equation)}the residual `{target}` has the opposite sign: it has -f[{virtual},{summed}] {product.factors[1]}, and residuals are as `r1[a,i] = f[a,i] + f[a,b] t1[b,i] ...`")
 
 
 def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
@@ -68,11 +90,17 @@ def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), ener
     pairs = residuals(planned.equations, amplitudes)
     tensors = {t.name: t for t in planned.equations.tensors}
     if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
-        raise ValueError(f"the equations have no scalar result `{energy}`")
+        scalars = ", ".join(f"`{t.name}`" for t in planned.equations.of_role(RESULT) if not t.rank) or "none"
+        raise ValueError(f"the equations have no scalar result `{energy}`, which would be the correlation energy; there are: {scalars}")
     return _Iterations(planned, pairs, energy, name, (fock,) if isinstance(fock, str) else fock or (), left, bounds, kinds).program()
 
 
+_VALUES = ("cc_conv", "cc_iter")  # names that the job gives, which tensors do not take
+
+
 class _Iterations(Writer):
+    reserved = frozenset(_VALUES)
+
     def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str, fock: Sequence[str], left: Optional[Mapping[str, Left]],
                  bounds: Optional[Mapping[str, Tuple[str, str]]], kinds: Optional[Mapping[str, str]]) -> None:
         super().__init__(planned, name, left, bounds, kinds)
@@ -87,7 +115,7 @@ class _Iterations(Writer):
         self.history = HISTORY_OF_LARGE if self.large else HISTORY
         self.energy = self.arrays[energy]
         new = self.names.new
-        self.conv, self.most = new("cc_conv"), new("cc_iter")
+        self.conv, self.most = _VALUES
         self.cycle, self.m, self.n = new("round"), new("m"), new("n")
         self.scalars = {s: new(s) for s in ("residual", "cycles", "previous", "change", "scale", "factor", "here", "slot", "remembered", "converged")}
         self.products, self.weights = new("products"), new("weights")
@@ -185,7 +213,7 @@ class _Iterations(Writer):
         out += [f"  if {s['change']} < 0.0", f"    {s['change']} = -{s['change']}", "  endif"]
         out += [f"  if {s['change']} < {self.conv}", f"    if {s['residual']} < 100.0*{self.conv}", f"      {s['converged']} = 1.0", "    endif", "  endif"]
         out += [f"  if {s['converged']} == 1.0", "    exit", "  endif", *self.extrapolated(), f"enddo {self.cycle}"]
-        out += [f"if {s['converged']} == 0.0", '  println "the amplitudes did not converge: allow more iterations (cc_iter), or look at the orbitals"', "  stop", "endif"]
+        out += [f"if {s['converged']} == 0.0", '  println "the amplitudes did not converge: allow more iterations (cc_iter; in Python cycles=), or look at the orbitals"', "  stop", "endif"]
         out += [f'set_persistent {self.arrays[t.name]} "{self.arrays[t.name]}"' for t in self.amplitudes]
         return [*out, f'set_persistent {self.energy} "{self.label}"']
 

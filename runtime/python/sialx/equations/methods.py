@@ -91,7 +91,11 @@ class Method:
             raise ValueError(f"`{name}` cannot be the name of a program: letters, digits, `_` and `-`, a letter first")
         fock, integrals = _given(equations, known, spin)
         pairs = residuals(equations, amplitudes)
-        equations = with_symmetries(equations, pairs)
+        equations = with_symmetries(equations, pairs, fock)
+        used = {f.tensor.name for e in equations.equations for t in e.terms for f in t.factors}
+        unsolved = [t.name for t in equations.of_role(AMPLITUDE) if t.name in used and t.name not in pairs and t.name not in known]
+        if unsolved:
+            raise ValueError(f"`{unsolved[0]}` is an amplitude that nothing solves for: name it in `amplitudes=`, or solve for it with a method before (`after=`)")
         if after is not None and name in after.names():
             name = f"{name}_{len(after.names()) + 1}"
         self.after = after
@@ -307,6 +311,10 @@ def method(
     at the end. energy: the scalar result that is the correlation energy. extents: orbitals of each space, which decide between orders of products, and
     most_elements: of an intermediate; see plan(). after: a method that runs before this one in the same job; its amplitudes are `input` of these equations,
     and its energy is part of the energy."""
+    if after is not None and not isinstance(after, Method):
+        raise TypeError(f"after= takes a method, as sialx.method() makes it, not {after!r}")
+    if isinstance(amplitudes, str):
+        amplitudes = [amplitudes]
     if spin not in SPINS:
         raise ValueError(f'spin="{spin}" is not known; there are: {", ".join(map(repr, SPINS))}'.replace("'", '"'))
     return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after, most_elements)

@@ -35,6 +35,11 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     extents: orbitals of each basic space, by its name; where they are not given 10 of `o` and 50 of all others, which is what decides between
     orders of products. most_elements: an intermediate that has more is not made, where another way of computing its terms has smaller ones."""
     extents = dict(extents or {})
+    if not most_elements >= 1:
+        raise ValueError(f"an intermediate has at least one element, not {most_elements}")
+    wrong = [f"{name}={n}" for name, n in extents.items() if not 0 < n < math.inf]
+    if wrong:
+        raise ValueError(f"{wrong[0]}: a space has a number of orbitals above 0")
     basic = {b for space in equations.spaces for b in equations.basic(space.name)}
     for name in extents:
         if name not in basic:
@@ -44,13 +49,28 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     declared = {e.target.tensor.name: e.target.tensor.symmetries for e in equations.equations}
     equations = with_true_symmetries(equations)
     forms = [form for e in dict.fromkeys((equations, with_combinations(equations))) for form in (e, permuted(e))]
-    trees: _Trees = {}
-    plans = [_Planner(e, extents, most_elements, nested, declared, trees).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
-    best = replace(min(plans, key=lambda p: (max(0.0, p.largest - most_elements), p.multiplications)), equations=equations)
+
+    def cheapest(bound: float) -> Plan:
+        trees: _Trees = {}
+        plans = [_Planner(e, extents, bound, nested, declared, trees).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
+        return min(plans, key=lambda p: (p.largest > bound, p.multiplications))
+
+    best = cheapest(most_elements)
+    if best.largest > most_elements:  # out of reach: the least bound that is not
+        sizes = {math.prod(given[s] for s in t.spaces) for given in [spaces_of(equations, extents)] for t in (*best.tensors, *cheapest(math.inf).tensors)}
+        best = next(p for size in [*sorted(x for x in sizes if x > most_elements), math.inf] for p in [cheapest(size)] if p.largest <= size)
+    best = replace(best, equations=equations)
     for tensor in best.tensors:
         if tensor.rank > MOST_RANK:
             raise ValueError(f"`{tensor.name}` has {tensor.rank} indices, and arrays have {MOST_RANK} at most: {_maker(best, tensor.name)}")
     return best
+
+
+def spaces_of(equations: Equations, extents: Mapping[str, float]) -> Dict[str, float]:
+    """Orbitals of every space, the usual ones where `extents` has none."""
+    basic = {b for space in equations.spaces for b in equations.basic(space.name)}
+    given = {b: float(extents.get(b, USUAL_EXTENTS.get(b, 50.0))) for b in basic}
+    return {s.name: sum(given[b] for b in equations.basic(s.name)) for s in equations.spaces}
 
 
 @dataclass
@@ -155,9 +175,7 @@ class _Planner:
         self.exchanges = {e.target.tensor.name: exchanges_of(e.target.tensor.symmetries) for e in equations.equations}
         self.known_trees, self.declared = trees, declared
         self.most_elements = most_elements
-        basic = {b for space in equations.spaces for b in equations.basic(space.name)}
-        given = {b: float(extents.get(b, USUAL_EXTENTS.get(b, 50.0))) for b in basic}
-        self.extent = {s.name: sum(given[b] for b in equations.basic(s.name)) for s in equations.spaces}
+        self.extent = spaces_of(equations, extents)
         self.order = {s.name: n for n, s in enumerate(equations.spaces)}
         self.taken = {t.name.lower() for t in equations.tensors}
         self.known: Dict[Tuple[str, ...], Dict[Key, _Intermediate]] = defaultdict(dict)

@@ -107,6 +107,8 @@ class _Names:
 
 
 class Writer:
+    reserved: FrozenSet[str] = frozenset()  # names that have to stay as they are
+
     def __init__(self, of: Plan, name: str, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
                  kinds: Optional[Mapping[str, str]] = None) -> None:
         """left: given tensors that are restored, by name. bounds: predefined ints that say where a basic space begins and ends. kinds: of segments, by basic
@@ -116,6 +118,7 @@ class Writer:
         self.kinds = dict(kinds or {})
         self.equations = of.equations
         self.names = _Names()
+        self.names.taken |= self.reserved
         self.name = self.names.new(name)
         self.basic = basic_spaces(self.equations)
         stated = bounds or {s: (f"b_{s}", f"e_{s}") for s in self.basic}

@@ -54,7 +54,7 @@ class _Spatial:
     def __init__(self, tensor: Tensor) -> None:
         self.pairs = tensor.rank // 2
         if tensor.rank % 2 or self.pairs > _MOST_PAIRS:
-            raise ValueError(f"`{tensor.name}` has {tensor.rank} indices: sums over spin know tensors with one, two or three pairs of indices; spin=\"spin-orbital\" takes the equations as they are")
+            raise ValueError(f"`{tensor.name}` has {tensor.rank} indices: sums over spin know tensors with one, two or three pairs of indices; spin=\"unrestricted\" takes up to four, \"spin-orbital\" the equations as they are")
         check_antisymmetry(tensor)
         self.tensor = replace(tensor, symmetries=self.symmetries(tensor))
 
