@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Dict, List, NoReturn, Optional, Sequence, Tupl
 
 import numpy as np
 
-from .equations.diagnostics import did_you_mean
+from .equations.diagnostics import did_you_mean, stacklevel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ _WITHOUT_EFFECT = ("SYML", "SYMLZ", "PROPBITLEN", "NPROP", "OCC", "CLOSED", "FRO
 
 @dataclass(frozen=True)
 class Dump:
-    """What an FCIDUMP file says. one: h[p,q]; two: (pq|rs); energies: of orbitals, None where the file has none."""
+    """What an FCIDUMP file says. one: h[p,q]; two: (pq|rs); energies: of orbitals, None where the file does not have all."""
 
     electrons: int
     multiplicity: int
@@ -90,15 +90,16 @@ def _header(file: _File) -> _Header:
         return [n for start, n in starts if start <= place][-1]
 
     keys = list(_KEY.finditer(text))
+    ends = [*(key.start() for key in keys[1:]), len(text)]
     before = text[: keys[0].start()] if keys else text
     if before.strip(" \t\n,"):
         file.wrong(line_of(len(before) - len(before.lstrip(" \t\n,"))), f"`{before.strip()}` is no key of the namelist with a value", "keys look like NORB=7")
-    for key, after in zip(keys, [*keys[1:], None]):
-        name, line = key[1].upper(), line_of(key.start(1))
+    for key, stop in zip(keys, ends):
+        name, at = key[1].upper(), line_of(key.start(1))
         if name in out.values:
-            file.wrong(line, f"{name} is there twice", f"it is in line {out.lines[name]} already; leave one out")
-        out.values[name] = re.split(r"[\s,]+", text[key.end() : after.start() if after else len(text)].strip(" \t\n,"))
-        out.lines[name] = line
+            file.wrong(at, f"{name} is there twice", f"it is in line {out.lines[name]} already; leave one out")
+        out.values[name] = re.split(r"[\s,]+", text[key.end() : stop].strip(" \t\n,"))
+        out.lines[name] = at
     return out
 
 
@@ -142,7 +143,7 @@ def _refused(file: _File, header: _Header) -> None:
     for name, line in header.lines.items():
         if name not in known:
             hint = did_you_mean(name, known)
-            warnings.warn(f"{file.name}:{line}: `{name}` of the namelist is not known and left out{f' ({hint})' if hint else ''}", stacklevel=4)
+            warnings.warn(f"{file.name}:{line}: `{name}` of the namelist is not known and left out{f' ({hint})' if hint else ''}", stacklevel=stacklevel())
 
 
 def _records(file: _File, begin: int, orbitals: int) -> Tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
@@ -151,7 +152,7 @@ def _records(file: _File, begin: int, orbitals: int) -> Tuple[NDArray[np.float64
     indices: List[Tuple[int, int, int, int]] = []
     lines: List[int] = []
     for n in range(begin, len(file.lines) + 1):
-        words = file.lines[n - 1].split()
+        words = file.lines[n - 1].replace("_", "?").split()  # Python has 1_000, and files do not
         if not words:
             continue
         if words[0].startswith("("):
@@ -226,7 +227,7 @@ def read(path: StrPath) -> Dump:
     p, q = (indices[of_one, :2] - 1).T
     one[p, q] = one[q, p] = values[of_one]
     energies = None
-    if np.any(of_energy):
+    if np.count_nonzero(of_energy) == n:
         energies = np.zeros(n)
         energies[indices[of_energy, 0] - 1] = values[of_energy]
     return Dump(electrons, unpaired + 1, symmetries, symmetry, float(np.sum(values[of_core])), one, two, energies)

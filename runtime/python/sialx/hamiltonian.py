@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import fcidump
+from .equations.diagnostics import stacklevel
 from .results import Results
 
 if TYPE_CHECKING:
@@ -131,13 +132,18 @@ class Hamiltonian:
             other = "; orbitals of UHF differ between the spins, which a Hamiltonian has no place for" if "integrals_aa" in results.saved_array_labels else ""
             raise ValueError(f"{results.path}: there are no integrals over orbitals of RHF, which examples/19_equations/integrals.sialx makes after rhf.sialx{other}")
         fock, v = results.saved_static("fock_mo"), np.ascontiguousarray(results.saved_array("integrals"))
-        occupied = results.ints["nalpha_occupied"]
+        occupied, c = results.ints["nalpha_occupied"], None
         if "c" in results.saved_static_labels:
-            there = np.max(np.abs(results.saved_static("c")), axis=0) > 0.0
-            fock, v = fock[np.ix_(there, there)], v[np.ix_(there, there, there, there)]
+            c = results.saved_static("c")
+            there = np.max(np.abs(c), axis=0) > 0.0
+            c, fock, v = c[:, there], fock[np.ix_(there, there)], v[np.ix_(there, there, there, there)]
         v = _averaged(v)
         fock = (fock + fock.T) / 2
         h = fock - (2 * np.einsum("pqii->pq", v[:, :, :occupied, :occupied]) - np.einsum("piiq->pq", v[:, :occupied, :occupied, :]))
+        # That is h but for what the density still changed in the last iteration. Where RHF left h over basis functions, it is exact.
+        of_functions = _one_electron(results, c) if c is not None else None
+        if of_functions is not None and np.max(np.abs(of_functions - h)) < _CLOSE * 1e-3:
+            h = of_functions
         return cls((h + h.T) / 2, v, 2 * occupied, results.saved_scalars["nuclear_energy"], orbital_energies=np.diag(fock))
 
     def transformed(self, coefficients: ArrayLike) -> Hamiltonian:
@@ -250,8 +256,19 @@ class Hamiltonian:
         lowest = float(np.linalg.eigvalsh(matrix.reshape(pairs, pairs) + np.diag(differences.ravel()))[0])
         if lowest < -1e-6:
             warnings.warn(
-                f"RHF of the Hamiltonian is no minimum: among closed shells there is one of lower energy (the lowest second derivative is {lowest:.6f})", stacklevel=3
+                f"RHF of the Hamiltonian is no minimum: among closed shells there is one of lower energy (the lowest second derivative is {lowest:.6f})", stacklevel=stacklevel()
             )
+
+
+def _one_electron(results: Results, c: NDArray[np.float64]) -> Optional[NDArray[np.float64]]:
+    """h over the orbitals c[mu,p], from h over basis functions that rhf.sialx left; None where no program has it."""
+    for name in results.programs:
+        if name.endswith("_rhf"):
+            h = results.program(name).get("h")
+            if isinstance(h, np.ndarray) and h.shape == (len(c), len(c)):
+                out: NDArray[np.float64] = c.T @ h @ c
+                return out
+    return None
 
 
 def _real(name: str, given: ArrayLike) -> NDArray[np.float64]:

@@ -230,13 +230,13 @@ class Method:
     def _run_hamiltonian(self, hamiltonian: Hamiltonian, folder: Optional[StrPath], options: _Options) -> MethodResults:
         """run() over the orbitals of RHF of a Hamiltonian. Programs restore what examples/19_equations/hamiltonian.sialx was given."""
         scf = hamiltonian.hartree_fock()
-        integrals = hamiltonian.transformed(scf.coefficients).two_electron
-        occupied, where = hamiltonian.electrons // 2, _folder(folder)
+        over, occupied, where = hamiltonian.transformed(scf.coefficients), hamiltonian.electrons // 2, _folder(folder)
+        integrals, fock = over.two_electron, over.fock(np.diag((np.arange(over.orbitals) < occupied).astype(float)))
         segments = {"o": _cut(occupied, options.segment), "v": _cut(hamiltonian.orbitals - occupied, options.segment)}
         spin_orbital = self.spin == SPIN_ORBITALS
         programs = [] if spin_orbital else self._chain()
         values: Dict[str, Union[int, float]] = {"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {}
-        arrays: Dict[str, Any] = {"given_fock": np.diag(scf.orbital_energies), "given_integrals": integrals}
+        arrays: Dict[str, Any] = {"given_fock": fock, "given_integrals": integrals}
         for program in programs:
             values.update(program.values(segments))
             arrays.update(program.helpers(segments))
