@@ -226,7 +226,7 @@ class Hamiltonian:
     def _iterated(self, density: NDArray[np.float64], occupied: int, cycles: int, convergence: float) -> Tuple[NDArray[np.float64], int]:
         focks: List[NDArray[np.float64]] = []
         errors: List[NDArray[np.float64]] = []
-        error = np.inf
+        error, bare, f = np.inf, _ordered(self.one_electron)[0], self.one_electron
         for cycle in range(1, cycles + 1):
             f = self.fock(density)
             commutator = f @ density - density @ f
@@ -235,9 +235,12 @@ class Hamiltonian:
                 return _ordered(f)[1], cycle
             focks, errors = [*focks, f][-_HISTORY:], [*errors, commutator][-_HISTORY:]
             density = _density(_ordered(_extrapolated(focks, errors))[1], occupied)
+        energies = _ordered(f)[0]
         raise RuntimeError(
             f"RHF of the Hamiltonian did not converge in {cycles} cycles: the largest element of the commutator of Fock matrix and density is {error:.1e}, and has to fall "
-            f"below {convergence:.1e}. Give it over orbitals that are nearer to those of RHF (Hamiltonian.transformed), or take a smaller repulsion"
+            f"below {convergence:.1e}; the highest occupied and the lowest virtual orbital have energies {energies[occupied - 1]:.4f} and {energies[occupied]:.4f}. "
+            f"Without repulsion these are {bare[occupied - 1]:.4f} and {bare[occupied]:.4f}: where they are equal, {self.electrons} electrons have no closed shell; else give the Hamiltonian "
+            "over orbitals that are nearer to those of RHF (Hamiltonian.transformed), or allow more cycles"
         )
 
     def _check_stability(self, found: HartreeFock, occupied: int) -> None:

@@ -208,8 +208,8 @@ class Method:
             molecule = Molecule.from_xyz(molecule, basis)
         elif basis is not None:
             raise ValueError("a Molecule has its basis set")
-        if molecule.multiplicity != 1 and self.spin != UNRESTRICTED:
-            raise ValueError(f'the {_what(molecule)} has multiplicity {molecule.multiplicity}; methods start from a closed shell, those with spin="{UNRESTRICTED}" from UHF of any')
+        if not isinstance(molecule, Hamiltonian) and molecule.multiplicity != 1 and self.spin != UNRESTRICTED:
+            raise ValueError(f'the molecule has multiplicity {molecule.multiplicity}; methods start from a closed shell, those with spin="{UNRESTRICTED}" from UHF of any')
         options = _Options(ranks, convergence, cycles, memory, segment, flags)
         if isinstance(molecule, Hamiltonian):
             return self._run_hamiltonian(molecule, folder, options)
@@ -294,10 +294,6 @@ class Method:
             arrays={**arrays, **self.program.helpers(orbitals.segments)},
             memory=options.memory,
         ).run(where / self._name, ranks=options.ranks, flags=options.flags)
-
-
-def _what(given: Union[Molecule, Hamiltonian]) -> str:
-    return "Hamiltonian" if isinstance(given, Hamiltonian) else "molecule"
 
 
 def _folder(folder: Optional[StrPath]) -> Path:
