@@ -280,7 +280,7 @@ class Methods(InFolder):
     def run_method(self, name: str, h: object, *given: object, spin: str = "closed-shell", **options: object) -> sialx.equations.methods.MethodResults:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            return sialx.method(EXAMPLE / f"{name}.txt", spin=spin).run(h, *given, folder=self.folder, **options)  # type: ignore[arg-type]
+            return sialx.method(EXAMPLE / f"{name}.txt", spin=spin).run(h, *given, folder=self.folder, **options)  # type: ignore[arg-type, misc]
 
     def test_two_sites(self) -> None:
         """CCSD is exact for two electrons: (u - sqrt(u**2 + 16 t**2))/2."""
