@@ -154,8 +154,12 @@ $end
         self.assertIsNone(self.read(pyscf).orbital_energies)
         self.assertEqual(list(self.read(fortran).orbital_energies), [-0.5782, 0.6703])
 
+    def test_no_core_energy(self) -> None:
+        with self.assertWarnsRegex(UserWarning, "FCIDUMP: there is no energy of the core .* is the file complete"):
+            self.assertEqual(self.read("&FCI NORB=1,NELEC=2 /\n1.0 1 1 1 1\n").core_energy, 0.0)
+
     def test_unknown_keys(self) -> None:
-        head = "&FCI NORB=1,NELEC=2,NPROP=1,1,1,ORBSYN=1,\n&END\n1.0 1 1 1 1\n"
+        head = "&FCI NORB=1,NELEC=2,NPROP=1,1,1,ORBSYN=1,\n&END\n1.0 1 1 1 1\n0.0 0 0 0 0\n"
         with self.assertWarnsRegex(UserWarning, r"FCIDUMP:1: `ORBSYN` of the namelist is not known and left out \(did you mean `ORBSYM`.*\?\)") as caught:
             self.read(head)
         self.assertEqual(caught.filename, __file__)

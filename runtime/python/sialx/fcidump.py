@@ -226,6 +226,8 @@ def read(path: StrPath) -> Dump:
         two[a, b, c, d] = values[of_two]
     p, q = (indices[of_one, :2] - 1).T
     one[p, q] = one[q, p] = values[of_one]
+    if not np.any(of_core):
+        warnings.warn(f"{file.name}: there is no energy of the core (`value 0 0 0 0`), and it is taken as 0: is the file complete?", stacklevel=stacklevel())
     energies = None
     if np.count_nonzero(of_energy) == n:
         energies = np.zeros(n)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 CANONICAL = 1e-8  # orbitals are those of RHF where no other element of the Fock matrix is larger
 SYMMETRIC = 1e-9  # up to which arrays have their symmetries, absolute, or relative to the largest element where that is above 1
-_CLOSE = 1e-3  # orbitals with smaller elements of the Fock matrix between occupied and virtual ones are where RHF begins
-_DEGENERATE = 1e-6  # the least difference of the energies of virtual and occupied orbitals, in hartree
+_CLOSE = 1e-2  # orbitals whose Fock matrix has smaller elements between occupied and virtual ones, by the difference of energies, are where RHF begins
+_AGREES = 1e-5  # within this, h over basis functions and h of the Fock matrix are the same
+_DEGENERATE = 1e-6  # the least difference of the energies of virtual and occupied orbitals
 _HISTORY = 8  # Fock matrices that DIIS remembers
 _STABLE = 1500  # products of occupied and virtual orbitals up to which RHF is checked for stability
 
@@ -142,7 +143,7 @@ class Hamiltonian:
         h = fock - (2 * np.einsum("pqii->pq", v[:, :, :occupied, :occupied]) - np.einsum("piiq->pq", v[:, :occupied, :occupied, :]))
         # That is h but for what the density still changed in the last iteration. Where RHF left h over basis functions, it is exact.
         of_functions = _one_electron(results, c) if c is not None else None
-        if of_functions is not None and np.max(np.abs(of_functions - h)) < _CLOSE * 1e-3:
+        if of_functions is not None and np.max(np.abs(of_functions - h)) < _AGREES:
             h = of_functions
         return cls((h + h.T) / 2, v, 2 * occupied, results.saved_scalars["nuclear_energy"], orbital_energies=np.diag(fock))
 
@@ -184,7 +185,8 @@ class Hamiltonian:
             order = np.argsort(energies, kind="stable")
             c, cycle = np.eye(n)[:, order], 0
         else:
-            density = np.diag(mask.astype(float)) if np.max(np.abs(f[np.ix_(mask, ~mask)])) < _CLOSE else _density(_ordered(self.one_electron)[1], occupied)
+            close = np.max(np.abs(f[np.ix_(mask, ~mask)])) <= _CLOSE * max(0.0, float(np.min(energies[~mask]) - np.max(energies[mask])))
+            density = np.diag(mask.astype(float)) if close else _density(_ordered(self.one_electron)[1], occupied)
             c, cycle = self._iterated(density, occupied, cycles, convergence)
         density = _density(c, occupied)
         f = self.fock(density)
