@@ -271,6 +271,27 @@ class Orbitals(InFolder):
         with self.assertRaisesRegex(RuntimeError, r"Without repulsion these are -1.0000 and -1.0000: where they are equal, 4 electrons have no closed shell"):
             hubbard(6, 2.0, 4).hartree_fock()
 
+    def test_second_derivatives(self) -> None:
+        """Against differences of energies of rotated orbitals."""
+        h, occupied, step = chain(), 2, 1e-3
+        found = h.hartree_fock()
+        derivatives = h._second_derivatives(found, occupied)
+
+        def energy(x: np.ndarray) -> float:
+            k = np.zeros((5, 5))
+            k[occupied:, :occupied] = x.reshape(3, 2)
+            rotation, term = np.eye(5), np.eye(5)
+            for n in range(1, 12):
+                term = term @ (k - k.T) / n
+                rotation = rotation + term
+            c = (found.coefficients @ rotation)[:, :occupied]
+            return float(np.sum((c @ c.T) * (h.one_electron + h.fock(c @ c.T)))) + h.core_energy
+
+        for n in range(6):
+            x = np.random.default_rng(n).normal(size=6)
+            numerical = (energy(step * x) - 2 * energy(0 * x) + energy(-step * x)) / step**2
+            self.assertAlmostEqual(4 * x @ derivatives @ x / numerical, 1.0, delta=1e-4)
+
     def test_unstable(self) -> None:
         """Attraction: electrons in pairs on one sublattice have less energy than those of plane waves."""
         with self.assertWarnsRegex(UserWarning, "is no minimum: among closed shells there is one of lower energy"):

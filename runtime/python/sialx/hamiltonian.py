@@ -197,6 +197,9 @@ class Hamiltonian:
                 f"the highest occupied and the lowest virtual orbital of RHF have energies {energies[occupied - 1]:.6f} and {energies[occupied]:.6f}: the {self.electrons} "
                 "electrons have no closed shell; take another number of electrons, or another chain or boundary of a model"
             )
+        left = float(np.max(np.abs(c[:, :occupied].T @ f @ c[:, occupied:])))
+        if left > 1e-6 * max(1.0, float(np.max(np.abs(f)))):  # another choice of occupied orbitals than the lowest ones was converged
+            raise RuntimeError(f"RHF of the Hamiltonian did not converge to a solution with the lowest orbitals occupied: their Fock matrix has elements of {left:.1e} to virtual ones")
         energy = self.core_energy + float(np.sum(density * (self.one_electron + f)))
         found = HartreeFock(energy, c, energies, cycle)
         self._check_stability(found, occupied)
@@ -241,15 +244,22 @@ class Hamiltonian:
         raise RuntimeError(
             f"RHF of the Hamiltonian did not converge in {cycles} cycles: the largest element of the commutator of Fock matrix and density is {error:.1e}, and has to fall "
             f"below {convergence:.1e}; the highest occupied and the lowest virtual orbital have energies {energies[occupied - 1]:.4f} and {energies[occupied]:.4f}. "
-            f"Without repulsion these are {bare[occupied - 1]:.4f} and {bare[occupied]:.4f}: where they are equal, {self.electrons} electrons have no closed shell; else give the Hamiltonian "
-            "over orbitals that are nearer to those of RHF (Hamiltonian.transformed), or allow more cycles"
+            f"Without repulsion these are {bare[occupied - 1]:.4f} and {bare[occupied]:.4f}: where they are equal, {self.electrons} electrons have no closed shell; "
+            "else give the Hamiltonian over orbitals that are nearer to those of RHF (Hamiltonian.transformed), or allow more cycles"
         )
 
     def _check_stability(self, found: HartreeFock, occupied: int) -> None:
-        """The second derivatives of the energy of closed shells: J. Cizek, J. Paldus, J. Chem. Phys. 47, 3976 (1967)."""
-        pairs = occupied * (self.orbitals - occupied)
-        if pairs > _STABLE:
+        if occupied * (self.orbitals - occupied) > _STABLE:
             return
+        lowest = float(np.linalg.eigvalsh(self._second_derivatives(found, occupied))[0])
+        if lowest < -1e-6:
+            warnings.warn(
+                f"RHF of the Hamiltonian is no minimum: among closed shells there is one of lower energy (the lowest second derivative is {lowest:.6f})", stacklevel=stacklevel()
+            )
+
+    def _second_derivatives(self, found: HartreeFock, occupied: int) -> NDArray[np.float64]:
+        """A quarter of those of the energy of closed shells, by rotations of a and i, of b and j: J. Cizek, J. Paldus, J. Chem. Phys. 47, 3976 (1967)."""
+        pairs = occupied * (self.orbitals - occupied)
         o, u = found.coefficients[:, :occupied], found.coefficients[:, occupied:]
         half = np.tensordot(self.two_electron, o, (3, 0))  # (pq|rj)
         ai = np.einsum("pqrj,pa,qi->airj", half, u, o, optimize=True)
@@ -258,11 +268,8 @@ class Hamiltonian:
         ab = np.einsum("pqrj,pa,qb->abrj", half, u, u, optimize=True)
         matrix -= np.einsum("abrj,ri->aibj", ab, o, optimize=True)
         differences = found.orbital_energies[occupied:, None] - found.orbital_energies[None, :occupied]
-        lowest = float(np.linalg.eigvalsh(matrix.reshape(pairs, pairs) + np.diag(differences.ravel()))[0])
-        if lowest < -1e-6:
-            warnings.warn(
-                f"RHF of the Hamiltonian is no minimum: among closed shells there is one of lower energy (the lowest second derivative is {lowest:.6f})", stacklevel=stacklevel()
-            )
+        out: NDArray[np.float64] = matrix.reshape(pairs, pairs) + np.diag(differences.ravel())
+        return out
 
 
 def _one_electron(results: Results, c: NDArray[np.float64]) -> Optional[NDArray[np.float64]]:
