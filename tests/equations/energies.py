@@ -215,7 +215,7 @@ class Energies(unittest.TestCase):
             (ValueError, "`t2` is an amplitude that nothing solves for: name it in `amplitudes=`", lambda: method(EXAMPLE / "ccsd.txt", amplitudes=["t1"])),
             (ValueError, r"<text>:\d+: the residual `r1.a,i.` has the opposite sign: it has -f.a,a0. t1.a0,i., and residuals are as", lambda: method(changed("+ f[a,b] t1[b,i]", "- f[a,b] t1[b,i]"))),
             (ValueError, "the symmetry of `w` is not declared: if it is antisymmetric, say so", lambda: method(changed("r2[a,b,i,j] = u[a,b,i,j]", "intermediate w[v,v,o,o]\nw[a,b,i,j] = u[a,b,i,j]\nr2[a,b,i,j] = w[a,b,i,j]"))),
-            (TypeError, "after= takes a method, as sialx.method.. makes it, not 'ccsd'", lambda: method(EXAMPLE / "ccsd_t.txt", after="ccsd")),
+            (TypeError, "after= takes a method, as sialx.method.. makes it, not 'ccsd'", lambda: method(EXAMPLE / "ccsd_t.txt", after="ccsd")),  # type: ignore[arg-type]
             (ValueError, "o=-1: a space has a number of orbitals above 0", lambda: method(EXAMPLE / "ccsd.txt", extents={"o": -1})),
             (ValueError, "`t1` is solved for by the method before this one", lambda: method(EXAMPLE / "ccsd.txt", after=ccsd)),
             (ValueError, "`t4` has 8 indices: sums over spin know", lambda: method(EXAMPLE / "ccsdtq.txt")),

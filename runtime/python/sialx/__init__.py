@@ -3,6 +3,7 @@
 from . import equations
 from .equations.methods import method
 from .filled import fill
+from .hamiltonian import Hamiltonian, HartreeFock
 from .in_process import CompileError, Diagnostic, Progress, RunResults, run
 from .job import Job, JobError, JobWarning
 from .magic import load_ipython_extension
@@ -13,6 +14,8 @@ from .results import Results, SavedArray, UnknownName
 __all__ = [
     "CompileError",
     "Diagnostic",
+    "Hamiltonian",
+    "HartreeFock",
     "Job",
     "JobError",
     "JobWarning",

@@ -81,10 +81,10 @@ class Messages:
             count = f"{len(errors)} error{'s' if len(errors) > 1 else ''} in {self.source.name}"
             raise EquationError("\n".join([count] + [render(d, self.lines) for d in self.in_order()]), self.in_order())
         for d in self.in_order():
-            warnings.warn(EquationWarning(render(d, self.lines)), stacklevel=_stacklevel())
+            warnings.warn(EquationWarning(render(d, self.lines)), stacklevel=stacklevel())
 
 
-def _stacklevel() -> int:
+def stacklevel() -> int:
     """That of the nearest caller outside this package, for the function that asks."""
     package = str(Path(__file__).resolve().parents[1]) + os.sep
     level, frame = 1, sys._getframe(1)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, 
 
 import numpy as np
 
+from ..hamiltonian import Hamiltonian
 from ..job import Job, program_path
 from ..molecule import Molecule
 from ..results import Results
@@ -53,10 +54,15 @@ class MethodResults:
     results: Results
     folder: Path
     names: Mapping[str, str]  # of the arrays in `results`, by amplitude
+    orbitals: Results  # of the job that made or took the integrals over orbitals
 
     @property
     def arrays(self) -> Mapping[str, Any]:
         return {amplitude: self.results.arrays[array] for amplitude, array in self.names.items()}
+
+    def hamiltonian(self) -> Hamiltonian:
+        """That of the run over the orbitals of its RHF, for example for an FCIDUMP file. ValueError where orbitals are those of UHF."""
+        return Hamiltonian.from_results(self.orbitals)
 
     def __repr__(self) -> str:
         return f"<MethodResults: energy {self.energy:.10f}, correlation {self.correlation_energy:.10f}, {self.cycles} cycles>"
@@ -175,7 +181,7 @@ class Method:
 
     def run(
         self,
-        molecule: Union[Molecule, StrPath],
+        molecule: Union[Molecule, Hamiltonian, StrPath],
         basis: Optional[str] = None,
         ranks: int = 1,
         folder: Optional[StrPath] = None,
@@ -187,37 +193,79 @@ class Method:
     ) -> MethodResults:
         """RHF or UHF, all integrals over orbitals, and the method, on `ranks` ranks.
 
-        molecule: of a closed shell where orbitals are not unrestricted: a Molecule, or the path of an xyz file with the name of a basis set. folder: where
-        the jobs and their results lie; a temporary one that stays where none is named. convergence: of the energy, in hartree; the norm of the residuals
-        falls below 100 times that. segment: orbitals of one spin in a block, about. memory: of a rank's blocks.
+        molecule: of a closed shell where orbitals are not unrestricted: a Molecule, the path of an xyz file with the name of a basis set, or a
+        Hamiltonian, whose orbitals are those of Hamiltonian.hartree_fock(). folder: where the jobs and their results lie; a temporary one that stays where
+        none is named. convergence: of the energy, in hartree; the norm of the residuals falls below 100 times that. segment: orbitals of one spin in a
+        block, about. memory: of a rank's blocks.
 
         All arrays are distributed, n**4 integrals of n orbitals among them; of unrestricted orbitals 3 n**4, and 5 n**4 while they are made. Methods over spin
         orbitals take 16 n**4 besides, and n**4 on every rank.
         Raises JobError where a job fails, as when the amplitudes do not converge."""
-        if not isinstance(molecule, Molecule):
+        if isinstance(molecule, Hamiltonian):
+            if basis is not None:
+                raise ValueError("a Hamiltonian has no basis set")
+            if self.spin == UNRESTRICTED:
+                raise ValueError(f'methods with spin="{UNRESTRICTED}" take a molecule; a Hamiltonian runs with the others')
+        elif not isinstance(molecule, Molecule):
             if basis is None:
                 raise ValueError("a molecule from a file needs the name of a basis set")
             molecule = Molecule.from_xyz(molecule, basis)
         elif basis is not None:
             raise ValueError("a Molecule has its basis set")
-        if molecule.multiplicity != 1 and self.spin != UNRESTRICTED:
+        if not isinstance(molecule, Hamiltonian) and molecule.multiplicity != 1 and self.spin != UNRESTRICTED:
             raise ValueError(f'the molecule has multiplicity {molecule.multiplicity}; methods start from a closed shell, those with spin="{UNRESTRICTED}" from UHF of any')
+        options = _Options(ranks, convergence, cycles, memory, segment, flags)
+        if isinstance(molecule, Hamiltonian):
+            return self._run_hamiltonian(molecule, folder, options)
         if self.spin == UNRESTRICTED and "ob" in basic_spaces(self.equations) and molecule.electrons == molecule.multiplicity - 1:
             return self._of_alpha_electrons().run(molecule, None, ranks, folder, convergence, cycles, memory, segment, flags)
         if molecule.frozen_core:
             raise ValueError("methods from equations correlate all electrons: leave out frozen_core")
-        where = Path(tempfile.mkdtemp(prefix="sialx-method-") if folder is None else folder).absolute()
-        where.mkdir(parents=True, exist_ok=True)
-        options = _Options(ranks, convergence, cycles, memory, segment, flags)
+        where = _folder(folder)
         programs = self._written(where)
         if self.spin != SPIN_ORBITALS:
             done = first = self._job(where / self._name, molecule, options, programs)
         else:
             first = self._job(where / "orbitals", molecule, options, [])
-            done = self._spin_orbitals(where, first, options)
+            spatial, energies = np.asarray(first.arrays["integrals"][...]), np.diag(first.saved_static("fock_mo")).copy()
+            done = self._spin_orbitals(where, SpinOrbitals(spatial, energies, first.ints["nalpha_occupied"], segment), options)
+        return self._results(where, first, done)
+
+    def _run_hamiltonian(self, hamiltonian: Hamiltonian, folder: Optional[StrPath], options: _Options) -> MethodResults:
+        """run() over the orbitals of RHF of a Hamiltonian. Programs restore what examples/19_equations/hamiltonian.sialx was given."""
+        scf = hamiltonian.hartree_fock()
+        over, occupied, where = hamiltonian.transformed(scf.coefficients), hamiltonian.electrons // 2, _folder(folder)
+        integrals, fock = over.two_electron, over.fock(np.diag((np.arange(over.orbitals) < occupied).astype(float)))
+        segments = {"o": _cut(occupied, options.segment), "v": _cut(hamiltonian.orbitals - occupied, options.segment)}
+        spin_orbital = self.spin == SPIN_ORBITALS
+        programs = [] if spin_orbital else self._chain()
+        values: Dict[str, Union[int, float]] = {"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {}
+        arrays: Dict[str, Any] = {"given_fock": fock, "given_integrals": integrals}
+        for program in programs:
+            values.update(program.values(segments))
+            arrays.update(program.helpers(segments))
+        values.update(eavirt=sum(map(len, segments.values())), nalpha_occupied=occupied, given_scf_energy=scf.energy, given_core_energy=hamiltonian.core_energy)
+        written = self._written(where)
+        first = Job(
+            [example_programs() / "19_equations" / "hamiltonian.sialx", *([] if spin_orbital else written)],
+            values=values,
+            segments={"moa": [*segments["o"], *segments["v"]]},
+            arrays=arrays,
+            memory=options.memory,
+        ).run(where / ("orbitals" if spin_orbital else self._name), ranks=options.ranks, flags=options.flags)
+        if not spin_orbital:
+            return self._results(where, first, first)
+        return self._results(where, first, self._spin_orbitals(where, SpinOrbitals(integrals, scf.orbital_energies, occupied, options.segment), options))
+
+    def _chain(self) -> List[Program]:
+        """The programs of the methods before this one, and its own."""
+        return [*(self.after._chain() if self.after is not None else []), self.program]
+
+    def _results(self, where: Path, first: Results, done: Results) -> MethodResults:
+        """first: of the job with the orbitals; done: of that with the method."""
         labels = self.program.labels
-        reference, correlation = first.scalars["scf_energy"], sum(done.saved_scalars[label] for label in self.labels())
-        return MethodResults(reference + correlation, reference, correlation, int(done.scalars[labels["cycles"]]), done.scalars[labels["residual"]], done, where, self.kept())
+        reference, correlation = first.saved_scalars["scf_energy"], sum(done.saved_scalars[label] for label in self.labels())
+        return MethodResults(reference + correlation, reference, correlation, int(done.scalars[labels["cycles"]]), done.scalars[labels["residual"]], done, where, self.kept(), first)
 
     def _job(self, folder: Path, molecule: Molecule, options: _Options, programs: List[StrPath]) -> Results:
         """RHF or UHF, the integrals, and programs that take both."""
@@ -234,10 +282,8 @@ class Method:
             memory=options.memory,
         ).run(folder, ranks=options.ranks, flags=options.flags)
 
-    def _spin_orbitals(self, where: Path, first: Results, options: _Options) -> Results:
-        """The method over spin orbitals, from what RHF and the integrals left."""
-        spatial, energies = np.asarray(first.arrays["integrals"][...]), np.diag(first.saved_static("fock_mo")).copy()
-        orbitals = SpinOrbitals(spatial, energies, first.ints["nalpha_occupied"], options.segment)
+    def _spin_orbitals(self, where: Path, orbitals: SpinOrbitals, options: _Options) -> Results:
+        """The method over spin orbitals."""
         arrays: Dict[str, Any] = {}
         for name, maker in ((self._fock, orbitals.fock), (self._integrals, orbitals.integrals)):
             if name in self.program.arrays:
@@ -252,6 +298,17 @@ class Method:
             arrays={**arrays, **self.program.helpers(orbitals.segments)},
             memory=options.memory,
         ).run(where / self._name, ranks=options.ranks, flags=options.flags)
+
+
+def _folder(folder: Optional[StrPath]) -> Path:
+    where = Path(tempfile.mkdtemp(prefix="sialx-method-") if folder is None else folder).absolute()
+    where.mkdir(parents=True, exist_ok=True)
+    return where
+
+
+def _cut(orbitals: int, segment: int) -> List[int]:
+    """Segments of about equal lengths, none longer than `segment`."""
+    return [len(part) for part in np.array_split(np.arange(orbitals), -(-orbitals // segment))]
 
 
 def _check_same(tensor: Tensor, equations: Equations) -> None:
