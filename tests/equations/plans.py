@@ -4,6 +4,7 @@ import math
 import random
 import sys
 import unittest
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -129,6 +130,19 @@ class Plans(unittest.TestCase):
         ):
             planned, _ = self.check(from_text(head + right), 3)
             self.assertEqual(sum(len(s.factors) > 1 for phase in planned.phases for s in phase), made, str(planned))
+
+    def test_signs_of_sums_that_come_twice(self):
+        """Antisymmetric factors written both ways: what their exchange changes is no other sum."""
+        head = "space v = a b c d\ninput x[v,v] antisymmetric (1,2)\ninput y[v,v]\ninput z[v,v]\n"
+        self.check(from_text(head + "r[a,b] = x[a,c] y[c,b] - x[a,c] z[c,b] + 3 x[b,c] y[c,a] - 3 x[c,b] z[c,a]"), 1, {"v": 80})
+
+    def test_symmetry_of_what_lacks_it(self):
+        """A target has no symmetry for the reason that a tensor declares one which its equation lacks."""
+        head = "space v = a b c d\ninput f[v,v]\nintermediate w[v,v] symmetric (1,2)\nresult r[v,v] symmetric (1,2)\n"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            equations = from_text(head + "w[a,b] = f[a,b]\nr[a,b] = w[a,b]")
+        self.check(equations, 1)
 
     def test_halves_of_sums(self):
         """Summed indices that both factors have antisymmetric, or both symmetric."""

@@ -236,6 +236,23 @@ class Programs(unittest.TestCase):
             self.compare(equations, number, {"o": [2, 1], "v": [1, 2, 1, 2]}, 1 + number, extents={"o": 20, "v": 80})
         self.assertFalse(to_sial(from_text(head + plain), extents={"o": 2, "v": 3}).plan.unique)
 
+    def test_parts_that_are_read_otherwise(self):
+        """Parts of which only blocks in order are there, where a sum of numbers reads all, another product reads all of a pair, or exchanges another pair."""
+        head = "space o = i j k l\nspace v = a b c d\namplitude t[v,v,o,o] {0}\n"
+        for number, (kind, lines) in enumerate((
+            ("antisymmetric (1,2)", "input w[v,v,o,o]\ne = t[a,b,i,j] w[a,b,i,j]"),
+            ("symmetric (1 3, 2 4)", "input u[v,v,v,v] symmetric (1 3, 2 4)\ninput w[v,v,v,v] antisymmetric (3,4)\nr[a,b,i,j] = u[a,b,c,d] t[c,d,i,j]\nq[a,b,i,j] = w[a,b,c,d] t[c,d,i,j]"),
+            ("antisymmetric (1,2)", "input f[v,v,v,v]\nr[a,b,i,j] = f[a,b,c,d] t[c,d,i,j]\nq[c,d,i,j] = t[a,b,i,j] f[a,b,c,d]"),
+        )):  # fmt: skip
+            for segments in ({"o": [3], "v": [4]}, {"o": [1, 2], "v": [2, 1, 1]}):
+                with self.subTest(lines=lines, segments=segments):
+                    self.compare(from_text(head.format(kind) + lines), number, segments, extents={"o": 20, "v": 80})
+
+    def test_targets_that_combinations_make_zero(self):
+        head = "space o = i j k l\nspace v = a b c d\ninput x[o,o,v,v]\ninput y[o,o,v,v]\n"
+        zero = "w[i,j] = x[i,k,a,b] x[k,j,a,b] - x[i,k,b,a] x[k,j,b,a]\n"
+        self.compare(from_text(head + zero + "r[i,j] = 2 x[i,k,a,b] y[k,j,a,b] - x[i,k,b,a] y[k,j,a,b] + w[i,k] w[k,j]"), 1)
+
     def test_what_is_used_between(self):
         """Results that are zero, or lack the symmetry that they declare, and are used later; letters with numbers; spaces that differ by case."""
         for number, lines in enumerate((
