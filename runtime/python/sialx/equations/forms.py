@@ -37,14 +37,16 @@ def without_zeros(equations: Equations) -> Equations:
 
 def with_true_symmetries(equations: Equations) -> Equations:
     """Targets without the declared symmetries that their equations do not have: what reads them shall not rely on these."""
-    lacking: Dict[Tensor, Set[Generator]] = defaultdict(set)
-    for e in equations.equations:
-        if e.target.tensor.symmetries:
-            whole = merged(e.terms, e.target, equations.spaces)
-            lacking[e.target.tensor] |= {g for g in e.target.tensor.symmetries if not has_symmetry(whole, g, e.target, equations.spaces)}
-    tensors = {t: replace(t, symmetries=tuple(g for g in t.symmetries if g not in wrong)) for t, wrong in lacking.items() if wrong}
-
-    return with_tensors(equations, tensors)
+    while True:  # what one target lacks, those that are made of it may lack, too
+        lacking: Dict[Tensor, Set[Generator]] = defaultdict(set)
+        for e in equations.equations:
+            if e.target.tensor.symmetries:
+                whole = merged(e.terms, e.target, equations.spaces)
+                lacking[e.target.tensor] |= {g for g in e.target.tensor.symmetries if not has_symmetry(whole, g, e.target, equations.spaces)}
+        tensors = {t: replace(t, symmetries=tuple(g for g in t.symmetries if g not in wrong)) for t, wrong in lacking.items() if wrong}
+        if not tensors:
+            return equations
+        equations = with_tensors(equations, tensors)
 
 
 def with_tensors(equations: Equations, tensors: Mapping[Tensor, Tensor]) -> Equations:

@@ -37,12 +37,12 @@ class Parts:
         self.exchanges, self.given, self.cost, self.tensor, self.most_elements = exchanges, set(given), cost, tensor, most_elements
         self.unique: List[str] = []
         self.made: List[Statement] = []
-        self.known: Dict[Tuple[Factor, Tuple[Index, ...], int], Factor] = {}
+        self.known: Dict[Tuple[object, ...], Factor] = {}  # by all that a part is made of
 
     def of(self, s: Statement) -> List[Statement]:
         """The statements that take the place of one; those that make the parts are in `made`."""
         factors = [f for f in s.factors if f.indices]
-        if len(factors) != 2 or s.permutations or summed_pairs(s, self.exchanges):
+        if len(factors) != 2 or not s.target.indices or s.permutations or summed_pairs(s, self.exchanges):
             return [s]
         one = self.one_part(s, factors)
         if one is not None:
@@ -107,7 +107,7 @@ class Parts:
         outer = [i for i in s.target.indices if i in factor.indices]
         summed = [*pair, *(i for i in s.summed if i in factor.indices and i not in pair)]
         order = tuple(outer + summed if number == 0 else summed + outer)
-        key = factor, order, sign
+        key = factor, order, sign, pair, external
         if key not in self.known:
             x, y = pair
             part = self.known[key] = Factor(self.tensor(tuple(i.space for i in order)), order)

@@ -48,7 +48,7 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     equations = without_zeros(equations)
     declared = {e.target.tensor.name: e.target.tensor.symmetries for e in equations.equations}
     equations = with_true_symmetries(equations)
-    forms = [form for e in dict.fromkeys((equations, with_combinations(equations))) for form in (e, permuted(e))]
+    forms = [form for e in dict.fromkeys((equations, without_zeros(with_combinations(equations)))) for form in (e, permuted(e))]
 
     def cheapest(bound: float) -> Plan:
         trees: _Trees = {}
@@ -397,7 +397,7 @@ class _Planner:
             if best is None:
                 break
             rest -= set(best[2])
-            terms = [Term(products[n].coefficient * d.sign, (*d.factors, *products[n].scalars)) for n, d in best[2].items()]
+            terms = [Term(products[n].coefficient * d.sign, (d.common, *(d.factors[m] for m in sorted(d.rest)), *products[n].scalars)) for n, d in best[2].items()]
             places = tuple(p for n in best[2] for p in products[n].places)
             known = shared.find(terms)
             if known is not None:
