@@ -10,6 +10,7 @@ import selectors
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import host_client
@@ -37,7 +38,9 @@ def entries() -> dict[str, list[str]]:
     return {folder: sorted(os.listdir(folder)) for folder in PRIVATE_FOLDERS}
 
 
-ANSWERS = {"processes": processes, "entries": entries}
+def new_entries(before: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Without those that were there when the host began: what this machine lets it see, as a checkout below /tmp."""
+    return {folder: [name for name in names if name not in before[folder]] for folder, names in entries().items()}
 
 
 def execute(message: dict[str, Any], descriptors: list[int]) -> None:
@@ -64,6 +67,8 @@ class HostServer:
         self.selector.register(self.listener, selectors.EVENT_READ, self.accept)
         self.commands: dict[int, socket.socket] = {}  # by process id
         self.outlives: set[int] = set()
+        before = entries()
+        self.answers: dict[str, Callable[[], Any]] = {"processes": processes, "entries": lambda: new_entries(before)}
         self.wakeup, wakeup_write = os.pipe()
         os.set_blocking(self.wakeup, False)
         os.set_blocking(wakeup_write, False)
@@ -91,7 +96,7 @@ class HostServer:
         if message is None:
             self.abandon(connection)
         elif "ask" in message:
-            self.reply(connection, {"answer": ANSWERS[message["ask"]]()})
+            self.reply(connection, {"answer": self.answers[message["ask"]]()})
         else:
             self.start(connection, message, descriptors)
         for descriptor in descriptors:
