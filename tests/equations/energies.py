@@ -5,9 +5,6 @@
 
 References: PySCF 2.14 with the basis sets of this repository (SCF to 1e-13, CCSD and CCSDT to 1e-12, full CI to 1e-14)."""
 import itertools
-import os
-import pathlib
-import sys
 import tempfile
 import unittest
 import warnings
@@ -15,7 +12,7 @@ import warnings
 import numpy as np
 
 import reference_ccsd
-from equation_oracle import ROOT, without_places
+from equation_oracle import ROOT, set_programs, takes_long, without_places
 
 # isort: split
 import sialx
@@ -235,10 +232,6 @@ class Energies(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    sys.argv.remove("--bin")
-    LONG = "--long" in sys.argv or os.environ.get("SIALX_LONG_TESTS") == "1"
-    sys.argv = [a for a in sys.argv if a != "--long"]
-    os.environ["SIALRUN"] = str(programs / "sialrun")
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+    set_programs()
+    LONG = takes_long()
     unittest.main()

@@ -4,15 +4,12 @@
     energies_unrestricted.py --bin DIR [--long] [unittest arguments]
 
 References: PySCF 2.14 with the basis sets of this repository (UHF to 1e-13 and stable, UCCSD to 1e-12, full CI of the same spin to 1e-13)."""
-import os
-import pathlib
-import sys
 import tempfile
 import unittest
 
 import numpy as np
 
-from equation_oracle import ROOT
+from equation_oracle import ROOT, set_programs, takes_long
 
 # isort: split
 import sialx
@@ -140,10 +137,6 @@ class Unrestricted(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    sys.argv.remove("--bin")
-    LONG = "--long" in sys.argv or os.environ.get("SIALX_LONG_TESTS") == "1"
-    sys.argv = [a for a in sys.argv if a != "--long"]
-    os.environ["SIALRUN"] = str(programs / "sialrun")
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+    set_programs()
+    LONG = takes_long()
     unittest.main()

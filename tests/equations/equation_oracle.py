@@ -3,6 +3,7 @@
 Permutation operators are written out here once more, from their definition, on arrays."""
 
 import itertools
+import os
 import pathlib
 import re
 import sys
@@ -16,6 +17,21 @@ from sialx.equations import Equations, Factor, Permutation, Tensor, Term  # noqa
 
 Arrays = Dict[str, Any]
 Sizes = Mapping[str, int]  # of the spaces without parts
+
+
+def set_programs() -> None:
+    """Takes `--bin DIR` from the command line: the programs that methods run."""
+    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
+    sys.argv.remove("--bin")
+    os.environ["SIALRUN"] = str(programs / "sialrun")
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+
+
+def takes_long() -> bool:
+    """Takes `--long` from the command line, which SIALX_LONG_TESTS=1 says, too."""
+    given = "--long" in sys.argv
+    sys.argv[:] = [a for a in sys.argv if a != "--long"]
+    return given or os.environ.get("SIALX_LONG_TESTS") == "1"
 
 
 def without_places(program: str) -> List[str]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from .canonical import Canonicaliser, Key, merged
-from .model import AMPLITUDE, INPUT, INTERMEDIATE, Equation, Equations, Factor, Index, Tensor, Term, group_of
+from .model import AMPLITUDE, INPUT, INTERMEDIATE, Equation, Equations, Factor, Tensor, Term, group_of
 from .simplify import simplify
 
 Slots = Tuple[int, ...]
@@ -36,15 +36,10 @@ def with_combinations(equations: Equations) -> Equations:
 
 def _combination(equations: Equations, tensor: Tensor, name: str, exchange: Slots) -> Equation:
     """tensor = 2 x - x with its slots exchanged"""
-    used: Dict[str, int] = {}
-    indices = []
-    for space in tensor.spaces:
-        letters, n = equations.space(space).indices, used.get(space, 0)
-        used[space] = n + 1
-        indices.append(Index(letters[n] if n < len(letters) else f"{letters[n % len(letters)]}{n // len(letters)}", space))
+    indices = equations.first_indices(tensor.spaces)
     source = equations.tensor(name)
-    plain, exchanged = Factor(source, tuple(indices)), Factor(source, tuple(indices[x] for x in exchange))
-    return Equation(Factor(tensor, tuple(indices)), False, (Term(_TWO, (plain,)), Term(Fraction(-1), (exchanged,))))
+    plain, exchanged = Factor(source, indices), Factor(source, tuple(indices[x] for x in exchange))
+    return Equation(Factor(tensor, indices), False, (Term(_TWO, (plain,)), Term(Fraction(-1), (exchanged,))))
 
 
 class _Choice(NamedTuple):

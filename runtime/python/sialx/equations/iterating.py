@@ -62,11 +62,7 @@ def _check_sign(equation: Equation, amplitude: Tensor, fock: str, equations: Equ
     target = equation.target
     indices, virtual = target.indices, target.indices[0]
     summed = Index(f"{virtual.letter}0", virtual.space)
-    try:
-        tensor = equations.tensor(fock)
-    except KeyError:
-        return
-    product = Term(Fraction(1), (Factor(tensor, (virtual, summed)), Factor(amplitude, (summed, *indices[1:]))))
+    product = Term(Fraction(1), (Factor(equations.tensor(fock), (virtual, summed)), Factor(amplitude, (summed, *indices[1:]))))
     form = canonical_term(product, target, equations.spaces)
     found = merged(equation.terms, target, equations.spaces).get(form.key) if form is not None else None
     if form is not None and found is not None and found.coefficient * form.term.coefficient < 0:
@@ -169,7 +165,7 @@ class _Iterations(Writer):
 
     def target(self, tensor: Tensor) -> Factor:
         """The tensor with the first letters of its spaces."""
-        return Factor(tensor, self.first(tensor.spaces))
+        return Factor(tensor, self.equations.first_indices(tensor.spaces))
 
     def paired(self, target: Factor) -> List[Index]:
         """Each virtual index before the occupied one that goes with it."""

@@ -12,7 +12,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Dict, Iterator, Mapping, Optional, Sequence, Tuple, TypeVar
+from typing import Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, TypeVar
 
 INPUT, AMPLITUDE, RESULT, INTERMEDIATE = ROLES = ("input", "amplitude", "result", "intermediate")
 
@@ -219,6 +219,16 @@ class Equations:
         """The names of the spaces without parts that a space consists of, in order: ("o", "v") of g, ("o",) of o."""
         parts = self.space(space).parts
         return tuple(b for p in parts for b in self.basic(p)) if parts else (space,)
+
+    def first_indices(self, spaces: Iterable[str]) -> Tuple[Index, ...]:
+        """Different indices of these spaces: the first letters of each."""
+        used: Dict[str, int] = {}
+        out = []
+        for space in spaces:
+            letters, n = self.space(space).indices, used.get(space, 0)
+            used[space] = n + 1
+            out.append(Index(letters[n] if n < len(letters) else f"{letters[n % len(letters)]}{n // len(letters)}", space))
+        return tuple(out)
 
     def of_role(self, *roles: str) -> Tuple[Tensor, ...]:
         return tuple(t for t in self.tensors if t.role in roles)

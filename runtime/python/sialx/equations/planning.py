@@ -57,8 +57,12 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
 
     best = cheapest(most_elements)
     if best.largest > most_elements:  # out of reach: the least bound that is not
-        sizes = {math.prod(given[s] for s in t.spaces) for given in [spaces_of(equations, extents)] for t in (*best.tensors, *cheapest(math.inf).tensors)}
-        best = next(p for size in [*sorted(x for x in sizes if x > most_elements), math.inf] for p in [cheapest(size)] if p.largest <= size)
+        extent = spaces_of(equations, extents)
+        sizes = {math.prod(extent[s] for s in t.spaces) for t in (*best.tensors, *cheapest(math.inf).tensors)}
+        for bound in [*sorted(x for x in sizes if x > most_elements), math.inf]:
+            best = cheapest(bound)
+            if best.largest <= bound:
+                break
     best = replace(best, equations=equations)
     for tensor in best.tensors:
         if tensor.rank > MOST_RANK:
@@ -397,23 +401,24 @@ class _Planner:
             if best is None:
                 break
             rest -= set(best[2])
-            terms = [Term(products[n].coefficient * d.sign, (d.common, *(d.factors[m] for m in sorted(d.rest)), *products[n].scalars)) for n, d in best[2].items()]
+            summands = [Term(products[n].coefficient * d.sign, (*(d.factors[m] for m in sorted(d.rest)), *products[n].scalars)) for n, d in best[2].items()]
+            terms = [replace(t, factors=(best[0], *t.factors)) for t in summands]
             places = tuple(p for n in best[2] for p in products[n].places)
             known = shared.find(terms)
             if known is not None:
                 self.again(*known, target, places)
                 continue
-            self.sum_of(best[0], best[1], best[2], products, target, depth, places)
+            self.sum_of(*best, summands, products, target, depth, places)
             shared.add(terms, self.statements[-1])
         self.statements += [self.alone(products[n], target) for n in sorted(rest)]
 
-    def sum_of(self, common: Factor, others: FrozenSet[Index], members: Dict[int, _Division], products: List[_Product], target: Factor, depth: int, places: Tuple[Place, ...]) -> None:
-        """target += common * (the sum of what it meets in the members)"""
+    def sum_of(self, common: Factor, others: FrozenSet[Index], members: Dict[int, _Division], summands: Sequence[Term], products: List[_Product], target: Factor, depth: int,
+               places: Tuple[Place, ...]) -> None:
+        """target += common * (the sum of what it meets in the members, which are the summands)"""
         order = tuple(sorted(others, key=lambda i: (self.order[i.space], i.name)))
         total = _Intermediate(self.tensor(tuple(i.space for i in order)), order, 1)
         self.made[total.tensor.name] = total
         whole = Factor(total.tensor, order)
-        summands = [Term(products[n].coefficient * d.sign, (*(d.factors[m] for m in sorted(d.rest)), *products[n].scalars)) for n, d in members.items()]
         self.exchanges[total.tensor.name] = self.found_exchanges(summands, whole)
         if not self.nested:
             for n, d in members.items():

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
@@ -201,20 +201,10 @@ class Writer:
             self.temps[key] = self.names.new(f"{use}_{('' if all(len(x) == 1 for x in of) else '_').join(of)}")
         return self.block(self.temps[key], indices)
 
-    def first(self, spaces: Iterable[str]) -> Tuple[Index, ...]:
-        """Different indices of these spaces: the first letters of each."""
-        used: Dict[str, int] = defaultdict(int)
-        out = []
-        for space in spaces:
-            letters, n = self.equations.space(space).indices, used[space]
-            used[space] += 1
-            out.append(Index(letters[n] if n < len(letters) else f"{letters[n % len(letters)]}{n // len(letters)}", space))
-        return tuple(out)
-
     def renamed(self, s: Statement) -> Statement:
         """The same statement with the first letters of each space, those of the target first: targets of equal spaces are alike."""
         old = (*s.target.indices, *s.summed)
-        names = dict(zip(old, self.first(i.space for i in old)))
+        names = dict(zip(old, self.equations.first_indices(i.space for i in old)))
         permutations = tuple(replace(p, groups=tuple(tuple(tuple(names[i] for i in item) for item in group) for group in p.groups)) for p in s.permutations)
         return replace(s, target=s.target.renamed(names), factors=tuple(f.renamed(names) for f in s.factors), permutations=permutations)
 
@@ -391,7 +381,7 @@ class Writer:
             self.line(f"endpardo {inside}", f"collective {name} += {self.partial}")
 
     def zero(self, tensor: Tensor) -> None:
-        indices = self.first(tensor.spaces)
+        indices = self.equations.first_indices(tensor.spaces)
         inside = ", ".join(self.index(i) for i in indices)
         self.line("", f"pardo {inside}", f"  put {self.block(self.arrays[tensor.name], indices)} = 0.0", f"endpardo {inside}")
         self.written.add(tensor.name)
