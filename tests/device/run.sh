@@ -38,7 +38,7 @@ fi
 export XDG_CACHE_HOME=$here/cache
 left() { echo $((limit - SECONDS > 1 ? limit - SECONDS : 1)); }
 # The libraries are for our programs only: those of the system have their own.
-ours() { timeout "$(left)" env LD_LIBRARY_PATH="$here/lib" "$@"; }
+ours() { timeout "$(left)" env LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@"; }
 [ $fake_driver -eq 1 ] && export SIALX_CUDA_LIBRARIES=$here/bin/fake-cuda SIALX_FAKE_CUDA=memory=4000000000
 ours bin/sialrun --version --verbose
 found=$(ours bin/sialrun --version --verbose | grep '^cuda: ')

@@ -39,8 +39,12 @@ bool look_up(void* library, const char* name, F*& function, std::string& missing
 
 bool open_driver(Libraries& l, const std::string& folder) {
   std::string file, trouble, missing;
-  void* library = folder.empty() ? open_first({"libcuda.so.1"}, file, trouble)
-                                 : open_first({folder + "/libcuda.so.1"}, file, trouble);
+  // Containers and WSL have the driver where the loader does not look.
+  void* library =
+      folder.empty()
+          ? open_first({"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}, file,
+                       trouble)
+          : open_first({folder + "/libcuda.so.1"}, file, trouble);
   if (!library) {
     l.trouble = trouble.empty() ? fmt::format("there is no CUDA driver (libcuda.so.1{}) on this machine",
                                               folder.empty() ? "" : " in " + folder)

@@ -81,4 +81,120 @@ class HostFallbacks {
 
 inline constexpr std::array<int, max_rank> as_is{0, 1, 2, 3, 4, 5, 6, 7};
 
+struct Setting {
+  int rank = 0;
+  Extents extent = unit_extents;
+  std::int64_t volume = 1;
+};
+
+inline Setting random_setting(Numbers& choose, std::int64_t most) {
+  static constexpr std::int64_t few[] = {0, 1, 1, 2, 3, 4, 5, 7, 8, 10, 11, 13, 16, 17, 29, 30, 31, 32};
+  Setting s;
+  s.rank = static_cast<int>(choose.below(max_rank + 1));
+  for (int d = 0; d < s.rank; ++d) {
+    std::int64_t n = few[choose.below(std::size(few))];
+    if (n == 0 && choose.below(10) > 0) n = 6;
+    if (s.rank < 4 && choose.below(4) == 0) n = 33 + choose.below(100);
+    if (s.volume * n > most) n = 1 + choose.below(2);
+    s.volume *= std::max<std::int64_t>(1, n);
+    s.extent[d] = n;
+  }
+  return s;
+}
+
+inline std::array<int, max_rank> random_order(Numbers& choose, int rank) {
+  std::array<int, max_rank> order = as_is;
+  for (int d = rank - 1; d > 0; --d) std::swap(order[d], order[choose.below(d + 1)]);
+  return order;
+}
+
+inline Extents random_margin(Numbers& choose, bool even = false) {
+  Extents margin{};
+  for (std::int64_t& m : margin) m = even ? 2 * choose.below(2) : choose.below(3);
+  return margin;
+}
+
+inline EnergyDifferences energies_of(Numbers& numbers, const Setting& s) {
+  EnergyDifferences e;
+  e.rank = s.rank;
+  e.shift = numbers.below(2) == 0 ? 0.0 : 0.25 * numbers();
+  for (int d = 0; d < s.rank; ++d)
+    for (std::int64_t p = 0; p < s.extent[d]; ++p)
+      e.energy[d].push_back(numbers() + (d % 2 == 1 ? 20.0 : -20.0));  // no difference is zero
+  return e;
+}
+
+/// What a case consists of: operations with the sources that they take, 0 ... 3, 4: the target. Few, so that kernels
+/// meet many cases.
+struct Form {
+  std::vector<std::array<int, 3>> steps;  // operation, a, b
+};
+inline const std::vector<Form>& forms() {
+  constexpr int fill = 0, add = 1, scale = 2, copy = 3, scaled = 4, accumulate = 5, sum = 6, divide = 7, multiply = 8;
+  static const std::vector<Form> all = {{{{copy, 0, 0}}},
+                                        {{{accumulate, 0, 0}}},
+                                        {{{sum, 0, 1}}},
+                                        {{{fill, 0, 0}, {scaled, 0, 0}, {add, 0, 0}, {sum, 4, 0}, {scale, 0, 0}}},
+                                        {{{divide, 0, 0}, {accumulate, 4, 0}, {multiply, 1, 0}}}};
+  return all;
+}
+
+/// A random chain of element-wise steps on random blocks; `form`: its steps, else random ones, too.
+struct ChainCase {
+  ChainCase(std::uint32_t seed, const Form* form, std::int64_t most, const Setting* given = nullptr)
+      : choose(seed),
+        setting(given ? *given : random_setting(choose, most)),
+        numbers(seed + 1, choose.below(2) == 0 ? std::span(odd_numbers) : std::span<const double>()),
+        even(choose.below(2) == 0),
+        target(numbers, setting.rank, setting.extent, as_is,
+               choose.below(3) == 0 ? random_margin(choose, even) : Extents{}, even ? 32 : 32 + choose.below(2)) {
+    for (int k = 0; k < 4; ++k)
+      sources.emplace_back(
+          numbers, setting.rank, setting.extent, choose.below(3) > 0 ? random_order(choose, setting.rank) : as_is,
+          choose.below(4) == 0 ? random_margin(choose, even) : Extents{}, even ? 32 : 32 + choose.below(2));
+    for (int k = 0; k < 4; ++k) energies.push_back(energies_of(choose, setting));
+    Form random;
+    if (form == nullptr) {
+      for (std::int64_t n = 1 + choose.below(12); n > 0; --n)
+        random.steps.push_back(
+            {static_cast<int>(choose.below(9)), static_cast<int>(choose.below(5)), static_cast<int>(choose.below(5))});
+      form = &random;
+    }
+    for (const auto& [op, a, b] : form->steps) {
+      FusedStep s;
+      s.op = static_cast<FusedOp>(op);
+      s.value = choose.below(3) == 0 ? (choose.below(2) == 0 ? 1.0 : -1.0) : numbers();
+      const auto source = [&](int which, FusedSource& to) {
+        REQUIRE(fused_source(target.view, which == 4 ? target.read() : sources[static_cast<std::size_t>(which)].read(),
+                             to));
+      };
+      switch (s.op) {
+        case FusedOp::sum:
+          s.value = choose.below(2) == 0 ? 1.0 : -1.0;
+          source(b, s.b);
+          [[fallthrough]];
+        case FusedOp::copy:
+        case FusedOp::scaled_copy:
+        case FusedOp::accumulate: source(a, s.a); break;
+        case FusedOp::divide:
+        case FusedOp::multiply:
+          if (setting.rank == 0 || setting.rank % 2 != 0 || setting.rank > 2 * FusedTile::sources_per_step) continue;
+          s.energies = &energies[static_cast<std::size_t>(a % 4)];
+          break;
+        default: break;
+      }
+      steps.push_back(s);
+    }
+  }
+
+  Numbers choose;
+  Setting setting;
+  Numbers numbers;
+  bool even;
+  DeviceOperand target;
+  std::vector<DeviceOperand> sources;
+  std::vector<EnergyDifferences> energies;  // steps point to these
+  std::vector<FusedStep> steps;
+};
+
 }  // namespace sial::kernels
