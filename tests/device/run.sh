@@ -30,7 +30,7 @@ cd "$here"
 # Programs find the loader and the C library that they were built with here, once.
 loader=$here/lib/ld-linux-x86-64.so.2
 if [ "$(cat .placed 2>/dev/null)" != "$here" ]; then
-  for p in bin/sialc bin/sialrun bin/sialreport bin/conformance_device bin/conformance_device_code bin/device_cuda bin/bench_gpu; do
+  for p in bin/sialc bin/sialrun bin/conformance_device bin/conformance_device_code bin/device_cuda bin/bench_gpu; do
     "$loader" --library-path "$here/lib" bin/patchelf --set-interpreter "$loader" --set-rpath "$here/lib" "$p"
   done
   echo "$here" >.placed
