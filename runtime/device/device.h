@@ -210,8 +210,8 @@ const std::vector<std::string>& known_device_names();
 /// x 8 x 8 (0.5 MFLOP) in about the 10 microseconds that it takes to start an operation on a GPU.
 inline constexpr std::int64_t auto_device_from = 4096;
 /// Elements of a piece of work, all operands together, up to which it waits for its like: with three blocks of 10 x 10
-/// x 10 x 10, or of 16 x 16 x 16 x 16, a GPU is busy for about as long as a start takes it, 5 to 10 microseconds, or
-/// less. Reasoned, not measured.
+/// x 10 x 10, or of 16 x 16 x 16 x 16, a GPU is busy for about as long as a start takes it, 4 to 10 microseconds, or
+/// less. Measured on an H200: tests/bench/gpu/H200.md.
 inline constexpr std::int64_t auto_device_batch = 196'608;
 
 }  // namespace sial

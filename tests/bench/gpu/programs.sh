@@ -21,7 +21,7 @@ while [ $# -gt 0 ]; do
 done
 sialrun=("$bin/sialrun")
 [ -n "$bin" ] && [ -n "$examples" ] && [ -n "$out" ] || { echo "programs.sh: --bin, --examples and --out are needed" >&2; exit 2; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+export PMIX_MCA_mca_base_component_show_load_errors=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
@@ -74,6 +74,9 @@ virt_target = $7
 END
 }
 
+# Of each of N ranks: blocks of (T) have six indices.
+memory_of() { if [ -n "$triples" ]; then echo "$((49152 / $1))MB"; else echo "$(($1 > 6 ? 1024 : 6144 / $1))MB"; fi; }
+
 ccsd_json=""
 # run NAME WHERE RANKS COMMAND...: a row; leaves the energy in $energy, nothing where there is none
 run_on() {
@@ -81,8 +84,8 @@ run_on() {
   shift 3
   energy=""
   rm -f "$work/run.json"
-  if ! timeout "$(left)" "$@" "$work/job.toml" --output-dir "$work" --results none --run-json run.json --memory $((ranks > 6 ? 1024 : 6144 / ranks))MB >"$work/log" 2>&1; then
-    echo "  $name on $where: left out, the run failed or did not fit into the time: $(grep -m1 'error' "$work/log" || tail -1 "$work/log")"
+  if ! timeout "$(left)" "$@" "$work/job.toml" --output-dir "$work" --results none --run-json run.json --memory "$(memory_of "$ranks")" >"$work/log" 2>&1; then
+    echo "  $name on $where: left out, the run failed or did not fit into the time: $(grep -m1 'error:' "$work/log" || tail -1 "$work/log")"
     return
   fi
   energy=$(awk '$2 == "ccsd_energy" && $3 == "=" {e = $4} END {print e}' "$work/log")
@@ -113,18 +116,21 @@ prepare() {  # NAME XYZ BASIS AO OCC VIRT
   write_job job.toml "\"$examples/09_ccsd/ccsd.sialx\"${triples:+, \"$examples/11_ccsd_t/ccsd_t.sialx\"}" "$@"
   printf '[restore]\nfile = "before.h5"\n' >>"$work/job.toml"
   ! command -v mpirun >/dev/null || start=(mpirun -n "$cores" --oversubscribe)
-  if ! timeout "$(left)" "${start[@]}" "${sialrun[@]}" "$work/before.toml" --device host --output-dir "$work" --results before.h5 --run-json none --memory $((cores > 6 ? 1024 : 6144 / cores))MB >"$work/log" 2>&1; then
-    echo "  $name: left out, its orbitals failed or did not fit into the time: $(grep -m1 'error' "$work/log" || tail -1 "$work/log")"
+  if ! timeout "$(left)" "${start[@]}" "${sialrun[@]}" "$work/before.toml" --device host --output-dir "$work" --results before.h5 --run-json none --memory "$(memory_of "$cores")" >"$work/log" 2>&1; then
+    echo "  $name: left out, its orbitals failed or did not fit into the time: $(grep -m1 'error:' "$work/log" || tail -1 "$work/log")"
     return 1
   fi
 }
 
 molecule() {  # NAME XYZ BASIS AO OCC VIRT; with triples=yes (T) too, and not on one core
-  local name=$1 cores on_gpu on_host
+  local name=$1 cores ranks on_gpu on_host
   prepare "$@" || return 0
   cores=$(env -u OMP_NUM_THREADS nproc)
   run_on "$name" GPU 1 "${sialrun[@]}" --device cuda --device-times
   on_gpu=$energy
+  if [ "$cores" -ge 8 ] && command -v mpirun >/dev/null; then
+    for ranks in 4 8; do run_on "$name" "GPU, $ranks ranks" $ranks mpirun -n $ranks --oversubscribe "${sialrun[@]}" --device cuda; done
+  fi
   energy=""
   if [ "$cores" -gt 1 ]; then
     if command -v mpirun >/dev/null; then run_on "$name" "$cores cores, ranks" "$cores" mpirun -n "$cores" --oversubscribe "${sialrun[@]}" --device host
@@ -142,8 +148,10 @@ molecule() {  # NAME XYZ BASIS AO OCC VIRT; with triples=yes (T) too, and not on
 starts() {  # NAME XYZ BASIS AO OCC VIRT
   local batch graphs
   prepare "$@" || return 0
-  for batch in off 16384 65536 196608 1048576; do run_on "$1" "batch $batch" 1 "${sialrun[@]}" --device cuda --device-batch $batch; done
-  for graphs in auto on; do run_on "$1" "graphs $graphs" 1 "${sialrun[@]}" --device cuda --device-graphs $graphs; done
+  for batch in off 65536 196608 1048576 4194304; do run_on "$1" "batch $batch" 1 "${sialrun[@]}" --device cuda --device-batch $batch --device-graphs off; done
+  for graphs in auto on; do
+    for batch in 196608 1048576; do run_on "$1" "$batch, graphs $graphs" 1 "${sialrun[@]}" --device cuda --device-batch $batch --device-graphs $graphs; done
+  done
 }
 
 triples=""
