@@ -30,6 +30,7 @@
 #include "runtime/job/options.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
+#include "runtime/job/trexio_file.h"
 #include "runtime/kernels/contraction/contraction_calibration.h"
 #include "runtime/prediction/earlier_results.h"
 
@@ -343,6 +344,9 @@ int Session::run_programs(const Job& given) {
   if (job.molden_path != "none" && transport_.rank() == 0)
     write_file((std::filesystem::path(job.output_dir) / job.molden_path).string(),
                molden_text(job.data.molecule, state_->saved_statics));
+  if (job.trexio_path != "none" && transport_.rank() == 0)
+    write_trexio_file((std::filesystem::path(job.output_dir) / job.trexio_path).string(),
+                      trexio_data(job.data.molecule, state_->saved_statics));
   if (options_.take_results) options_.take_results(*runner_, *state_, store_->snapshots());
   if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
   store_->monitor().set_trace(nullptr);

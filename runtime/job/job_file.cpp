@@ -25,6 +25,7 @@
 #include "runtime/job/options.h"
 #include "runtime/job/segments.h"
 #include "runtime/job/spill.h"
+#include "runtime/job/trexio_file.h"
 
 namespace sial {
 namespace {
@@ -235,9 +236,13 @@ class JobReader {
   }
 
   void molecule(const toml::table& t) {
-    check_keys(
-        t, "molecule",
-        {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments", "fragment_charges"});
+    check_keys(t, "molecule",
+               {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments",
+                "fragment_charges", "trexio"});
+    if (const toml::node* n = t.get("trexio")) {
+      of_trexio(t, *n);
+      return;
+    }
     for (std::string_view needed : {"xyz", "basis"})
       if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
     Molecule& m = job_.data.molecule;
@@ -253,6 +258,24 @@ class JobReader {
     m.basis_name = string(basis, "basis");
     at(basis, [&] { m.shells = read_basis(data_file(find_basis(m.basis_name, folder_.string())), m.atoms, pure); });
     at(t.get("ecp") ? *t.get("ecp") : basis, [&] { effective_cores(t.get("ecp")); });
+    finish_molecule(t);
+  }
+
+  /// Atoms, basis set and potentials from one file; charge and multiplicity unless they are stated.
+  void of_trexio(const toml::table& t, const toml::node& file) {
+    for (const std::string_view key : {"xyz", "basis", "spherical", "ecp"})
+      if (const toml::node* n = t.get(key))
+        fail(*n, fmt::format("`{}` follows from `trexio`", key), "leave out one of the two");
+    Molecule& m = job_.data.molecule;
+    const std::string path = data_file(resolve(string(file, "trexio")));
+    at(file, [&] { m = trexio_molecule(read_trexio_file(path), path); });
+    if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
+    if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
+    finish_molecule(t);
+  }
+
+  void finish_molecule(const toml::table& t) {
+    Molecule& m = job_.data.molecule;
     fragments(t);
     at(t, [&] { electron_counts(m); });
     if (const toml::node* n = t.get("frozen_core")) m.frozen_core = frozen_core(*n);
