@@ -21,6 +21,7 @@ namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr std::int64_t most_elements = 100'000'000;
 constexpr std::int32_t text_length = 256;  // of labels, with the NUL
 
 /// An open file; `E` is what its errors are.
@@ -65,6 +66,7 @@ class File {
   /// A list of as many as there are; required.
   template <class Read, class T>
   void list(const char* what, Read function, std::vector<T>& out, std::int64_t size) {
+    if (size < 0 || size > most_elements) fail(fmt::format("has {} elements of {}", size, what), TREXIO_INVALID_NUM);
     out.resize(static_cast<std::size_t>(size));
     call(what, function, out.data());
   }
@@ -168,6 +170,7 @@ void read_nuclei(File<InputError>& f, TrexioData& d) {
   f.list("nucleus_charge", trexio_read_nucleus_charge, d.nucleus_charge, n);
   f.list("nucleus_coord", trexio_read_nucleus_coord, d.nucleus_coord, std::int64_t{3} * n);
   if (f.has(trexio_has_nucleus_label)) {
+    // As many as the charges, which were there.
     std::vector<std::string> texts(static_cast<std::size_t>(n), std::string(text_length, '\0'));
     std::vector<char*> places;
     for (std::string& text : texts) places.push_back(text.data());

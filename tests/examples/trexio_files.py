@@ -16,6 +16,7 @@ import unittest
 
 import h5py
 import numpy as np
+
 from molden import overlap, solid_harmonic
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -36,8 +37,8 @@ class File:
 
     def functions(self):
         """(centre, [(exponent, factor)], {powers: factor}) of each."""
-        out, shells = [], self["basis.shell_ang_mom"]
-        for s, l in enumerate(shells):
+        out: list[tuple] = []
+        for s, l in enumerate(self["basis.shell_ang_mom"]):
             mine = self["basis.shell_index"] == s
             factors = self["basis.coefficient"][mine] * self["basis.prim_factor"][mine] * self["basis.shell_factor"][s]
             primitives = list(zip(self["basis.exponent"][mine], factors))
