@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +17,7 @@ extern "C" {  // which the header leaves to us
 
 #include "runtime/base/error.h"
 #include "runtime/base/output_file.h"
+#include "runtime/job/hdf5_file.h"
 
 namespace sial {
 namespace {
@@ -216,6 +218,18 @@ void read_potentials(File<InputError>& f, TrexioData& d) {
   f.list("ecp_coefficient", trexio_read_ecp_coefficient, d.ecp_coefficient, terms);
 }
 
+/// Radial functions with powers of r, which libraries before 2.4 do not know.
+void refuse_powers(const std::string& path) {
+  const Hdf5File file = Hdf5File::open(path);
+  for (const char* name : {"basis/basis_r_power", "basis/basis_oscillation_arg"}) {
+    if (!file.exists(name)) continue;
+    const std::vector<double> values = file.read(name);
+    if (std::any_of(values.begin(), values.end(), [](double x) { return x != 0.0; }))
+      throw InputError(fmt::format("the TREXIO file `{}` has functions that are no plain Gaussians ({})", path, name),
+                       "basis sets of Gaussian functions can be read");
+  }
+}
+
 }  // namespace
 
 bool has_trexio() { return true; }
@@ -243,6 +257,11 @@ TrexioData read_trexio_file(const std::string& path) {
   if (folder && !fs::exists(fs::path(path) / "metadata.txt", ignored))
     throw InputError(fmt::format("the folder `{}` is no TREXIO file", path), "its texts include metadata.txt");
   File<InputError> file(path, path, 'r', folder ? TREXIO_TEXT : TREXIO_HDF5);
+  std::int32_t periodic = 0;
+  file.read("pbc_periodic", trexio_has_pbc_periodic, trexio_read_pbc_periodic, &periodic);
+  if (periodic != 0)
+    throw InputError(fmt::format("the TREXIO file `{}` has a periodic system", path), "molecules can be read");
+  if (!folder) refuse_powers(path);
   TrexioData data;
   read_nuclei(file, data);
   read_basis(file, data);

@@ -201,6 +201,7 @@ class Trexio(unittest.TestCase):
         place = r"error: \S*job.toml:3:10: "
         for change, pattern in (
             (without("nucleus"), "has no nuclei"),
+            (lambda f: f["basis"].create_dataset("basis_r_power", data=[1.0, 0.0]), "has functions that are no plain Gaussians"),
             (without("basis"), "has no basis set"),
             (without("basis/basis_exponent"), "has a problem with basis_exponent"),
             (without("nucleus/nucleus_coord"), "has a problem with nucleus_coord"),
