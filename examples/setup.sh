@@ -12,6 +12,7 @@ packages=(
   libopenmpi-dev openmpi-bin                                           # ranks
   libopenblas-serial-dev liblapacke-dev llvm-19-dev                    # block kernels, linear algebra
   libint2-dev libeigen3-dev libhdf5-dev                                # integrals, results
+  libtrexio-dev                                                        # files of orbitals for other programs
   liburing-dev                                                         # blocks on a disk
   libboost-context-dev                                                 # ranks of the simulator
   libhwloc-dev libnuma-dev                                             # memory nodes of a machine

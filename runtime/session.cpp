@@ -30,6 +30,7 @@
 #include "runtime/job/options.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
+#include "runtime/job/trexio_file.h"
 #include "runtime/kernels/contraction/contraction_calibration.h"
 #include "runtime/prediction/earlier_results.h"
 
@@ -192,12 +193,24 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
   return fmt::format("{}", fmt::join(choice.options, " "));
 }
 
+/// Arrays of a Hamiltonian that no program declares, of which one would be large.
+static void drop_unused_arrays(JobData& data, std::span<const std::shared_ptr<const Module>> programs) {
+  std::set<std::string_view> used;
+  for (const auto& program : programs)
+    for (const ArrayRow& a : program->arrays)
+      if (a.predefined) used.insert(a.name);
+  std::erase_if(data.arrays,
+                [&](const auto& item) { return item.first.starts_with("given_") && !used.contains(item.first); });
+}
+
 const Job& Session::with_arrays(const Job& stated, std::span<const std::shared_ptr<const Module>> programs) {
   const auto own = [&]() -> Job& { return own_job_ ? *own_job_ : own_job_.emplace(stated); };
   if (lacks_values(stated, programs)) take_extents(own(), programs);
   if (!stated.data.sources.empty()) read_arrays(own().data, arrays_read_in_parts(programs));
+  if (stated.data.hamiltonian) drop_unused_arrays(own().data, programs);
   const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
-  if (std::ranges::any_of(stated.data.arrays, is_made)) make_arrays(own().data, arrays_read_in_parts(programs));
+  if (std::ranges::any_of((own_job_ ? *own_job_ : stated).data.arrays, is_made))
+    make_arrays(own().data, arrays_read_in_parts(programs));
   return own_job_ ? *own_job_ : stated;
 }
 
@@ -331,6 +344,9 @@ int Session::run_programs(const Job& given) {
   if (job.molden_path != "none" && transport_.rank() == 0)
     write_file((std::filesystem::path(job.output_dir) / job.molden_path).string(),
                molden_text(job.data.molecule, state_->saved_statics));
+  if (job.trexio_path != "none" && transport_.rank() == 0)
+    write_trexio_file((std::filesystem::path(job.output_dir) / job.trexio_path).string(),
+                      trexio_data(job.data.molecule, state_->saved_statics));
   if (options_.take_results) options_.take_results(*runner_, *state_, store_->snapshots());
   if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
   store_->monitor().set_trace(nullptr);

@@ -11,6 +11,7 @@
 
 #include "runtime/base/output_file.h"
 #include "runtime/job/molden.h"
+#include "runtime/job/trexio_file.h"
 #include "runtime/session.h"
 
 namespace sial {
@@ -26,6 +27,7 @@ std::string checkpoint_folder(const std::string& path) {
 const char* const results_role = "the results file";
 const char* const statistics_role = "the statistics file";
 const char* const molden_role = "the Molden file";
+const char* const trexio_role = "the TREXIO file";
 const char* const checkpoint_role = "the checkpoint's index";
 const char* const trace_role = "the trace";
 
@@ -48,7 +50,7 @@ bool may_be_of_a_job(const NamedFile& file) {
   in.read(head.data(), head.size());
   const std::string_view found(head.data(), static_cast<std::size_t>(in.gcount()));
   if (found.empty()) return true;
-  if (file.role == results_role) return found == "\x89HDF\r\n\x1a\n";
+  if (file.role == results_role || file.role == trexio_role) return found == "\x89HDF\r\n\x1a\n";
   if (file.role == molden_role) return found == "[Molden ";
   return file.role != statistics_role || found.front() == '{';
 }
@@ -75,15 +77,15 @@ void check_output(const NamedFile& file) {
         fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
         fmt::format("give it another name with `{}`, or remove the file", file.role == results_role  ? "--results"
                                                                           : file.role == molden_role ? "--molden"
+                                                                          : file.role == trexio_role ? "--trexio"
                                                                                                      : "--run-json"));
 }
 
-/// A job that ran for days must not find out at its end that there are no orbitals.
-void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+/// A job that ran for days must not find out at its end that there are no orbitals. `option`: what asks for them.
+void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const char* option) {
   if (!job.data.has_molecule)
-    throw InputError("`--molden` asks for orbitals, and the job has no molecule",
+    throw InputError(fmt::format("`{}` asks for orbitals, and the job has no molecule", option),
                      "leave it out, or give the job a [molecule]");
-  check_molden(job.data.molecule);
   for (const auto& program : programs)
     for (const Instruction& in : program->code)
       if (in.op == Opcode::set_persistent && in.a == 1 &&
@@ -92,8 +94,23 @@ void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module
   for (const std::string& file : job.restore_files)
     if (!file.empty()) return;  // which may hold them
   throw InputError(
-      "`--molden` asks for orbitals, and no program of the job saves any",
+      fmt::format("`{}` asks for orbitals, and no program of the job saves any", option),
       "an SCF program saves its coefficients x[ao, mo] as `set_persistent c \"c\"`, of UHF as \"ca\" and \"cb\"");
+}
+
+void check_orbital_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if (job.molden_path != "none") {
+    check_orbitals(job, programs, "--molden");
+    check_molden(job.data.molecule);
+  }
+  if (job.trexio_path == "none") return;
+  require_trexio();
+  check_orbitals(job, programs, "--trexio");
+  check_trexio(job.data.molecule);
+  const std::filesystem::path place = std::filesystem::path(job.output_dir) / job.trexio_path;
+  if (std::error_code ignored; is_trexio_text(job.trexio_path) && std::filesystem::exists(place, ignored))
+    throw InputError(fmt::format("there is a `{}` already", place.string()),
+                     "a folder of texts is not replaced: remove it, or give `--trexio` another name");
 }
 
 }  // namespace
@@ -120,12 +137,14 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
   if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
   if (job.run_json_path != "none") outputs.push_back({statistics_role, (folder / job.run_json_path).string()});
   if (job.molden_path != "none") outputs.push_back({molden_role, (folder / job.molden_path).string()});
+  if (job.trexio_path != "none" && !is_trexio_text(job.trexio_path))
+    outputs.push_back({trexio_role, (folder / job.trexio_path).string()});
   if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});
   if (options_.checkpoints && job.checkpoint_every >= 0)
     outputs.push_back(
         {checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
   try {
-    if (job.molden_path != "none") check_orbitals(job, programs);
+    check_orbital_files(job, programs);
     check_distinct(outputs, input_files(job, programs));
     // Results may replace those that they start from: they hold what was saved there.
     for (const NamedFile& output : outputs)

@@ -50,7 +50,8 @@ void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<c
   const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
   for (const auto& [name, array] : job.data.arrays) {
     const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
-    if (!of_molecule && !job.given_arrays.contains(name))
+    const bool of_hamiltonian = job.data.hamiltonian && name.starts_with("given_");
+    if (!of_molecule && !of_hamiltonian && !job.given_arrays.contains(name))
       warn("the array", "array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
   }
   warn_of_arrays(job, programs);

@@ -147,7 +147,8 @@ Job make_job(const JobArguments& arguments, int ranks) {
     job.run_json_path = "none";
   job.batch_file = arguments.batch_file;
   job.ranks = ranks;
-  if (job.data.has_molecule && !job.legacy) derive_job_data(job);  // automatic segments follow the ranks and the memory
+  if ((job.data.has_molecule || job.data.hamiltonian) && !job.legacy)
+    derive_job_data(job);  // automatic segments follow the ranks and the memory
   return job;
 }
 

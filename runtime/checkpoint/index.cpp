@@ -21,6 +21,7 @@
 #include "runtime/base/output_file.h"
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/write.h"
+#include "runtime/job/hamiltonian.h"
 
 namespace sial {
 namespace {
@@ -192,6 +193,13 @@ JobIdentity identity_of(const JobData& data, std::span<const std::string> paths,
                     {"basis set", fmt::format("{} ({})", data.molecule.basis_name, basis.text())},
                     {"charge", fmt::format("{}", data.molecule.charge)},
                     {"multiplicity", fmt::format("{}", data.molecule.multiplicity)}};
+  }
+  if (data.hamiltonian) {
+    Hash hash;
+    hash.add(data.hamiltonian->core_energy);
+    hash.add(data.hamiltonian->one);
+    hash.add(data.hamiltonian->two);
+    job.molecule = {{"integrals", hash.text()}};
   }
   return job;
 }

@@ -43,15 +43,6 @@ std::vector<fs::path> basis_folders() {
 /// Overlap of two unit-normalised primitives of angular momentum l at one centre.
 double radial_overlap(double a, double b, int l) { return std::pow(2.0 * std::sqrt(a * b) / (a + b), l + 1.5); }
 
-void normalise(Shell& s) {
-  std::size_t n = s.exponents.size();
-  double sum = 0.0;
-  for (std::size_t p = 0; p < n; ++p)
-    for (std::size_t q = 0; q < n; ++q)
-      sum += s.coefficients[p] * s.coefficients[q] * radial_overlap(s.exponents[p], s.exponents[q], s.l);
-  for (double& c : s.coefficients) c /= std::sqrt(sum);
-}
-
 /// Reads one file, line by line, remembering where it is.
 class BasisReader {
  public:
@@ -215,6 +206,15 @@ class BasisReader {
 };
 
 }  // namespace
+
+void normalise(Shell& s) {
+  std::size_t n = s.exponents.size();
+  double sum = 0.0;
+  for (std::size_t p = 0; p < n; ++p)
+    for (std::size_t q = 0; q < n; ++q)
+      sum += s.coefficients[p] * s.coefficients[q] * radial_overlap(s.exponents[p], s.exponents[q], s.l);
+  for (double& c : s.coefficients) c /= std::sqrt(sum);
+}
 
 std::string find_basis(const std::string& name, const std::string& relative_to) {
   bool is_path =

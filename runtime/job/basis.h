@@ -21,4 +21,7 @@ std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& 
 /// Effective core potentials that the file holds for these atoms, one for each atom that has one.
 std::vector<Ecp> read_ecps(const std::string& path, const std::vector<Atom>& atoms);
 
+/// Gives the functions of a shell with one contraction unit norm.
+void normalise(Shell& shell);
+
 }  // namespace sial

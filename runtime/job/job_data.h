@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -96,6 +97,8 @@ enum class IntegralCode { automatic, libint, hermite };
 /// Sizes of segments by the names of their kinds, "ao", "moa", ...
 using NamedSegments = std::map<std::string, std::vector<std::int32_t>>;
 
+struct GivenHamiltonian;
+
 struct JobData {
   std::map<std::string, std::int32_t> ints;  // lower-case names
   std::map<std::string, double> scalars;
@@ -105,6 +108,7 @@ struct JobData {
   std::map<std::string, ArraySource> sources;  // arrays that are datasets; those that were read are in `arrays` as well
   bool has_molecule = false;
   Molecule molecule;
+  std::shared_ptr<const GivenHamiltonian> hamiltonian;  // in place of a molecule: integrals over orbitals
   IntegralCode integrals = IntegralCode::automatic;
   bool empty_means_none = false;  // initial-data files list arrays without elements that their programs fill themselves
   bool gives_array(const std::string& name) const { return arrays.contains(name) || sources.contains(name); }

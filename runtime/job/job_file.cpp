@@ -18,12 +18,14 @@
 #include "runtime/job/array_source.h"
 #include "runtime/job/basis.h"
 #include "runtime/job/duration.h"
+#include "runtime/job/fcidump.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
 #include "runtime/job/numa.h"
 #include "runtime/job/options.h"
 #include "runtime/job/segments.h"
 #include "runtime/job/spill.h"
+#include "runtime/job/trexio_file.h"
 
 namespace sial {
 namespace {
@@ -74,8 +76,8 @@ class JobReader {
     }
     job_.file = path_;
     check_keys(root, "",
-               {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "output",
-                "restore", "run"});
+               {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "hamiltonian",
+                "output", "restore", "run"});
     settings(root, "");
     if (const toml::node* n = root.get("memory"); n && n->is_table()) memory(*n->as_table());
     programs(root);
@@ -86,6 +88,7 @@ class JobReader {
     if (auto* t = table(root, "values")) values(*t);
     if (auto* t = table(root, "segments")) segments(*t);
     if (auto* t = table(root, "molecule")) molecule(*t);
+    if (auto* t = table(root, "hamiltonian")) hamiltonian(*t);
     if (auto* t = table(root, "arrays")) arrays(*t);
     for (const char* section : {"output", "run"})
       if (auto* t = table(root, section)) {
@@ -233,9 +236,13 @@ class JobReader {
   }
 
   void molecule(const toml::table& t) {
-    check_keys(
-        t, "molecule",
-        {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments", "fragment_charges"});
+    check_keys(t, "molecule",
+               {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments",
+                "fragment_charges", "trexio"});
+    if (const toml::node* n = t.get("trexio")) {
+      of_trexio(t, *n);
+      return;
+    }
     for (std::string_view needed : {"xyz", "basis"})
       if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
     Molecule& m = job_.data.molecule;
@@ -251,11 +258,44 @@ class JobReader {
     m.basis_name = string(basis, "basis");
     at(basis, [&] { m.shells = read_basis(data_file(find_basis(m.basis_name, folder_.string())), m.atoms, pure); });
     at(t.get("ecp") ? *t.get("ecp") : basis, [&] { effective_cores(t.get("ecp")); });
+    finish_molecule(t);
+  }
+
+  /// Atoms, basis set and potentials from one file; charge and multiplicity unless they are stated.
+  void of_trexio(const toml::table& t, const toml::node& file) {
+    for (const std::string_view key : {"xyz", "basis", "spherical", "ecp"})
+      if (const toml::node* n = t.get(key))
+        fail(*n, fmt::format("`{}` follows from `trexio`", key), "leave out one of the two");
+    Molecule& m = job_.data.molecule;
+    const std::string path = data_file(resolve(string(file, "trexio")));
+    at(file, [&] { m = trexio_molecule(read_trexio_file(path), path); });
+    if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
+    if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
+    finish_molecule(t);
+  }
+
+  void finish_molecule(const toml::table& t) {
+    Molecule& m = job_.data.molecule;
     fragments(t);
     at(t, [&] { electron_counts(m); });
     if (const toml::node* n = t.get("frozen_core")) m.frozen_core = frozen_core(*n);
     if (const toml::node* n = t.get("fragments")) at(*n, [&] { check_fragments(job_.fragments, m); });
     job_.data.has_molecule = true;
+  }
+
+  void hamiltonian(const toml::table& t) {
+    check_keys(t, "hamiltonian", {"fcidump", "frozen_core"});
+    if (job_.data.has_molecule)
+      fail(t, "the job has a [molecule] and a [hamiltonian]",
+           "programs take the integrals of one: leave out the other");
+    const toml::node* file = t.get("fcidump");
+    if (!file)
+      fail(t, "[hamiltonian] lacks `fcidump`", "fcidump = \"FCIDUMP\" names a file of integrals over orbitals");
+    at(*file, [&] { take_fcidump(job_, data_file(resolve(string(*file, "fcidump")))); });
+    if (const toml::node* n = t.get("frozen_core")) {
+      job_.data.molecule.frozen_core = integer(*n, "frozen_core");
+      if (job_.data.molecule.frozen_core < 0) fail(*n, "`frozen_core` cannot be negative");
+    }
   }
 
   std::vector<std::int32_t> integers(const toml::node& n, std::string_view key) const {
@@ -458,29 +498,6 @@ class JobReader {
 
 }  // namespace
 
-int parse_look_ahead(std::string_view text) {
-  if (text == "auto") return -1;
-  if (text == "off") return 0;
-  const std::optional<std::int64_t> blocks = read_integer(text, 0, 4096);
-  if (!blocks)
-    throw InputError(fmt::format("`{}` is no depth of look-ahead", text),
-                     "auto, off, or a number of blocks up to 4096");
-  return static_cast<int>(*blocks);
-}
-
-std::vector<std::string> parse_array_list(std::string_view text) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string name = lower_case(text.substr(begin, end - begin));
-    begin = end + 1;
-    if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos)
-      throw InputError(fmt::format("`{}` is no list of arrays", text), "names of arrays, separated by commas: t1,t2");
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  return names;
-}
-
 Job read_job_file(const std::string& path) { return JobReader(path).read(); }
 
 void apply_set(Job& job, std::string_view text) {
@@ -562,35 +579,6 @@ void apply_segments(Job& job, std::string_view text) {
       begin = end + 1;
     }
   derive_job_data(job);
-}
-
-std::optional<std::size_t> read_memory(std::string_view text) {
-  std::string_view rest = text;
-  const std::optional<double> amount = take_real(rest);
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  const std::string unit = lower_case(rest);
-  double factor = 0.0;
-  for (auto [name, f] : {std::pair{"", 1.0},
-                         {"b", 1.0},
-                         {"kb", 1e3},
-                         {"mb", 1e6},
-                         {"gb", 1e9},
-                         {"tb", 1e12},
-                         {"kib", 0x1p10},
-                         {"mib", 0x1p20},
-                         {"gib", 0x1p30},
-                         {"tib", 0x1p40}})
-    if (unit == name) factor = f;
-  const double bytes = amount.value_or(0) * factor;
-  if (factor == 0.0 || !(bytes >= 1.0) || bytes > 0x1p60) return std::nullopt;
-  return static_cast<std::size_t>(bytes);
-}
-
-std::size_t parse_memory(std::string_view text) {
-  const std::optional<std::size_t> bytes = read_memory(text);
-  if (!bytes)
-    throw InputError(fmt::format("`{}` is not an amount of memory", text), "for example 512 MB or 4 GiB, per rank");
-  return *bytes;
 }
 
 }  // namespace sial

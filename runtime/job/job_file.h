@@ -44,6 +44,7 @@ struct Job {
   std::string results_path = "results.h5";    // relative to output_dir; "none" writes no file
   std::string run_json_path = "run.json";     // likewise
   std::string molden_path = "none";           // orbitals; likewise
+  std::string trexio_path = "none";           // molecule and orbitals; likewise
   std::vector<std::string> saved_arrays;      // whose values go into the results file, though no program says so
   std::string print_format = "classic";       // classic, classic-test, plain
   std::string checkpoint_dir = "checkpoint";  // relative to output_dir

@@ -40,18 +40,10 @@ const std::vector<std::array<std::int32_t, 3>>& cartesian_order(std::int32_t l) 
   return order[l];
 }
 
-/// Of each function of the format: our function within the contraction. Ours: Cartesian with x descending, then y; pure
-/// m = l ... -l. The format's pure functions: m = 0, 1, -1, 2, -2, ...
+/// Of each function of the format: our function within the contraction. Ours: Cartesian with x descending, then y.
 std::vector<std::int32_t> positions(std::int32_t l, bool pure) {
   std::vector<std::int32_t> out;
-  if (pure) {
-    out.push_back(l);
-    for (std::int32_t m = 1; m <= l; ++m) {
-      out.push_back(l - m);
-      out.push_back(l + m);
-    }
-    return out;
-  }
+  if (pure) return zonal_first(l);
   for (const auto& [x, y, z] : cartesian_order(l)) {
     const std::int32_t rest = l - x;  // of y and z: before them stand 1 + 2 + ... + rest functions with more of x
     out.push_back(rest * (rest + 1) / 2 + z);
@@ -120,36 +112,12 @@ Functions functions_of(const Molecule& m) {
   return f;
 }
 
-struct Orbitals {
-  const char* spin;
-  const DataArray* coefficients;
-  const DataArray* fock;
-  std::int32_t occupied;
-  double occupation;
-};
-
-std::vector<Orbitals> orbitals_of(const Molecule& molecule, const SavedStatics& saved) {
-  const auto [alpha, beta] = electron_counts(molecule);
-  const auto found = [&](const char* label) -> const DataArray* {
-    const auto it = saved.find(label);
-    return it == saved.end() ? nullptr : &it->second;
-  };
-  if (const DataArray *a = found("ca"), *b = found("cb"); a && b)
-    return {{"Alpha", a, found("fock_a"), alpha, 1.0}, {"Beta", b, found("fock_b"), beta, 1.0}};
-  if (const DataArray* c = found("c")) return {{"Alpha", c, found("fock_mo"), alpha, 2.0}};
-  throw InputError(
-      "no program saved orbitals for a Molden file",
-      "an SCF program saves its coefficients x[ao, mo] as `set_persistent c \"c\"`, of UHF as \"ca\" and \"cb\"");
-}
-
 }  // namespace
-
-bool is_orbital_label(const std::string& label) { return label == "c" || label == "ca"; }
 
 void check_molden(const Molecule& molecule) { functions_of(molecule); }
 
 std::string molden_text(const Molecule& molecule, const SavedStatics& saved) {
-  const std::vector<Orbitals> all = orbitals_of(molecule, saved);
+  const std::vector<SavedOrbitals> all = saved_orbitals(molecule, saved, "a Molden file");
   const Functions functions = functions_of(molecule);
   const std::int64_t n = molecule.n_basis();
   std::string out =
@@ -164,19 +132,11 @@ std::string molden_text(const Molecule& molecule, const SavedStatics& saved) {
   }
   if (!cores.empty()) out += "[Core]\n" + cores;
   out += functions.basis + "[MO]\n";
-  for (const Orbitals& o : all) {
-    const std::vector<std::int64_t>& extents = o.coefficients->extents;
-    if (extents.size() != 2 || extents[0] != n)
-      throw InputError(
-          fmt::format("the saved orbitals have {} extents{}, and the basis set has {} functions", extents.size(),
-                      extents.empty() ? "" : fmt::format(" (the first {})", extents[0]), n),
-          "coefficients are saved as x[ao, mo]");
-    const bool has_energies =
-        o.fock && o.fock->extents.size() == 2 && o.fock->extents[0] >= extents[1] && o.fock->extents[1] >= extents[1];
-    for (std::int64_t p = 0; p < extents[1]; ++p) {
-      const double energy = has_energies ? o.fock->data[static_cast<std::size_t>(p * o.fock->extents[0] + p)] : 0.0;
-      out += fmt::format(" Sym= A\n Ene= {:22.14e}\n Spin= {}\n Occup= {:.6f}\n", energy, o.spin,
-                         p < o.occupied ? o.occupation : 0.0);
+  for (const SavedOrbitals& o : all) {
+    for (std::int64_t p = 0; p < o.number(); ++p) {
+      const double energy = o.has_energies() ? o.energy(p) : 0.0;
+      out += fmt::format(" Sym= A\n Ene= {:22.14e}\n Spin= {}\n Occup= {:.6f}\n", energy, o.is_beta ? "Beta" : "Alpha",
+                         o.occupation_of(p));
       for (std::size_t k = 0; k < functions.ours.size(); ++k)
         out += fmt::format("{:5d} {:22.14e}\n", k + 1,
                            o.coefficients->data[static_cast<std::size_t>(p * n + functions.ours[k])]);

@@ -3,19 +3,11 @@
 // Comput.-Aided Mol. Des. 14, 123 (2000)): atoms, basis set, coefficients, energies and occupations of what an SCF
 // program saved.
 
-#include <map>
 #include <string>
 
-#include "runtime/job/job_data.h"
+#include "runtime/job/saved_orbitals.h"
 
 namespace sial {
-
-/// Saved static arrays by label: coefficients x[ao, mo], and the Fock matrix over orbitals, whose diagonal is their
-/// energies.
-using SavedStatics = std::map<std::string, DataArray>;
-
-/// Labels of the coefficients that a file is made of: "c", or "ca" and "cb" where programs save both.
-bool is_orbital_label(const std::string& label);
 
 /// Throws InputError where the format has no place for what the basis set has.
 void check_molden(const Molecule& molecule);

@@ -9,6 +9,7 @@
 #include "runtime/base/error.h"
 #include "runtime/job/auto_segments.h"
 #include "runtime/job/fragment_request.h"
+#include "runtime/job/hamiltonian.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/resegment.h"
 
@@ -199,8 +200,7 @@ void set_spin_values(Job& job, const std::string& letter, const OrbitalSegments&
   set_of_molecule(job, "e" + letter + "virtorb", n);
 }
 
-void derive_from_molecule(Job& job) {
-  const Molecule& m = job.data.molecule;
+void derive_from(Job& job, const Molecule& m, double core_energy) {
   std::int32_t n = m.n_basis();
   auto [n_alpha, n_beta] = electron_counts(m);
   const FragmentParts alpha_parts = fragment_parts(job.fragments, m, n_alpha);
@@ -263,8 +263,12 @@ void derive_from_molecule(Job& job) {
           std::none_of(m.shells.begin(), m.shells.end(), [](const Shell& s) { return s.l >= 2 && !s.pure; }) ? 1 : 0);
   set_int(job, "necp_atoms", static_cast<std::int32_t>(m.ecps.size()));
   set_int(job, "reference", n_alpha == n_beta ? 0 : 1);
-  set_scalar(job, "nn_repulsion", nuclear_repulsion(m));
+  set_scalar(job, "nn_repulsion", core_energy);
+}
 
+void derive_from_molecule(Job& job) {
+  const Molecule& m = job.data.molecule;
+  derive_from(job, m, nuclear_repulsion(m));
   std::int64_t n_atoms = std::ssize(m.atoms);
   DataArray coords{{3, n_atoms}, {}}, charge{{n_atoms}, {}};
   for (const Atom& a : m.atoms) {
@@ -348,6 +352,10 @@ void derive_job_data(Job& job) {
     if (const SegmentRequest* r = request(job, key); r && !r->sizes.empty()) job.data.segments[kind] = r->sizes;
   if (job.data.has_molecule) {
     derive_from_molecule(job);
+  } else if (job.data.hamiltonian) {
+    Molecule orbitals = orbitals_as_functions(*job.data.hamiltonian);
+    orbitals.frozen_core = job.data.molecule.frozen_core;
+    derive_from(job, orbitals, job.data.hamiltonian->core_energy);
   } else if (auto it = job.data.segments.find(IndexKind::ao); it != job.data.segments.end()) {
     set_int(job, "norb", static_cast<std::int32_t>(it->second.size()));
   }

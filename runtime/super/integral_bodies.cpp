@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/job/ecp.h"
+#include "runtime/job/hamiltonian.h"
 #include "runtime/job/molecule.h"
 #include "runtime/super/bodies.h"
 #include "runtime/super/ecp_integrals.h"
@@ -26,9 +27,12 @@ const Molecule& molecule(SuperContext& context) {
 }
 
 AoIntegrals& integrals(SuperContext& context) {
-  const Molecule& m = molecule(context);
   std::shared_ptr<void>& slot = context.slot("ao_integrals");
-  if (!slot) slot = std::shared_ptr<AoIntegrals>(make_ao_integrals(m, context.job().integrals));
+  if (!slot) {
+    const auto& given = context.job().hamiltonian;
+    slot = std::shared_ptr<AoIntegrals>(given ? make_given_integrals(given)
+                                              : make_ao_integrals(molecule(context), context.job().integrals));
+  }
   return *static_cast<AoIntegrals*>(slot.get());
 }
 
@@ -82,7 +86,7 @@ class KeptQuartet {
   KeptQuartet(SuperContext& context, const Arranged& quartet) : context_(context) {
     std::int64_t size = 1;
     for (int d = 0; d < 4; ++d) size *= quartet.kept[d].count;
-    if (!whole_segments(quartet)) return;
+    if (context.job().hamiltonian || !whole_segments(quartet)) return;  // those of a Hamiltonian are in memory already
     data_ = context.find_kept(quartet.block, size);
     if (data_) return;
     double* room = context.allocate_kept(size);
@@ -194,7 +198,8 @@ void add_quartet(SuperContext& context, std::span<SuperArg> args, bool return_in
 
 void super_compute_nn_repulsion(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::scalar});
-  *args[0].data = nuclear_repulsion(molecule(context));
+  const auto& given = context.job().hamiltonian;
+  *args[0].data = given ? given->core_energy : nuclear_repulsion(molecule(context));
 }
 
 void super_return_ovl(SuperContext& context, std::span<SuperArg> args) {

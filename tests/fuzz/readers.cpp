@@ -19,6 +19,7 @@
 #include "runtime/checkpoint/index.h"
 #include "runtime/job/array_source.h"
 #include "runtime/job/basis.h"
+#include "runtime/job/fcidump.h"
 #include "runtime/job/job_file.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/molecule.h"
@@ -184,6 +185,13 @@ std::vector<Kind> kinds(const Folder& folder) {
        [](const std::string&, const std::string& path) {
          std::vector<std::string> warnings;
          read_xyz(path, warnings);
+       }},
+      {"fcidump",
+       "m.FCIDUMP",
+       {content(corpus + "h2.FCIDUMP")},
+       [](const std::string&, const std::string& path) {
+         std::vector<std::string> warnings;
+         read_fcidump(path, warnings);
        }},
       {"basis",
        "b.g94",

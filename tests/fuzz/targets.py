@@ -89,6 +89,8 @@ def targets(bin_dir: pathlib.Path, work: pathlib.Path) -> dict[str, Target]:
         "job": Target("job.toml", [made["job.toml"]] + corpus("*.toml"), mutate.mutate_text, [describe, Command("sialrun", "job.toml", "--memory", "16MB", runs=True)],
                       {k: v for k, v in molecule.items() if k != "job.toml"}),
         "xyz": Target("water.xyz", corpus("*.xyz"), mutate.mutate_text, [describe], molecule),
+        "fcidump": Target("m.FCIDUMP", corpus("*.FCIDUMP"), mutate.mutate_text, [Command("sialrun", "hamiltonian.toml", "--describe")],
+                          {**program, "hamiltonian.toml": b'programs = ["blocks.sialx"]\n[hamiltonian]\nfcidump = "m.FCIDUMP"\n'}),
         "basis": Target("oh.g94", corpus("*.g94"), mutate.mutate_text, [describe], molecule),
         "dat": Target("job.dat", [made["job.dat"]], mutate.mutate_bytes, [Command("sialrun", "-d", "job.dat", "--describe"), Command("sialrun", "-d", "job.dat", "--write-dat", "again.json")], program),
         "json": Target("data.json", [made["data.json"]], mutate.mutate_json,

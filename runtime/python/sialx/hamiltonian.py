@@ -1,4 +1,4 @@
-"""Electrons in orbitals, without a molecule: Hamiltonian, from arrays, FCIDUMP files or results, and its RHF."""
+"""Electrons in orbitals, without a molecule: Hamiltonian, from arrays, FCIDUMP and TREXIO files or results, and its RHF."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import fcidump
+from . import fcidump, trexio_file
 from .equations.diagnostics import stacklevel
 from .results import Results
 
@@ -124,6 +124,22 @@ class Hamiltonian:
             self.electrons, self.multiplicity, self.symmetries, self.symmetry, self.core_energy, self.one_electron, self.two_electron, self.orbital_energies
         )
         fcidump.write(path, dump, threshold)
+
+    @classmethod
+    def from_trexio(cls, path: StrPath) -> Hamiltonian:
+        """What a TREXIO file says of its molecular orbitals: core Hamiltonian, two-electron integrals, electrons, and the repulsion of nuclei as the energy of the core.
+        ValueError with the file where something is missing or does not fit, and for orbitals that are complex or differ between the spins. ImportError without the
+        package `trexio`."""
+        d = trexio_file.read(path)
+        return cls(d.one, d.two, d.electrons, d.core, d.multiplicity, orbital_energies=d.energies)
+
+    def to_trexio(self, path: StrPath) -> None:
+        """Writes a TREXIO file, HDF5, or a folder of texts where the name ends in `.text`: of integrals that are equal by symmetry it has one. FileExistsError where something
+        is there already. ImportError without the package `trexio`."""
+        trexio_file.write(
+            path,
+            fcidump.Dump(self.electrons, self.multiplicity, self.symmetries, self.symmetry, self.core_energy, self.one_electron, self.two_electron, self.orbital_energies),
+        )
 
     @classmethod
     def from_results(cls, results: Results) -> Hamiltonian:

@@ -1,0 +1,21 @@
+#pragma once
+// FCIDUMP files: integrals over orthonormal orbitals as text (P. J. Knowles, N. C. Handy, Comput. Phys. Commun. 54, 75
+// (1989)).
+
+#include <string>
+#include <vector>
+
+#include "runtime/job/hamiltonian.h"
+#include "runtime/job/job_file.h"
+
+namespace sial {
+
+/// Throws InputError with `where` = file:line:column for everything that is wrong: also integrals that are complex or
+/// differ between the spins, elements with two values, a file without the energy of the core, which ends it. `warnings`
+/// gets what is left out, with its place.
+GivenHamiltonian read_fcidump(const std::string& path, std::vector<std::string>& warnings);
+
+/// The job has this Hamiltonian in place of a molecule.
+void take_fcidump(Job& job, const std::string& path);
+
+}  // namespace sial
