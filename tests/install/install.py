@@ -103,6 +103,8 @@ print(r.scalars["x"], sialx.__file__)"""
         p = subprocess.run([sys.executable, "-c", text], cwd=self.dir, env=env, capture_output=True, text=True)
         self.assertEqual(p.returncode, 0, p.stderr)
         self.assertIn(f"42.0 {self.prefix}", p.stdout)
+        p = subprocess.run([sys.executable, "-m", "sialx"], cwd=self.dir, env=env, capture_output=True, text=True)
+        self.assertEqual(p.stdout, f"{self.prefix}/share/sialx/examples\n", p.stderr)
         p = subprocess.run([sys.executable, self.prefix / "bin/sialx-equations", "--help"], env=ENV | {"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True)
         self.assertEqual(p.returncode, 0, p.stderr)
         self.assertIn("sialx-equations", p.stdout)

@@ -140,7 +140,7 @@ if [ $wheel = 1 ]; then
     cp "$file" "$root/home/user"
     begin=$(date +%s.%N)
     inside "python3 -m venv v && v/bin/pip install -q $(basename "$file")"
-    inside ". v/bin/activate; sialrun \$(python3 -m sialx.programs)/11_ccsd_t/job.toml"
+    inside ". v/bin/activate; sialrun \$(python3 -m sialx)/11_ccsd_t/job.toml"
     end=$(date +%s.%N)
     echo "$begin $end" | awk '{printf "venv, pip install and CCSD(T) of water: %.1f s\n", $2 - $1}'
     agrees examples/11_ccsd_t/expected.json
@@ -152,7 +152,7 @@ job = sialx.Job([\"v/lib/python3.11/site-packages/sialx/installed/share/sialx/ex
 print(job.run(\"water\").scalars[\"scf_energy\"])
 "; sialreport run.json | head -3; sialrun --version | head -1'
     # More ranks than it has: one clear message, and no success.
-    if inside ". v/bin/activate; mpirun -n 2 sialrun \$(python3 -m sialx.programs)/01_hello/hello.sialx" >"$out/two.log" 2>&1; then fail "two ranks of a build for one"; fi
+    if inside ". v/bin/activate; mpirun -n 2 sialrun \$(python3 -m sialx)/01_hello/hello.sialx" >"$out/two.log" 2>&1; then fail "two ranks of a build for one"; fi
     grep "this build runs on one rank: built without MPI" "$out/two.log" || { cat "$out/two.log"; fail "no message about MPI"; }
   fi
 fi

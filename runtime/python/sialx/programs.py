@@ -1,6 +1,4 @@
-"""The programs that a wheel carries beside this package: what its commands `sialc`, `sialrun` and `sialreport` start.
-
-`python3 -m sialx.programs` prints the folder of the examples."""
+"""The programs that a wheel carries beside this package: what its commands `sialc`, `sialrun` and `sialreport` start."""
 
 from __future__ import annotations
 
@@ -34,14 +32,3 @@ def sialrun() -> None:
 
 def sialreport() -> None:
     _become("sialreport")
-
-
-def main() -> None:
-    examples = TREE / "share/sialx/examples"
-    if not examples.is_dir():
-        sys.exit("error: this installation of the Python package has no examples: it is not from a wheel")
-    print(examples)
-
-
-if __name__ == "__main__":
-    main()
