@@ -8,6 +8,8 @@
 # used where it is.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# What is mounted here is nobody else's, and goes with this process.
+if [ "$(id -u)" = 0 ] && [ -z "${OWN_MOUNTS:-}" ]; then OWN_MOUNTS=1 exec unshare --mount bash "${BASH_SOURCE[0]}" "$@"; fi
 out=$top/build/packages deb=1 wheel=1 twice=0 chroots=1
 while [ $# -gt 0 ]; do
   case $1 in
@@ -20,11 +22,11 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+[ "$chroots" = 0 ] || [ "$(id -u)" = 0 ] || { echo "error: a fresh Debian needs root: run as root, or with --no-chroot" >&2; exit 1; }
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 say() { printf '\n--- %s\n' "$*"; }
 fail() { echo "error: $*" >&2; exit 1; }
-[ "$chroots" = 0 ] || [ "$(id -u)" = 0 ] || fail "a fresh Debian needs root: run as root, or with --no-chroot"
 # Times in packages are those of the commit.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
