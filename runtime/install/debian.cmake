@@ -2,7 +2,7 @@
 # debian_tree.cmake, which CPack runs before it packs.
 set(CPACK_PACKAGE_NAME sialx)
 set(CPACK_PACKAGE_VENDOR sialx)
-set(CPACK_PACKAGE_CONTACT "sialx developers <developers@sialx.org>")
+set(CPACK_PACKAGE_CONTACT "sialx developers <sialx@packages.invalid>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler and runtime of SIAL, a language for quantum chemistry")
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
@@ -12,10 +12,11 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 string(CONCAT CPACK_DEBIAN_PACKAGE_DESCRIPTION
-  "SIAL, the language of the Super Instruction Architecture (ACES III, ACES4), describes\n"
-  "methods of quantum chemistry as loops over blocks of tensors. sialc compiles it,\n"
-  "sialrun runs it on one machine or on an MPI cluster, sialreport shows where the time went.\n"
-  "Programs for RHF, MP2, CCSD(T), EOM-CCSD and other methods are in /usr/share/sialx/examples.")
+  "SIAL, the language of the Super Instruction Architecture (ACES III, ACES4),\n"
+  "describes methods of quantum chemistry as loops over blocks of tensors.\n"
+  "sialc compiles it, sialrun runs it on one machine or on an MPI cluster,\n"
+  "sialreport shows where the time went. Programs for RHF, MP2, CCSD(T),\n"
+  "EOM-CCSD and other methods are in /usr/share/sialx/examples.")
 set(CPACK_PACKAGE_DESCRIPTION ${CPACK_DEBIAN_PACKAGE_DESCRIPTION})
 set(mpi_programs openmpi-bin)
 if(MPI_C_COMPILER MATCHES mpich)

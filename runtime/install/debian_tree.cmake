@@ -18,11 +18,11 @@ file(WRITE ${doc}/copyright "Format: https://www.debian.org/doc/packaging-manual
 Upstream-Name: sialx
 
 Files: *
-Copyright: the authors of sialx
+Copyright: 2024-2026 the authors of sialx
 License: Apache-2.0
 
 Files: share/sialx/basis/*
-Copyright: the authors of the basis sets; see share/sialx/basis/README.md for what to cite
+Copyright: 1970-2026 the authors of the basis sets; see share/sialx/basis/README.md for what to cite
 License: Apache-2.0
 Comment: numbers from the Basis Set Exchange, https://www.basissetexchange.org
 
