@@ -18,7 +18,7 @@ file(WRITE ${doc}/copyright "Format: https://www.debian.org/doc/packaging-manual
 Upstream-Name: sialx
 
 Files: *
-Copyright: 2024-2026 the authors of sialx
+Copyright: 2026 the authors of sialx
 License: Apache-2.0
 
 Files: share/sialx/basis/*
