@@ -76,9 +76,15 @@ class Bundle:
             for name, source in found_libraries(file).items():
                 self.copy(name, source)
         for file in [*files, *(self.folder / name for name in self.names.values())]:
-            replaced = [word for name in needed(file) if name in self.names for word in ("--replace-needed", name, self.names[name])]
+            # One change a call: patchelf 0.14 takes words of one option for those of another.
+            for name in needed(file):
+                if name in self.names:
+                    said("patchelf", "--replace-needed", name, self.names[name], file)
             where = os.path.relpath(self.folder, file.parent)
-            said("patchelf", *replaced, "--force-rpath", "--set-rpath", "$ORIGIN" if where == "." else f"$ORIGIN/{where}", file)
+            said("patchelf", "--force-rpath", "--set-rpath", "$ORIGIN" if where == "." else f"$ORIGIN/{where}", file)
+            foreign = [name for name in needed(file) if not OF_THE_SYSTEM.match(name) and name not in self.names.values()]
+            if foreign:
+                sys.exit(f"error: patchelf left {', '.join(foreign)} in {file}")
 
 
 def newest_glibc(files: list[pathlib.Path]) -> tuple[int, int]:
