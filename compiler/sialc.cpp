@@ -28,6 +28,7 @@
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/manual/manual.h"
+#include "runtime/version/version.h"
 
 namespace {
 
@@ -280,7 +281,7 @@ int run(int argc, char** argv) {
   }
 
   if (version) {
-    print_output(fmt::format("sialc {}\n", SIALX_VERSION));
+    print_output(version_text("sialc"));
     return exit_ok;
   }
   if (!manual.empty()) {

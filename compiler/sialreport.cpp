@@ -23,6 +23,7 @@
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/manual/manual.h"
+#include "runtime/version/version.h"
 
 namespace {
 
@@ -211,7 +212,7 @@ int run(int argc, char** argv) {
     return sial::exit_input_error;
   }
   if (a.version) {
-    sial::print_output(fmt::format("sialreport {}\n", SIALX_VERSION));
+    sial::print_output(sial::version_text("sialreport"));
     return sial::exit_ok;
   }
   if (!a.manual.empty()) {

@@ -46,6 +46,7 @@
 #include "runtime/transport/mpi.h"
 #include "runtime/transport/simulated.h"
 #include "runtime/until_done.h"
+#include "runtime/version/version.h"
 
 namespace {
 
@@ -514,7 +515,7 @@ int run_reporting(int argc, char** argv) {
     if (!arguments.simulated && !arguments.network.empty())
       (void)network_model(arguments.network);  // where there is one rank, too, it has to be right
     if (arguments.version) {
-      std::cout << "sialrun " << sialx_version << '\n';
+      std::cout << version_text("sialrun");
       if (arguments.verbose)
         std::cout << "processor: " << printable(describe_processor()) << '\n'
                   << blas << '\n'

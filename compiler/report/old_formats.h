@@ -3,9 +3,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "runtime/base/formats.h"
+
 namespace sial::report {
 
-inline constexpr int oldest_format = 2, present_format = 4;
+inline constexpr int oldest_format = 2, present_format = run_json_format;
 
 /// Renames what formats 2 and 3 called otherwise; does nothing to the present format.
 void use_present_names(nlohmann::ordered_json& run, int format);

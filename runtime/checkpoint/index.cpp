@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/formats.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/number.h"
 #include "runtime/base/output_file.h"
@@ -28,8 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr int format_version = 4;
 
 class Hash {
  public:
@@ -240,7 +239,7 @@ NamedSegments segments_of(const JobIdentity& job) {
 
 std::string to_text(const CheckpointIndex& index) {
   Json j;
-  j["format"] = format_version;
+  j["format"] = checkpoint_format;
   for_each_field(index, [&](const char* key, const auto& value) { j[key] = value; });
   j["files"] = Json::array();
   for (const CheckpointIndex::File& f : index.files)
@@ -262,8 +261,8 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
     Json j = Json::parse(text);
     std::int32_t format = 0;
     take(j.at("format"), format);
-    if (format != format_version)
-      throw refuse(fmt::format("has format {}, and this sialrun reads format {}", format, format_version));
+    if (format != checkpoint_format)
+      throw refuse(fmt::format("has format {}, and this sialrun reads format {}", format, checkpoint_format));
     const std::string hash = j.at("hash").get<std::string>();
     j.erase("hash");
     if (hash_text(j.dump(1, ' ', false, Json::error_handler_t::replace)) != hash) throw refuse("is damaged");

@@ -36,7 +36,6 @@ std::vector<fs::path> basis_folders() {
   std::error_code ignored;
   fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   if (!program.empty()) folders.push_back(program.parent_path().parent_path() / "share" / "sialx" / "basis");
-  folders.emplace_back(SIALX_BASIS_DIR);
   return folders;
 }
 

@@ -14,6 +14,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/formats.h"
 #include "runtime/base/number.h"
 #include "runtime/base/rows.h"
 
@@ -22,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t results_format_version = 2;
 constexpr double read_whole = 1 << 24;                // elements of an array that is kept for all its blocks
 constexpr std::size_t max_described_segments = 8000;  // of a static array: an attribute holds 64 kB
 
@@ -155,7 +155,7 @@ ResultsWriter::ResultsWriter(const std::string& path, std::int64_t dense_limit)
 void ResultsWriter::about(const std::string& version, std::int64_t created,
                           const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule) {
   file_.set_attribute("/", "format", std::string("sialx results"));
-  file_.set_attribute("/", "format_version", results_format_version);
+  file_.set_attribute("/", "format_version", std::int64_t{results_format});
   file_.set_attribute("/", "sialx_version", version);
   file_.set_attribute("/", "created",
                       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(created))));

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/bytes.h"
+#include "runtime/base/formats.h"
 #include "runtime/base/output_file.h"
 #include "runtime/stats/stats.h"
 
@@ -108,7 +109,7 @@ void print_kernels(const JobStats& stats, std::ostream& out) {
 
 void write_stats_json(const JobStats& stats, const std::string& path) {
   nlohmann::ordered_json j;
-  j["format"] = 4;
+  j["format"] = run_json_format;
   facts_json(stats.facts, j);
   j["ranks"] = stats.per_rank.size();
   j["hit_ratio"] = stats.hit_ratio();

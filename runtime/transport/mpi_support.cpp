@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -17,9 +16,9 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
-#include "runtime/base/number.h"
 #include "runtime/base/printable.h"
 #include "runtime/transport/full_folders.h"
+#include "runtime/transport/launched.h"
 #include "runtime/transport/slow_start.h"
 #include "runtime/watch/watcher.h"
 
@@ -67,16 +66,11 @@ bool reports_device_memory() {
 
 namespace {
 
-int environment_number(const char* name) {
-  const char* text = std::getenv(name);
-  return text ? static_cast<int>(read_integer(text, 0, std::numeric_limits<int>::max()).value_or(0)) : 0;
-}
-
 /// False only when the launcher says that all ranks are on this host.
 bool perhaps_several_hosts() {
   const int all = launched_ranks();
   for (const char* local : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
-    if (const int here = environment_number(local); here > 0) return here != all;
+    if (const int here = number_of_environment(local); here > 0) return here != all;
   return all > 1;
 }
 
@@ -90,18 +84,6 @@ std::string name_of_mpi() {
   name.resize(std::min(name.size(), name.find_first_of(",\n")));
   std::replace(name.begin(), name.end(), '\t', ' ');
   return name;
-}
-
-int launched_ranks() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
-    if (const int n = environment_number(name); n > 0) return n;
-  return 1;
-}
-
-bool is_first_launched() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
-  return true;
 }
 
 std::string describe_mpi() {

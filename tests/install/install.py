@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What `cmake --install` leaves is complete and may be moved: code generator, basis sets, plugin header.
+"""What `cmake --install` leaves is complete, may be moved, and names neither sources nor build: code generator, basis sets, examples, plugins, Python.
 
-    install.py --bin DIR --build DIR --cmake CMAKE --cc CC
+    install.py --bin DIR --build DIR --cmake CMAKE --cc CC --cxx CXX
 """
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -65,6 +66,57 @@ class Install(unittest.TestCase):
             self.assertIn(f"#compdef {tool}", (self.prefix / f"share/zsh/site-functions/_{tool}").read_text())
             self.assertIn(f"complete -c {tool}", (self.prefix / f"share/fish/vendor_completions.d/{tool}.fish").read_text())
 
+    def test_everything_is_there(self):
+        for place in ("share/doc/sialx/LICENSE", "share/doc/sialx/RELEASES.md", "share/sialx/basis/cc-pvdz.g94", "share/sialx/examples/molecules/water.xyz", "share/sialx/examples/compare.py",
+                      "share/cmake/sialx/sialxConfig.cmake", "share/pkgconfig/sialx.pc", "include/sialx/plugin.h", "lib/python3/dist-packages/sialx/__init__.py"):
+            self.assertTrue((self.prefix / place).is_file(), place)
+        self.assertEqual([str(p) for p in self.prefix.rglob("*") if p.name in ("__pycache__", "setup.sh", "demo.sh")], [])
+        links = [p for p in self.prefix.rglob("*") if p.is_symlink()]
+        self.assertEqual([str(p) for p in links if pathlib.Path(p.readlink()).is_absolute() or not p.resolve().is_relative_to(self.prefix.resolve())], [])
+
+    def test_nothing_names_the_sources_or_the_build(self):
+        """Neither messages of failed checks, nor search paths of libraries, nor what other builds read."""
+        folders = {str(p).encode() for given in (ROOT, OPTIONS.build, self.dir / "first") for p in (pathlib.Path(given), pathlib.Path(given).resolve())}
+        files = [p for p in self.prefix.rglob("*") if p.is_file()]
+        self.assertGreater(len(files), 100)
+        named = [f"{p.relative_to(self.prefix)}: {folder.decode()}" for p in files for folder in folders if re.search(re.escape(folder) + rb"(?![\w.-])", p.read_bytes())]
+        self.assertEqual(named, [])
+
+    def test_a_plugin_built_by_what_the_tree_says_of_itself(self):
+        example = self.prefix / "share/sialx/examples/15_plugin"
+        for command in ([OPTIONS.cmake, "-S", example, "-B", self.dir / "by-cmake", f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={OPTIONS.cxx}"], [OPTIONS.cmake, "--build", self.dir / "by-cmake"]):
+            subprocess.run(command, check=True, capture_output=True)
+        found = dict(ENV, PKG_CONFIG_PATH=str(self.prefix / "share/pkgconfig"))
+        flags = subprocess.run(["pkg-config", "--cflags", "sialx"], env=found, check=True, capture_output=True, text=True).stdout.split()
+        version = subprocess.run(["pkg-config", "--modversion", "sialx"], env=found, check=True, capture_output=True, text=True).stdout
+        self.assertEqual(self.run_tool("sialrun", "--version").splitlines()[0], f"sialrun {version.strip()}")
+        subprocess.run([OPTIONS.cxx, "-std=c++17", "-O1", "-fPIC", "-shared", *flags, example / "my_instructions.cpp", "-o", self.dir / "by_pkg_config.so"], check=True)
+        texts = {self.run_tool("sialrun", "--plugin", plugin, example / "job.toml") for plugin in (self.dir / "by-cmake/my_instructions.so", self.dir / "by_pkg_config.so")}
+        (text,) = texts
+        self.assertRegex(text, r"squared_norm = \d")
+
+    def test_the_python_package_with_the_tree(self):
+        text = """import sialx
+r = sialx.run("sial s\\nscalar x\\nx = 6.0\\nx *= 7.0\\nprintln x\\nendsial s\\n")
+print(r.scalars["x"], sialx.__file__)"""
+        env = {**ENV, "PYTHONPATH": str(self.prefix / "lib/python3/dist-packages"), "PATH": f"{self.prefix}/bin:{ENV['PATH']}", "PYTHONDONTWRITEBYTECODE": "1", "SIALRUN": "", "SIALX_NATIVE": ""}
+        if not list((self.prefix / "lib/sialx").glob("_native.*")):
+            self.skipTest("this build has no module for sialx.run")
+        p = subprocess.run([sys.executable, "-c", text], cwd=self.dir, env=env, capture_output=True, text=True)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn(f"42.0 {self.prefix}", p.stdout)
+        p = subprocess.run([sys.executable, "-m", "sialx"], cwd=self.dir, env=env, capture_output=True, text=True)
+        self.assertEqual(p.stdout, f"{self.prefix}/share/sialx/examples\n", p.stderr)
+        p = subprocess.run([sys.executable, self.prefix / "bin/sialx-equations", "--help"], env=ENV | {"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        self.assertIn("sialx-equations", p.stdout)
+
+    def test_an_example_of_the_tree(self):
+        examples = self.prefix / "share/sialx/examples"
+        self.run_tool("sialrun", examples / "04_rhf/job.toml")
+        done = subprocess.run([sys.executable, examples / "compare.py", self.dir / "results.h5", examples / "04_rhf/expected.json"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_programs_know_the_code_generator(self):
         text = self.run_tool("sialrun", "--version", "--verbose")
         if not self.generator:
@@ -103,7 +155,7 @@ class Install(unittest.TestCase):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for name in ("bin", "build", "cmake", "cc"):
+    for name in ("bin", "build", "cmake", "cc", "cxx"):
         parser.add_argument(f"--{name}", required=True)
     OPTIONS, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest], verbosity=2)

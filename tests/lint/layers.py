@@ -7,11 +7,11 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Each component may include those above it in its half.
-RUNTIME = ["base", "manual", "bytecode", "stats", "memory", "numa", "tier", "kernels", "device", "watch", "transport", "store", "job", "super", "checkpoint", "interp", "prediction", ".", "python"]
+RUNTIME = ["base", "manual", "bytecode", "version", "stats", "memory", "numa", "tier", "kernels", "device", "watch", "transport", "store", "job", "super", "checkpoint", "interp", "prediction", ".", "python"]
 COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "."]
 
 # What the two halves share: the compiler sees no more of the runtime, and the runtime nothing of the compiler.
-SHARED = re.compile(r"runtime/(base|bytecode|manual)/|runtime/super/(super_instructions|super_arguments|element_forms)\.def$")
+SHARED = re.compile(r"runtime/(base|bytecode|manual|version)/|runtime/super/(super_instructions|super_arguments|element_forms)\.def$")
 # The module format refers to the table of super instructions by number; the table itself uses no component.
 TABLES = re.compile(r"runtime/super/[a-z_]+\.def$")
 # Command lines put both halves together, and so does the module for Python.

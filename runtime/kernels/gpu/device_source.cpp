@@ -67,7 +67,7 @@ class Source final : public DeviceCodeSource {
       stats_.state = trouble;
       throw SialError(
           fmt::format("kernels for the GPU cannot be generated: {}", trouble),
-          "install llvm-19-dev (LLVM 19.1), configure with -DSIALX_JIT=ON and keep libsialx_jit.so beside the program or in the lib folder of its prefix, or run with --device host");
+          "install llvm-19-dev (LLVM 19.1), configure with -DSIALX_JIT=ON and keep libsialx_jit.so beside the program or in lib/sialx of its prefix, or run with --device host");
     }
     cache_ = std::make_unique<DiskCache>(cache_folder_, fmt::format("{} {}", identity(), target_), ".ptx");
   }

@@ -24,8 +24,8 @@ namespace {
 constexpr std::string_view code_state = SIALX_CODE_STATE;
 constexpr bool built_with_generator = SIALX_BUILT_WITH_JIT;
 
-/// Of code in a module that another program has loaded: the folder of sialx's programs where it was built, and the lib
-/// folder of its prefix where it is installed. None for programs of our own.
+/// Of code in a module that another program has loaded: the folder of sialx's programs where it was built, and its own
+/// folder where it is installed. None for programs of our own.
 void add_places_of_module(const std::filesystem::path& program, const char* name,
                           std::vector<std::filesystem::path>& places) {
   Dl_info here{};
@@ -33,12 +33,12 @@ void add_places_of_module(const std::filesystem::path& program, const char* name
   if (dladdr(code_state.data(), &here) == 0 || !here.dli_fname) return;
   const std::filesystem::path module = std::filesystem::canonical(here.dli_fname, failed);
   if (failed || module == program) return;
-  const std::filesystem::path folder = module.parent_path().parent_path();
-  places.push_back(folder.parent_path() / "bin" / name);
+  const std::filesystem::path folder = module.parent_path();
+  places.push_back(folder.parent_path().parent_path() / "bin" / name);
   places.push_back(folder / name);
 }
 
-/// Where the code generator may lie: beside the program, as it is built, and in the lib folder of its prefix, as it is
+/// Where the code generator may lie: beside the program, as it is built, and in lib/sialx of its prefix, as it is
 /// installed.
 std::vector<std::filesystem::path> library_places() {
   constexpr const char* name = "libsialx_jit.so";
@@ -46,11 +46,7 @@ std::vector<std::filesystem::path> library_places() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return {name};
   const std::filesystem::path folder = self.parent_path(), prefix = folder.parent_path();
-  std::vector<std::filesystem::path> places{folder / name};
-  for (const char* installed : {SIALX_INSTALL_LIBDIR, "lib", "lib64"}) {
-    const std::filesystem::path place = prefix / installed / name;
-    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
-  }
+  std::vector<std::filesystem::path> places{folder / name, prefix / "lib" / "sialx" / name};
   add_places_of_module(self, name, places);
   return places;
 }

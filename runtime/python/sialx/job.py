@@ -20,6 +20,7 @@ from .doubles import doubles
 from .filled import fill
 from .molecule import Molecule
 from .plan import Plan
+from .programs import bundled
 from .results import Results
 
 if TYPE_CHECKING:
@@ -204,10 +205,10 @@ def _write_filled(file: h5py.File, name: str, array: fill) -> None:
 
 
 def program_path(stated: StrPath | None, name: str = "sialrun") -> str:
-    """The program: as stated, $SIALRUN (or what lies beside it), or from the PATH."""
+    """The program: as stated, $SIALRUN (or what lies beside it), that of the wheel which this package is from, or from the PATH."""
     known = os.environ.get("SIALRUN")
     beside = str(Path(known).with_name(name)) if known else None
-    program = stated or beside or shutil.which(name)
+    program = stated or beside or bundled(name) or shutil.which(name)
     if not program:
         raise FileNotFoundError(f"{name} is not on the PATH: put the bin folder of the build there, or set SIALRUN to the program")
     return str(Path(program).resolve())
