@@ -37,6 +37,7 @@
 #include "runtime/session.h"
 #include "runtime/sialrun_arguments.h"
 #include "runtime/sialrun_devices.h"
+#include "runtime/sialrun_jobs.h"
 #include "runtime/sialrun_model.h"
 #include "runtime/sialrun_network.h"
 #include "runtime/sialrun_numa.h"
@@ -68,6 +69,14 @@ CompileFile compiler(int optimisation) {
     diagnostics.flush();
     return result.module ? write_module(*result.module) : std::vector<std::byte>{};
   };
+}
+
+/// What is to be done before a rank ends the run of all; may be empty.
+std::function<void(const std::string& text, int code)> before_abort;
+
+[[noreturn]] void abort_all(Transport& transport, const std::string& text, int code) {
+  if (before_abort) before_abort(text, code);
+  transport.abort_job(text, code);
 }
 
 /// What a rank does: its session, and the jobs in it. A worker's error ends the whole job, and does so while the
@@ -102,12 +111,12 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
       }
     }
     session.release_outputs();
-    if (others) transport.abort_job(text(error), exit_code_of(error));
+    if (others) abort_all(transport, text(error), exit_code_of(error));
     throw;
   } catch (const std::bad_alloc&) {
     const EnvironmentError error("out of memory beside the block data",
                                  "run fewer ranks per machine, or lower --memory");
-    if (others) transport.abort_job(text(error), exit_environment_error);
+    if (others) abort_all(transport, text(error), exit_environment_error);
     throw error;
   }
 }
@@ -140,7 +149,9 @@ int run_in_process(const Arguments& arguments, const SessionOptions& options, co
                    const Job& job) {
   try {
     if (arguments.simulated) return run_simulation(arguments, options, compile, job);
-    return run_on_rank(*make_loopback(), options, compile, [&](Session& session) { return session.run(job); });
+    SessionOptions keeping = options;
+    const auto jobs = jobs_of(arguments, job, keeping, 0);
+    return run_on_rank(*make_loopback(), keeping, compile, jobs);
   } catch (const JobAborted& aborted) {
     std::cout.flush();
     std::cerr << aborted.what() << std::endl;
@@ -169,6 +180,11 @@ void set_common_memory(const Arguments& arguments, const std::vector<BatchEntry>
   options.store.numa = common.numa;
 }
 
+void refuse_gradient(const Job& job) {
+  if (!job.gradient_scalar.empty())
+    throw InputError("a job of a batch has no gradient", "run it by itself, without `--batch`", job.file);
+}
+
 /// Every job of the batch prints a separator first. In one process each has a world of its own, and a failure is only
 /// that job's; MPI ranks share one world, which an error while a job runs ends.
 int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Plugins& plugins,
@@ -188,6 +204,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
         job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
+        refuse_gradient(*job);
         const int code = session.run(*job);
         if (mpi->rank() == 0) report(code);
         worst = std::max(worst, code);
@@ -200,6 +217,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     int code = exit_ok;
     try {
       const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
+      refuse_gradient(job);
       options.store.memory_per_rank = job.memory_per_rank;
       options.store.spill = job.spill;
       options.store.numa = job.numa;
@@ -359,12 +377,18 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   int problem_code = exit_ok;
   if (arguments.batch.empty()) {
     try {
+      if (arguments.schema && arguments.schema->problem()) throw *arguments.schema->problem();
       job = make_job_to_run(arguments.job, workers_of(arguments), plugins);
       options.store.memory_per_rank = job->memory_per_rank;
       options.store.spill = job->spill;
       options.store.numa = job->numa;
       settle_homes(arguments, job->spill);
       options.homes_on_workers = arguments.homes == "workers";
+      if (!job->gradient_scalar.empty()) {
+        check_gradient_options(arguments, options, *job);
+        options.checkpoints = false;
+        options.catch_stop_signals = {};
+      }
     } catch (const SialError& error) {
       job.reset();
       problem = error;
@@ -372,11 +396,10 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
     }
   }
   if (!mpi) {
-    if (!job) {
-      std::cerr << error_text(*problem, 0, 1) << std::endl;
-      return problem_code;
-    }
-    return run_in_process(arguments, options, compile, *job);
+    int code = problem_code;
+    if (job) code = run_in_process(arguments, options, compile, *job);
+    else std::cerr << error_text(*problem, 0, 1) << std::endl;
+    return arguments.schema ? arguments.schema->finish(code) : code;
   }
   MpiOptions mpi_options;
   mpi_options.ranks_per_node = arguments.ranks_per_node;
@@ -388,12 +411,14 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
   if (problem) {
     const std::string host = transport->host_name();  // its files may be others
-    transport->abort_job(error_text(*problem, transport->rank(), host.empty() ? 1 : transport->size(), host),
-                         problem_code);
+    abort_all(*transport, error_text(*problem, transport->rank(), host.empty() ? 1 : transport->size(), host),
+              problem_code);
   }
-  const auto one_job = [&](Session& session) { return session.run(*job); };
-  const int code = job ? run_on_rank(*transport, options, compile, one_job)
-                       : run_batch(arguments, options, compile, plugins, transport.get());
+  std::function<int(Session&)> one_job;
+  if (job) one_job = jobs_of(arguments, *job, options, transport->rank());
+  int code = job ? run_on_rank(*transport, options, compile, one_job)
+                 : run_batch(arguments, options, compile, plugins, transport.get());
+  if (arguments.schema && transport->rank() == 0) code = arguments.schema->finish(code);
   std::cout.flush();
   transport->leave(code);
   return code;
@@ -540,7 +565,17 @@ int run_reporting(int argc, char** argv) {
     }
     arguments.session.machine.plugins = &plugins;
     if (const std::string warning = fault_warning(); is_first_launched()) std::cerr << printable(warning) << std::flush;
-    return run(arguments, app, plugins, argc, argv, blas);
+    std::optional<SchemaRun> schema;
+    if (!arguments.qcschema.empty()) {
+      begin_schema(arguments, schema, {sialx_version, std::max(1, launched_ranks())});
+      before_abort = [&schema](const std::string& text, int code) { schema->fail(text, code); };
+    }
+    try {
+      return run(arguments, app, plugins, argc, argv, blas);
+    } catch (const SialError& error) {
+      if (schema && is_first_launched()) schema->fail(error_text(error, 0, 1), exit_code_of(error));
+      throw;
+    }
   } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
     if (is_first_launched())
       std::cerr << "error: " << printable(error.what()) << "\n  hint: sialrun --help lists the options\n";

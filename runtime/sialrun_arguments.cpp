@@ -119,6 +119,8 @@ Job state_job(const JobArguments& arguments) {
     job.programs = arguments.inputs;
   } else if (is_file) {
     job = read_job_file(arguments.inputs.front());
+  } else if (arguments.stated) {
+    job = *arguments.stated;
   } else {
     job.programs = arguments.inputs;
   }

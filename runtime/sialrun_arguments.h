@@ -19,6 +19,8 @@ class App;
 
 namespace sial {
 
+class SchemaRun;
+
 inline constexpr bool sialx_default_check = SIALX_DEFAULT_CHECK;  // debug builds check
 
 /// What states one job: the part of the command line that a line of a batch file has too.
@@ -28,6 +30,7 @@ struct JobArguments {
   std::string name, dat, json, program_dir, resegment;
   std::string batch_file;                          // that the line stands in
   double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
+  const Job* stated = nullptr;                     // otherwise than by inputs
 };
 
 struct Arguments {
@@ -46,7 +49,8 @@ struct Arguments {
   std::vector<std::string> plugins;
   int aces_workers = -1, aces_servers = -1;
   bool describe = false, until_done = false;
-  std::string write_dat;
+  std::string write_dat, qcschema;
+  SchemaRun* schema = nullptr;  // of `qcschema`, once it was read
 };
 
 struct BatchEntry {

@@ -1,0 +1,422 @@
+#include "runtime/schema/atomic_input.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/number.h"
+#include "runtime/base/printable.h"
+#include "runtime/job/basis.h"
+#include "runtime/job/molecule.h"
+#include "runtime/job/names.h"
+#include "runtime/job/options.h"
+#include "runtime/job/segments.h"
+
+namespace sial {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view rhf = "04_rhf/rhf.sialx", uhf = "06_uhf/uhf.sialx", transformation = "09_ccsd/tran.sialx",
+                           ccsd = "09_ccsd/ccsd.sialx";
+constexpr SchemaMethod methods[] = {
+    {"hf", false, {rhf}, "scf_energy"},
+    {"hf", true, {uhf}, "scf_energy"},
+    {"mp2", false, {rhf, "05_mp2/mp2.sialx"}, "total_energy"},
+    {"mp2", true, {uhf, "07_ump2/ump2.sialx"}, "total_energy"},
+    {"ccsd", false, {rhf, transformation, ccsd}, "total_energy"},
+    {"ccsd(t)", false, {rhf, transformation, ccsd, "11_ccsd_t/ccsd_t.sialx"}, "total_energy"},
+};
+
+/// Keywords of the input, by what they set.
+const std::set<std::string, std::less<>> integer_values = {"scf_iter", "scf_hist", "cc_iter"};
+const std::set<std::string, std::less<>> real_values = {"scf_conv", "cc_conv"};
+constexpr std::string_view other_keywords[] = {"reference", "freeze_core", "memory",
+                                               "spherical", "segments",    "gradient_step"};
+
+class Reader {
+ public:
+  Reader(AtomicInput& input, std::string name) : input_(input), name_(std::move(name)) {}
+
+  void read(const std::string& text) {
+    try {
+      input_.given = Json::parse(text);
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError(fmt::format("the input is no JSON: {}", printable(error.what())),
+                       "an input is a JSON object with molecule, driver and model", name_);
+    }
+    const Json& root = input_.given;
+    if (!root.is_object()) fail("", "the input is no object", "an input has molecule, driver and model");
+    if (const Json* schema = find(root, "schema_name"))
+      if (const std::string is = text_of(*schema, "schema_name"); is != "qcschema_input")
+        fail("schema_name", fmt::format("`{}` is not known", printable(is)),
+             "atomic inputs are called `qcschema_input`");
+    if (const Json* version = find(root, "schema_version"); version && integer(*version, "schema_version") != 1)
+      fail("schema_version", "the version is not known", "version 1 of the schema is read");
+    if (find(root, "specification"))
+      fail("specification", "this is an input of version 2",
+           "version 1 has `driver`, `model` and `keywords` beside `molecule`");
+    driver(required(root, "driver"));
+    keywords_ = find(root, "keywords");
+    if (keywords_ && !keywords_->is_object()) fail("keywords", "not an object");
+    protocols(find(root, "protocols"));
+    molecule(required(root, "molecule"));
+    model(required(root, "model"));
+    settings();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& path, const std::string& message, const std::string& hint = {}) const {
+    throw InputError(path.empty() ? message : fmt::format("`{}`: {}", path, message), hint, name_);
+  }
+
+  /// Null where it is not there, or stands as null.
+  static const Json* find(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found == object.end() || found->is_null() ? nullptr : &*found;
+  }
+  const Json& required(const Json& object, const std::string& path) const {
+    const Json* found = find(object, path.substr(path.rfind('.') + 1).c_str());
+    if (!found) fail(path, "is missing");
+    return *found;
+  }
+
+  std::string text_of(const Json& value, const std::string& path) const {
+    if (!value.is_string()) fail(path, "is no text");
+    return value.get<std::string>();
+  }
+  bool truth(const Json& value, const std::string& path) const {
+    if (!value.is_boolean()) fail(path, "must be true or false");
+    return value.get<bool>();
+  }
+  /// Also numbers that are written as text, as the Basis Set Exchange does.
+  double real(const Json& value, const std::string& path) const {
+    std::optional<double> number;
+    if (value.is_number()) number = value.get<double>();
+    else if (value.is_string()) number = read_real(value.get<std::string>());
+    if (!number || !std::isfinite(*number)) fail(path, "is no number");
+    return *number;
+  }
+  std::int32_t integer(const Json& value, const std::string& path) const {
+    const double number = real(value, path);
+    if (number != std::round(number) || std::abs(number) > 1e9)
+      fail(path, fmt::format("{} is no whole number", number));
+    return static_cast<std::int32_t>(number);
+  }
+  const Json& list(const Json& value, const std::string& path) const {
+    if (!value.is_array()) fail(path, "is no list");
+    return value;
+  }
+  std::vector<double> reals(const Json& value, const std::string& path) const {
+    std::vector<double> all;
+    for (const Json& element : list(value, path))
+      if (element.is_array())
+        for (const Json& inner : element) all.push_back(real(inner, path));
+      else all.push_back(real(element, path));
+    return all;
+  }
+
+  void driver(const Json& value) {
+    const std::string name = text_of(value, "driver");
+    if (name == "energy") input_.driver = SchemaDriver::energy;
+    else if (name == "gradient") input_.driver = SchemaDriver::gradient;
+    else if (name == "properties") input_.driver = SchemaDriver::properties;
+    else fail("driver", fmt::format("`{}` is not known", printable(name)), "there are energy, gradient and properties");
+  }
+
+  void protocols(const Json* value) {
+    if (!value) return;
+    if (!value->is_object()) fail("protocols", "is no object");
+    if (const Json* out = find(*value, "stdout")) input_.keeps_output = truth(*out, "protocols.stdout");
+  }
+
+  void molecule(const Json& value) {
+    if (!value.is_object()) fail("molecule", "is no object");
+    Molecule& m = input_.job.data.molecule;
+    const Json& symbols = list(required(value, "molecule.symbols"), "molecule.symbols");
+    const std::vector<double> places = reals(required(value, "molecule.geometry"), "molecule.geometry");
+    if (symbols.empty()) fail("molecule.symbols", "there are no atoms");
+    if (places.size() != 3 * symbols.size())
+      fail("molecule.geometry", fmt::format("{} numbers for {} atoms", places.size(), symbols.size()),
+           "three coordinates of each atom, in bohr");
+    if (const Json* real_atoms = find(value, "real")) {
+      if (list(*real_atoms, "molecule.real").size() != symbols.size())
+        fail("molecule.real", fmt::format("{} values for {} atoms", real_atoms->size(), symbols.size()));
+      for (const Json& is_real : *real_atoms)
+        if (!truth(is_real, "molecule.real"))
+          fail("molecule.real", "ghost atoms cannot be calculated", "leave out the atoms that are not real");
+    }
+    for (std::size_t a = 0; a < symbols.size(); ++a) {
+      const std::string path = fmt::format("molecule.symbols[{}]", a), symbol = text_of(symbols[a], path);
+      Atom atom;
+      atom.charge = atomic_number(symbol);
+      if (atom.charge == 0) fail(path, fmt::format("`{}` is no element", printable(symbol)));
+      atom.symbol = element_symbol(atom.charge);
+      std::copy_n(places.begin() + static_cast<std::ptrdiff_t>(3 * a), 3, atom.position.begin());
+      m.atoms.push_back(atom);
+    }
+    for (std::size_t a = 0; a < m.atoms.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        if (std::hypot(m.atoms[a].position[0] - m.atoms[b].position[0], m.atoms[a].position[1] - m.atoms[b].position[1],
+                       m.atoms[a].position[2] - m.atoms[b].position[2]) < 0.1)
+          fail("molecule.geometry", fmt::format("atoms {} and {} lie at the same place", b, a),
+               "coordinates are in bohr");
+    if (const Json* charge = find(value, "molecular_charge")) m.charge = integer(*charge, "molecule.molecular_charge");
+    std::int64_t electrons = -m.charge;
+    for (const Atom& atom : m.atoms) electrons += atom.charge;
+    m.multiplicity = electrons % 2 == 0 ? 1 : 2;
+    if (const Json* given = find(value, "molecular_multiplicity"))
+      m.multiplicity = integer(*given, "molecule.molecular_multiplicity");
+    input_.job.data.has_molecule = true;
+  }
+
+  void model(const Json& value) {
+    if (!value.is_object()) fail("model", "is no object");
+    choose_method(text_of(required(value, "model.method"), "model.method"));
+    const Json& basis = required(value, "model.basis");
+    Molecule& m = input_.job.data.molecule;
+    if (basis.is_object()) {
+      embedded_basis(basis);
+    } else {
+      bool pure = true;
+      if (const Json* keyword = keywords_ ? find(*keywords_, "spherical") : nullptr)
+        pure = truth(*keyword, "keywords.spherical");
+      m.basis_name = text_of(basis, "model.basis");
+      try {
+        const std::string file = find_basis(m.basis_name, ".");
+        m.shells = read_basis(file, m.atoms, pure);
+        m.ecps = read_ecps(file, m.atoms);
+      } catch (const SialError& error) { fail("model.basis", error.what(), error.hint()); }
+    }
+    for (const Ecp& ecp : m.ecps) {
+      m.atoms[static_cast<std::size_t>(ecp.atom)].charge -= ecp.electrons;
+      m.atoms[static_cast<std::size_t>(ecp.atom)].core_electrons = ecp.electrons;
+    }
+    try {
+      electron_counts(m);
+    } catch (const SialError& error) { fail("molecule", error.what(), error.hint()); }
+  }
+
+  void choose_method(const std::string& given) {
+    std::string name = lower_case(given), reference;
+    static const std::map<std::string, std::pair<const char*, const char*>, std::less<>> others = {
+        {"scf", {"hf", ""}},      {"rhf", {"hf", "rhf"}},     {"uhf", {"hf", "uhf"}},          {"rmp2", {"mp2", "rhf"}},
+        {"ump2", {"mp2", "uhf"}}, {"rccsd", {"ccsd", "rhf"}}, {"rccsd(t)", {"ccsd(t)", "rhf"}}};
+    if (const auto found = others.find(name); found != others.end()) {
+      reference = found->second.second;
+      name = found->second.first;
+    }
+    if (const Json* keyword = keywords_ ? find(*keywords_, "reference") : nullptr) {
+      const std::string stated = lower_case(text_of(*keyword, "keywords.reference"));
+      if (stated != "rhf" && stated != "uhf")
+        fail("keywords.reference", fmt::format("`{}` is not known", printable(stated)), "there are rhf and uhf");
+      if (!reference.empty() && reference != stated)
+        fail("keywords.reference", fmt::format("`{}` contradicts the method `{}`", stated, printable(given)));
+      reference = stated;
+    }
+    const bool open = input_.job.data.molecule.multiplicity != 1,
+               unrestricted = reference.empty() ? open : reference == "uhf";
+    if (open && !unrestricted)
+      fail("model.method",
+           fmt::format("`{}` is for closed shells, and the molecule has multiplicity {}", printable(given),
+                       input_.job.data.molecule.multiplicity),
+           "open shells have uhf and ump2");
+    bool known = false;
+    for (const SchemaMethod& method : methods) {
+      known = known || method.name == name;
+      if (method.name == name && method.unrestricted == unrestricted) input_.method = &method;
+    }
+    if (input_.method) return;
+    if (known)
+      fail("model.method", fmt::format("`{}` is there for closed shells with RHF only", printable(given)),
+           "open shells have hf and mp2");
+    fail("model.method", fmt::format("`{}` is not known", printable(given)), "there are hf, mp2, ccsd and ccsd(t)");
+  }
+
+  void embedded_basis(const Json& basis) {
+    Molecule& m = input_.job.data.molecule;
+    if (const Json* name = find(basis, "name")) m.basis_name = text_of(*name, "model.basis.name");
+    const Json& map = list(required(basis, "model.basis.atom_map"), "model.basis.atom_map");
+    const Json& centers = required(basis, "model.basis.center_data");
+    if (!centers.is_object()) fail("model.basis.center_data", "is no object");
+    if (map.size() != m.atoms.size())
+      fail("model.basis.atom_map", fmt::format("{} entries for {} atoms", map.size(), m.atoms.size()));
+    for (std::size_t a = 0; a < map.size(); ++a) {
+      const std::string key = text_of(map[a], "model.basis.atom_map"),
+                        path = "model.basis.center_data." + printable(key);
+      const auto found = centers.find(key);
+      if (found == centers.end() || !found->is_object()) fail(path, "is missing, or no object");
+      const Json& shells = list(required(*found, path + ".electron_shells"), path + ".electron_shells");
+      for (std::size_t s = 0; s < shells.size(); ++s)
+        add_shells(shells[s], fmt::format("{}.electron_shells[{}]", path, s), static_cast<std::int32_t>(a));
+      const Json *count = find(*found, "ecp_electrons"), *parts = find(*found, "ecp_potentials");
+      if (parts && !list(*parts, path + ".ecp_potentials").empty())
+        add_potential(*parts, path, count ? integer(*count, path + ".ecp_electrons") : 0, static_cast<std::int32_t>(a));
+    }
+    if (m.shells.empty()) fail("model.basis", "there are no shells");
+  }
+
+  /// One shell for each contraction, and each angular momentum of an SP shell.
+  void add_shells(const Json& given, const std::string& path, std::int32_t atom) {
+    if (!given.is_object()) fail(path, "is no object");
+    const std::string kind = text_of(required(given, path + ".harmonic_type"), path + ".harmonic_type");
+    if (kind != "spherical" && kind != "cartesian")
+      fail(path + ".harmonic_type", fmt::format("`{}` is not known", printable(kind)),
+           "there are spherical and cartesian");
+    const Json& momenta = list(required(given, path + ".angular_momentum"), path + ".angular_momentum");
+    const std::vector<double> exponents = reals(required(given, path + ".exponents"), path + ".exponents");
+    const Json& rows = list(required(given, path + ".coefficients"), path + ".coefficients");
+    if (momenta.empty() || rows.empty() || (momenta.size() > 1 && momenta.size() != rows.size()))
+      fail(path, fmt::format("{} angular momenta and {} rows of coefficients do not fit", momenta.size(), rows.size()));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      Shell shell;
+      shell.atom = atom;
+      shell.l = integer(momenta[momenta.size() > 1 ? r : 0], path + ".angular_momentum");
+      if (shell.l < 0 || shell.l > 6) fail(path + ".angular_momentum", fmt::format("{} is not within 0 to 6", shell.l));
+      shell.pure = kind == "spherical" && shell.l >= 2;
+      const std::vector<double> coefficients = reals(rows[r], path + ".coefficients");
+      if (coefficients.size() != exponents.size())
+        fail(path + ".coefficients",
+             fmt::format("{} coefficients for {} exponents", coefficients.size(), exponents.size()));
+      for (std::size_t p = 0; p < exponents.size(); ++p) {
+        if (exponents[p] <= 0.0) fail(path + ".exponents", "an exponent must be positive");
+        if (coefficients[p] == 0.0) continue;
+        shell.exponents.push_back(exponents[p]);
+        shell.coefficients.push_back(coefficients[p]);
+      }
+      if (shell.exponents.empty()) fail(path + ".coefficients", "all coefficients of a shell are zero");
+      normalise(shell);
+      input_.job.data.molecule.shells.push_back(std::move(shell));
+    }
+  }
+
+  /// The part of the highest angular momentum acts on all others too.
+  void add_potential(const Json& parts, const std::string& path, std::int32_t electrons, std::int32_t atom) {
+    Ecp ecp;
+    ecp.atom = atom;
+    ecp.electrons = electrons;
+    if (electrons < 1) fail(path + ".ecp_electrons", "is missing, or not positive");
+    std::int32_t highest = 0;
+    const auto momentum = [&](const Json& part) {
+      const Json& momenta =
+          list(required(part, path + ".ecp_potentials.angular_momentum"), path + ".ecp_potentials.angular_momentum");
+      if (momenta.size() != 1) fail(path + ".ecp_potentials.angular_momentum", "one angular momentum is known here");
+      return integer(momenta[0], path + ".ecp_potentials.angular_momentum");
+    };
+    for (const Json& part : parts) {
+      if (!part.is_object()) fail(path + ".ecp_potentials", "is no list of objects");
+      if (const Json* type = find(part, "ecp_type"); type && text_of(*type, path + ".ecp_type") == "spinorbit")
+        fail(path + ".ecp_potentials", "potentials with spin-orbit terms are not known here");
+      highest = std::max(highest, momentum(part));
+    }
+    for (const Json& part : parts) {
+      const std::int32_t l = momentum(part);
+      const std::vector<double> powers = reals(required(part, path + ".ecp_potentials.r_exponents"),
+                                               path + ".ecp_potentials.r_exponents"),
+                                exponents = reals(required(part, path + ".ecp_potentials.gaussian_exponents"),
+                                                  path + ".ecp_potentials.gaussian_exponents"),
+                                coefficients = reals(required(part, path + ".ecp_potentials.coefficients"),
+                                                     path + ".ecp_potentials.coefficients");
+      if (powers.size() != exponents.size() || exponents.size() != coefficients.size())
+        fail(path + ".ecp_potentials", "powers, exponents and coefficients differ in number");
+      for (std::size_t t = 0; t < exponents.size(); ++t)
+        ecp.terms.push_back(
+            {l == highest ? -1 : l, static_cast<std::int32_t>(std::lround(powers[t])), exponents[t], coefficients[t]});
+    }
+    input_.job.data.molecule.ecps.push_back(std::move(ecp));
+  }
+
+  void settings() {
+    Job& job = input_.job;
+    const std::string examples = find_examples(input_.method->programs[0]);
+    for (const std::string_view program : input_.method->programs)
+      if (!program.empty()) job.programs.push_back((fs::path(examples) / program).string());
+    job.results_path = job.run_json_path = "none";
+    if (input_.driver == SchemaDriver::gradient)
+      set_option(job, OptionId::gradient, std::string(input_.method->energy));
+    if (keywords_)
+      for (const auto& [name, value] : keywords_->items())
+        if (!value.is_null()) keyword(name, value);
+    derive_job_data(job);
+  }
+
+  void keyword(const std::string& name, const Json& value) {
+    Job& job = input_.job;
+    const std::string path = "keywords." + printable(name);
+    const auto passing_on = [&](const auto& use) {
+      try {
+        use();
+      } catch (const SialError& error) { fail(path, error.what(), error.hint()); }
+    };
+    if (integer_values.contains(name)) {
+      job.data.ints[name] = integer(value, path);
+      job.given_values.insert(name);
+      if (job.data.ints[name] < 1) fail(path, "must be at least 1");
+    } else if (real_values.contains(name)) {
+      job.data.scalars[name] = real(value, path);
+      job.given_values.insert(name);
+      if (job.data.scalars[name] <= 0.0) fail(path, "must be above 0");
+    } else if (name == "freeze_core") {
+      Molecule& m = job.data.molecule;
+      m.frozen_core = value.is_boolean() ? (value.get<bool>() ? chemical_core(m) : 0) : integer(value, path);
+      if (m.frozen_core < 0) fail(path, "cannot be negative");
+    } else if (name == "memory") {
+      passing_on([&] {
+        job.memory_per_rank =
+            parse_memory(value.is_string() ? value.get<std::string>() : fmt::format("{}", integer(value, path)));
+      });
+    } else if (name == "gradient_step") {
+      passing_on([&] { set_option(job, OptionId::gradient_step, fmt::format("{}", real(value, path))); });
+    } else if (name == "segments") {
+      if (!value.is_object())
+        fail(path, "is no object", "{\"ao_target\": 12} sets about how many functions a segment has");
+      for (const auto& [kind, size] : value.items())
+        passing_on([&] {
+          apply_segments(job, fmt::format("{}={}", kind, size.is_string() ? size.get<std::string>() : size.dump()));
+        });
+    } else if (std::find(std::begin(other_keywords), std::end(other_keywords), name) == std::end(other_keywords)) {
+      std::vector<std::string_view> known(std::begin(other_keywords), std::end(other_keywords));
+      known.insert(known.end(), integer_values.begin(), integer_values.end());
+      known.insert(known.end(), real_values.begin(), real_values.end());
+      fail(path, "is not known", fmt::format("there are: {}", fmt::join(known, ", ")));
+    }
+  }
+
+  AtomicInput& input_;
+  std::string name_;
+  const Json* keywords_ = nullptr;
+};
+
+}  // namespace
+
+void read_atomic_input(const std::string& text, const std::string& name, AtomicInput& input) {
+  Reader(input, name).read(text);
+}
+
+std::string find_examples(std::string_view program) {
+  std::vector<std::string> folders;
+  if (const char* given = std::getenv("SIAL_EXAMPLES_PATH"); given && *given) folders.emplace_back(given);
+  std::error_code ignored;
+  const fs::path self = fs::read_symlink("/proc/self/exe", ignored), prefix = self.parent_path().parent_path();
+  if (!self.empty()) {
+    folders.push_back((prefix / "share" / "sialx" / "examples").string());
+    folders.push_back((prefix.parent_path().parent_path() / "examples").string());  // CHECKOUT/build/PRESET/bin
+  }
+  for (const std::string& folder : folders)
+    if (fs::exists(fs::path(folder) / program, ignored)) return folder;
+  throw InputError(
+      fmt::format("the example programs are not there: {} is in none of {}", program, fmt::join(folders, ", ")),
+      "move an installation as a whole, or name the folder of the examples in SIAL_EXAMPLES_PATH");
+}
+
+}  // namespace sial

@@ -1,0 +1,22 @@
+#pragma once
+// What one run of sialrun carries out in its session: a job; with `--gradient` displaced ones too; with `--qcschema`
+// for a result in JSON.
+
+#include <functional>
+#include <optional>
+
+#include "runtime/sialrun_arguments.h"
+#include "runtime/sialrun_schema.h"
+
+namespace sial {
+
+/// For a session that is made with these options, on this rank. The arguments and the job outlive it.
+std::function<int(Session&)> jobs_of(const Arguments& arguments, const Job& job, SessionOptions& options, int rank);
+
+/// A gradient is many jobs in one world. Throws InputError for what goes with one job only.
+void check_gradient_options(const Arguments& arguments, const SessionOptions& options, const Job& job);
+
+/// Reads the input of `--qcschema`; `arguments` then states its job. Throws InputError for what does not go with it.
+void begin_schema(Arguments& arguments, std::optional<SchemaRun>& schema, const SchemaProvenance& provenance);
+
+}  // namespace sial
