@@ -11,7 +11,7 @@
 namespace sial {
 
 /// File for a basis name (any case, `*` for a star) or a path. Names are searched in SIAL_BASIS_PATH (colon separated),
-/// then beside the installed programs, then in the source tree. Throws SialError listing the folders searched.
+/// then beside the programs, as they are built and installed. Throws SialError listing the folders searched.
 std::string find_basis(const std::string& name, const std::string& relative_to);
 
 /// Shells of all atoms in order, from the file. `pure`: spherical functions for l >= 2. Throws SialError naming the

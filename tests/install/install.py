@@ -109,7 +109,15 @@ print(r.scalars["x"], sialx.__file__)"""
         self.assertEqual(p.stdout, f"{self.prefix}/share/sialx/examples\n", p.stderr)
         p = subprocess.run([sys.executable, self.prefix / "bin/sialx-equations", "--help"], env=ENV | {"PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True)
         self.assertEqual(p.returncode, 0, p.stderr)
-        self.assertIn("sialx-equations", p.stdout)
+        options = set(re.findall(r"--[a-z-]+", p.stdout))
+        self.assertGreater(len(options), 5)
+        share, spins = self.prefix / "share", re.search(r"--spin \{([a-z,-]+)\}", p.stdout)[1].split(",")
+        for page in ("man/man1/sialx-equations.1", "bash-completion/completions/sialx-equations", "zsh/site-functions/_sialx-equations", "fish/vendor_completions.d/sialx-equations.fish"):
+            text = (share / page).read_text().replace("\\-", "-")
+            for option in options:
+                self.assertIn(option.removeprefix("--") if page.endswith("fish") else option, text, page)
+            for spin in spins:
+                self.assertIn(spin, text, page)
 
     def test_an_example_of_the_tree(self):
         examples = self.prefix / "share/sialx/examples"

@@ -46,7 +46,7 @@ debian_package() { # debian_package SOURCE DIR -> the path of the package
 mounted=()
 leave() {
   local m
-  for m in "${mounted[@]}"; do umount "$m" 2>/dev/null || umount -l "$m" 2>/dev/null || true; done
+  for m in "${mounted[@]}"; do umount -R "$m" 2>/dev/null || umount -Rl "$m" 2>/dev/null || true; done
   [ -z "${work:-}" ] || rm -rf --one-file-system "$work"
 }
 trap leave EXIT
@@ -61,7 +61,8 @@ fresh() { # fresh NAME -> $root, a new Debian
   root=$work/$1
   cp -a --one-file-system "$DEBIAN_BASE" "$root"
   cp /etc/resolv.conf "$root/etc/resolv.conf"
-  mkdir -p "$root/proc" "$root/dev/shm" "$root/home/user"
+  mkdir -p "$root/proc" "$root/sys" "$root/dev/shm" "$root/home/user"
+  mount --rbind /sys "$root/sys" && mount --make-rslave "$root/sys" && mounted=("$root/sys" "${mounted[@]}")
   mount -t proc proc "$root/proc" && mounted=("$root/proc" "${mounted[@]}")
   mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm" && mounted=("$root/dev/shm" "${mounted[@]}")
 }
@@ -140,7 +141,7 @@ if [ $wheel = 1 ]; then
     inside "apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv openmpi-bin" >"$out/install.log" 2>&1 || { tail -5 "$out/install.log"; fail "Python cannot be installed"; }
     no_compiler
     # NumPy and h5py come through this machine's pip, with its settings: an index or certificates of its own.
-    python3 -m venv "$work/venv" && "$work/venv/bin/pip" download -q -d "$root/home/user/others" --only-binary :all: numpy h5py
+    "$(bash "$top/examples/find_python.sh")" -m venv "$work/venv" && "$work/venv/bin/pip" download -q -d "$root/home/user/others" --only-binary :all: numpy h5py
     cp "$file" "$root/home/user"
     begin=$(date +%s.%N)
     inside "python3 -m venv v && v/bin/pip install -q --no-index --find-links others $(basename "$file")"

@@ -1,0 +1,10 @@
+# fish completion of sialx-equations: put this file into share/fish/vendor_completions.d.
+complete -c sialx-equations -s h -l help -d 'show the options and exit'
+complete -c sialx-equations -s o -l output -r -d 'where the program goes, - for the terminal'
+complete -c sialx-equations -l spin -x -a 'closed-shell unrestricted orbitals spin-orbital' -d 'how spin is treated'
+complete -c sialx-equations -l evaluate -d 'evaluate the equations once'
+complete -c sialx-equations -l amplitudes -x -d 'those to solve for'
+complete -c sialx-equations -l energy -x -d 'the scalar that is the energy'
+complete -c sialx-equations -l extents -x -d 'orbitals of each space, SPACE=N,...'
+complete -c sialx-equations -l most-elements -x -d 'of an intermediate'
+complete -c sialx-equations -l plan -d 'print the products by phases'
