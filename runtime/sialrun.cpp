@@ -74,7 +74,7 @@ CompileFile compiler(int optimisation) {
 /// What is to be done before a rank ends the run of all; may be empty.
 std::function<void(const std::string& text, int code)> before_abort;
 
-[[noreturn]] void abort_all(Transport& transport, const std::string& text, int code) {
+void abort_all(Transport& transport, const std::string& text, int code) {
   if (before_abort) before_abort(text, code);
   transport.abort_job(text, code);
 }
