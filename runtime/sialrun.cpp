@@ -24,7 +24,7 @@
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/dry_run.h"
-#include "runtime/gradient/gradient_run.h"
+#include "runtime/gradient_run.h"
 #include "runtime/job/array_source.h"
 #include "runtime/job/describe.h"
 #include "runtime/job/duration.h"

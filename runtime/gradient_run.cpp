@@ -1,4 +1,4 @@
-#include "runtime/gradient/gradient_run.h"
+#include "runtime/gradient_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +24,9 @@ namespace {
 constexpr double symmetry_tolerance = 1e-6;  // bohr: an error of this size in the gradient, at force constants of 1
 
 /// Values of jobs that cannot tell a direction in space.
-const std::set<std::string> scalar_settings = {"scf_conv", "cc_conv", "eom_tol",  "damp",        "scf_iter",
-                                               "scf_hist", "scf_beg", "cc_iter",  "eom_roots",   "keep_quartets",
-                                               "eom_subspc"};
+const std::set<std::string> scalar_settings = {"scf_conv",  "cc_conv",       "eom_tol",   "damp",
+                                               "scf_iter",  "scf_hist",      "scf_beg",   "cc_iter",
+                                               "eom_roots", "keep_quartets", "eom_subspc"};
 
 /// Keeps what a displaced job prints for as long as it runs; on rank 0.
 class Quiet {
@@ -92,7 +92,8 @@ std::string directed(const Job& job) {
 /// Why equivalent atoms may not be so for the state; likewise.
 std::string unsymmetric(const Job& job) {
   if (!job.fragments.atoms.empty()) return "the molecule has fragments";
-  if (job.data.molecule.multiplicity != 1) return "a state with unpaired electrons may have less symmetry than its atoms";
+  if (job.data.molecule.multiplicity != 1)
+    return "a state with unpaired electrons may have less symmetry than its atoms";
   return {};
 }
 
@@ -251,21 +252,12 @@ void check_gradient(const Job& job) {
                        "leave it to the molecule", job.file);
 }
 
-Job converged_for_differences(const Job& job, double step) {
-  Job tight = job;
-  // Errors of correlation energies are about that of the amplitudes; differences divide them by twice the step.
-  tight.convergence = std::min(1e-10, std::max(1e-8 * step, 1e-12));
-  derive_job_data(tight);
-  return tight;
-}
-
-int run_gradient(Session& session, int rank, const Job& stated, JobOutcome& outcome, Gradient& gradient) {
-  check_gradient(stated);
-  gradient.step = stated.gradient_step;
+int run_gradient(Session& session, int rank, const Job& job, JobOutcome& outcome, Gradient& gradient) {
+  check_gradient(job);
+  gradient.step = job.gradient_step;
   std::vector<Vector3> points;
-  for (const Atom& atom : stated.data.molecule.atoms) points.push_back(atom.position);
-  const Choice choice = choose(stated, points);  // before values are added
-  const Job job = converged_for_differences(stated, gradient.step);
+  for (const Atom& atom : job.data.molecule.atoms) points.push_back(atom.position);
+  const Choice choice = choose(job, points);
   const DisplacementPlan plan(points, choice.operations, choice.rigid);
   gradient.operations = choice.operations.size();
   gradient.displaced = 2 * plan.derivatives().size();
