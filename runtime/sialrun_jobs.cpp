@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
-#include "runtime/gradient/gradient_run.h"
+#include "runtime/gradient_run.h"
 
 namespace sial {
 
@@ -14,8 +14,8 @@ std::function<int(Session&)> jobs_of(const Arguments& arguments, const Job& job,
     Gradient gradient;
     const int code = differentiates ? run_gradient(session, rank, job, *outcome, gradient) : session.run(job);
     if (schema && code == exit_ok) {
-      schema->outcome = differentiates ? gradient.undisplaced : *outcome;
-      if (differentiates) schema->gradient = gradient;
+      schema->scalars = differentiates ? gradient.undisplaced.scalars : outcome->scalars;
+      if (differentiates) schema->gradient = gradient.values;
     }
     return code;
   };

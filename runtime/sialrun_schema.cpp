@@ -57,7 +57,7 @@ int SchemaRun::finish(int code) {
   std::cerr << messages << std::flush;
   if (code == exit_ok) {
     try {
-      write(atomic_result(input_, outcome, gradient ? &*gradient : nullptr, printed, provenance_));
+      write(atomic_result(input_, scalars, gradient ? &*gradient : nullptr, printed, provenance_));
       return exit_ok;
     } catch (const EnvironmentError&) { throw; } catch (const SialError& error) {
       std::cerr << error_text(error, 0, 1) << std::endl;

@@ -37,8 +37,8 @@ class SchemaRun {
   const std::optional<InputError>& problem() const { return problem_; }
 
   /// Of the run, for whoever carries it out.
-  JobOutcome outcome;
-  std::optional<Gradient> gradient;
+  std::map<std::string, double> scalars;
+  std::optional<std::vector<Vector3>> gradient;
 
   /// Writes the result, or a failed operation where `code` is not 0, and gives the exit code. To be called on one rank.
   int finish(int code);

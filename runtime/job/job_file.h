@@ -54,8 +54,8 @@ struct Job {
   std::vector<std::string> plugins;  // shared libraries with super instructions of the user's own
   int look_ahead = -1;               // blocks; 0: off, negative: found out while running
   bool keep_integrals = true;        // in memory that nothing else needs
-  std::vector<std::string> data_files;     // that data came from: molecule, basis, arrays
-  std::vector<std::string> restore_files;  // results of earlier jobs whose saved items this job may restore
+  std::vector<std::string> data_files;            // that data came from: molecule, basis, arrays
+  std::vector<std::string> restore_files;         // results of earlier jobs whose saved items this job may restore
   std::map<std::string, DataArray> saved_before;  // static arrays by label that it may restore as well
   std::string gradient_scalar;                    // whose gradient is wanted; empty: none is
   double gradient_step = 0.001;                   // bohr

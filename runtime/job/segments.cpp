@@ -298,6 +298,12 @@ void set_keep_quartets(Job& job) {
   set_int(job, "keep_quartets", pairs > 0 && bytes <= static_cast<double>(job.memory_per_rank) * job.ranks / 4 ? 1 : 0);
 }
 
+/// Of energies, where the user does not state it. Errors of correlation energies are about that of the amplitudes, and
+/// differences divide them by twice the step.
+double convergence(const Job& job) {
+  return job.gradient_scalar.empty() ? 1e-10 : std::min(1e-10, std::max(1e-8 * job.gradient_step, 1e-12));
+}
+
 }  // namespace
 
 bool is_automatic(const Job& job, const std::string& key) {
@@ -326,13 +332,18 @@ void check_ao_segments(const Sizes& sizes, const Molecule& molecule) {
 
 void derive_job_data(Job& job) {
   job.segment_choices.clear();
-  for (auto [name, value] :
-       {std::pair{"scf_iter", 100}, {"scf_beg", 2}, {"scf_hist", 8}, {"cc_iter", 50}, {"eom_roots", 0}, {"nfrags", 0}, {"guess_orbitals", 0}})
+  for (auto [name, value] : {std::pair{"scf_iter", 100},
+                             {"scf_beg", 2},
+                             {"scf_hist", 8},
+                             {"cc_iter", 50},
+                             {"eom_roots", 0},
+                             {"nfrags", 0},
+                             {"guess_orbitals", job.saved_before.contains("guess_a") ? 1 : 0}})
     set_int(job, name, value);
   std::int32_t roots = job.data.ints.at("eom_roots");
   set_int(job, "eom_subspc", roots > 0 ? 12 * std::min(roots, 1'000'000) + 8 : 0);
-  for (auto [name, value] : {std::pair{"scf_conv", 1e-10},
-                             {"cc_conv", 1e-10},
+  for (auto [name, value] : {std::pair{"scf_conv", convergence(job)},
+                             {"cc_conv", convergence(job)},
                              {"eom_tol", 1e-8},
                              {"damp", 0.0},
                              {"scfeneg", 0.0},

@@ -24,9 +24,10 @@ std::string dumped(const Json& json) { return json.dump(1, ' ', false, Json::err
 /// Properties of the schema, and the same by the names of QCVariables.
 class Properties {
  public:
-  Properties(const AtomicInput& input, const JobOutcome& outcome) : input_(input), outcome_(outcome) {}
+  Properties(const AtomicInput& input, const std::map<std::string, double>& scalars)
+      : input_(input), scalars_(scalars) {}
 
-  void fill(const Gradient* gradient) {
+  void fill(const std::vector<Vector3>* gradient) {
     const Molecule& m = input_.job.data.molecule;
     const auto [alpha, beta] = electron_counts(m);
     json["calcinfo_natom"] = m.atoms.size();
@@ -63,7 +64,7 @@ class Properties {
     add("return_energy", "CURRENT ENERGY", required(std::string(input_.method->energy)));
     if (!gradient) return;
     Json values = Json::array();
-    for (const Vector3& row : gradient->values)
+    for (const Vector3& row : *gradient)
       for (const double x : row) values.push_back(x);
     json["return_gradient"] = values;
     if (method == "hf") json["scf_total_gradient"] = values;
@@ -74,8 +75,8 @@ class Properties {
 
  private:
   std::optional<double> scalar(const std::string& name) const {
-    const auto found = outcome_.scalars.find(name);
-    return found == outcome_.scalars.end() ? std::nullopt : std::optional(found->second);
+    const auto found = scalars_.find(name);
+    return found == scalars_.end() ? std::nullopt : std::optional(found->second);
   }
 
   double required(const std::string& name) const {
@@ -99,7 +100,7 @@ class Properties {
   }
 
   const AtomicInput& input_;
-  const JobOutcome& outcome_;
+  const std::map<std::string, double>& scalars_;
 };
 
 /// The schema's and QCEngine's words for what went wrong.
@@ -115,9 +116,10 @@ const char* error_type(int code, const std::string& message) {
 
 }  // namespace
 
-std::string atomic_result(const AtomicInput& input, const JobOutcome& outcome, const Gradient* gradient,
-                          const std::string& printed, const SchemaProvenance& provenance) {
-  Properties properties(input, outcome);
+std::string atomic_result(const AtomicInput& input, const std::map<std::string, double>& scalars,
+                          const std::vector<Vector3>* gradient, const std::string& printed,
+                          const SchemaProvenance& provenance) {
+  Properties properties(input, scalars);
   properties.fill(gradient);
   Json result = input.given;
   result["schema_name"] = "qcschema_output";

@@ -1,9 +1,11 @@
 #pragma once
 // What a run leaves as a result of MolSSI's QCSchema, version 1; or as a failed operation.
 
+#include <map>
 #include <string>
+#include <vector>
 
-#include "runtime/gradient/gradient_run.h"
+#include "runtime/gradient/symmetry.h"
 #include "runtime/schema/atomic_input.h"
 
 namespace sial {
@@ -14,9 +16,11 @@ struct SchemaProvenance {
   int ranks = 1;
 };
 
-/// A JSON text. `gradient`: of a run that was asked for one, else null. SialError where the programs left no energy.
-std::string atomic_result(const AtomicInput& input, const JobOutcome& outcome, const Gradient* gradient,
-                          const std::string& printed, const SchemaProvenance& provenance);
+/// A JSON text. `scalars`: what the programs left. `gradient`: hartree per bohr, a row per atom, of a run that was
+/// asked for one, else null. SialError where the programs left no energy.
+std::string atomic_result(const AtomicInput& input, const std::map<std::string, double>& scalars,
+                          const std::vector<Vector3>* gradient, const std::string& printed,
+                          const SchemaProvenance& provenance);
 
 /// A failed operation. `code`: the exit code of the run, from which and from `message` follows the type of the error.
 std::string failed_operation(const AtomicInput& input, int code, const std::string& message,

@@ -7,7 +7,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Each component may include those above it in its half.
-RUNTIME = ["base", "manual", "bytecode", "version", "stats", "memory", "numa", "tier", "kernels", "device", "watch", "transport", "store", "job", "super", "checkpoint", "interp", "prediction", ".", "python"]
+RUNTIME = ["base", "manual", "bytecode", "version", "stats", "memory", "numa", "tier", "kernels", "device", "watch", "transport", "store", "job", "super", "checkpoint", "interp", "prediction", "gradient", "schema", ".", "python"]
 COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "."]
 
 # What the two halves share: the compiler sees no more of the runtime, and the runtime nothing of the compiler.

@@ -1,4 +1,4 @@
-#include "runtime/gradient/gradient_run.h"
+#include "runtime/gradient_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +24,9 @@ namespace {
 constexpr double symmetry_tolerance = 1e-6;  // bohr: an error of this size in the gradient, at force constants of 1
 
 /// Values of jobs that cannot tell a direction in space.
-const std::set<std::string> scalar_settings = {"scf_conv", "cc_conv", "eom_tol",  "damp",        "scf_iter",
-                                               "scf_hist", "scf_beg", "cc_iter",  "eom_roots",   "keep_quartets",
-                                               "eom_subspc"};
+const std::set<std::string> scalar_settings = {"scf_conv",  "cc_conv",       "eom_tol",   "damp",
+                                               "scf_iter",  "scf_hist",      "scf_beg",   "cc_iter",
+                                               "eom_roots", "keep_quartets", "eom_subspc"};
 
 /// Keeps what a displaced job prints for as long as it runs; on rank 0.
 class Quiet {
@@ -92,7 +92,8 @@ std::string directed(const Job& job) {
 /// Why equivalent atoms may not be so for the state; likewise.
 std::string unsymmetric(const Job& job) {
   if (!job.fragments.atoms.empty()) return "the molecule has fragments";
-  if (job.data.molecule.multiplicity != 1) return "a state with unpaired electrons may have less symmetry than its atoms";
+  if (job.data.molecule.multiplicity != 1)
+    return "a state with unpaired electrons may have less symmetry than its atoms";
   return {};
 }
 
@@ -116,6 +117,12 @@ Choice choose(const Job& job, std::span<const Vector3> points) {
   choice.text = why.empty() ? fmt::format("{} symmetry operations", choice.operations.size())
                             : fmt::format("symmetry is not used ({})", why);
   return choice;
+}
+
+/// An integer where it was given as one.
+double convergence_of(const Job& job, const std::string& name) {
+  const auto found = job.data.scalars.find(name);
+  return found == job.data.scalars.end() ? job.data.ints.at(name) : found->second;
 }
 
 double scalar_of(const JobOutcome& outcome, const std::string& name) {
@@ -147,11 +154,7 @@ Job displaced_job(const Job& job, const JobOutcome& start, const Derivative& der
     if (found != start.saved_statics.end()) displaced.saved_before[to] = found->second;
     return found != start.saved_statics.end();
   };
-  const bool closed = take("c", "guess_a") && take("c", "guess_b");
-  if (closed || (take("ca", "guess_a") && take("cb", "guess_b"))) {
-    displaced.data.ints["guess_orbitals"] = 1;
-    displaced.given_values.insert("guess_orbitals");
-  }
+  if (!take("c", "guess_a") && take("ca", "guess_a")) take("cb", "guess_b");
   derive_job_data(displaced);
   return displaced;
 }
@@ -249,22 +252,12 @@ void check_gradient(const Job& job) {
                        "leave it to the molecule", job.file);
 }
 
-Job converged_for_differences(const Job& job, double step) {
-  Job tight = job;
-  // Errors of correlation energies are about that of the amplitudes; differences divide them by twice the step.
-  const double threshold = std::min(1e-10, std::max(1e-8 * step, 1e-12));
-  for (const char* name : {"scf_conv", "cc_conv"})
-    if (tight.given_values.insert(name).second) tight.data.scalars[name] = threshold;
-  return tight;
-}
-
-int run_gradient(Session& session, int rank, const Job& stated, JobOutcome& outcome, Gradient& gradient) {
-  check_gradient(stated);
-  gradient.step = stated.gradient_step;
+int run_gradient(Session& session, int rank, const Job& job, JobOutcome& outcome, Gradient& gradient) {
+  check_gradient(job);
+  gradient.step = job.gradient_step;
   std::vector<Vector3> points;
-  for (const Atom& atom : stated.data.molecule.atoms) points.push_back(atom.position);
-  const Choice choice = choose(stated, points);  // before values are added
-  const Job job = converged_for_differences(stated, gradient.step);
+  for (const Atom& atom : job.data.molecule.atoms) points.push_back(atom.position);
+  const Choice choice = choose(job, points);
   const DisplacementPlan plan(points, choice.operations, choice.rigid);
   gradient.operations = choice.operations.size();
   gradient.displaced = 2 * plan.derivatives().size();
@@ -279,8 +272,8 @@ int run_gradient(Session& session, int rank, const Job& stated, JobOutcome& outc
   say(fmt::format("\ngradient of {} by central differences of {} bohr: {} displaced jobs; {}{}", job.gradient_scalar,
                   gradient.step, gradient.displaced, choice.text,
                   choice.rigid ? "; moving and turning the whole molecule changes nothing" : ""));
-  say(fmt::format("convergence: scf_conv = {:g}, cc_conv = {:g}", job.data.scalars.at("scf_conv"),
-                  job.data.scalars.at("cc_conv")));
+  say(fmt::format("convergence: scf_conv = {:g}, cc_conv = {:g}", convergence_of(job, "scf_conv"),
+                  convergence_of(job, "cc_conv")));
   std::vector<double> values;
   std::size_t number = 0;
   for (const Derivative& derivative : plan.derivatives()) {

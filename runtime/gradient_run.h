@@ -33,9 +33,6 @@ struct Gradient {
 /// Throws InputError where the job has no gradient: no molecule, given coordinates, a job of ACES4.
 void check_gradient(const Job& job);
 
-/// The job with thresholds of convergence that suit differences of energies, where it states none.
-Job converged_for_differences(const Job& job, double step);
-
 /// Collective. Runs the job, writes lines about displacements and the gradient on rank 0, and adds `derivatives` to the
 /// results file. Returns the exit code of the job where it is not 0. Throws SialError where a displaced job fails, with
 /// its atom and direction. `outcome`: of keep_outcomes().
