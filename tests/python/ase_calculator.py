@@ -12,6 +12,7 @@ import unittest
 import unittest.mock
 
 import numpy as np
+
 from needed import need, use
 from reference_gradients import AMIDOGEN, DIPOLE_OF_WATER, MINIMA, OF_AMIDOGEN, OF_WATER, WATER
 

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import numpy as np
+
 from needed import use
 from reference_gradients import AMIDOGEN, DIPOLE_OF_AMIDOGEN, DIPOLE_OF_WATER, OF_AMIDOGEN, OF_WATER, WATER
 

@@ -13,6 +13,7 @@ import unittest
 import unittest.mock
 
 import numpy as np
+
 from needed import need, use
 from reference_gradients import MINIMA, WATER
 
@@ -30,6 +31,17 @@ def angle(geometry, a, b, c):
     return float(np.degrees(np.arccos(u @ v / np.linalg.norm(u) / np.linalg.norm(v))))
 
 
+class Heard(logging.Handler):
+    """Names of the loggers that were heard of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.names.append(record.name)
+
+
 class Geometries(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory(prefix="sialx-geometry-")
@@ -38,9 +50,7 @@ class Geometries(unittest.TestCase):
         self.water = sialx.Molecule(WATER["symbols"], np.array(WATER["positions"]) / BOHR, "sto-3g")
 
     def test_minimum(self):
-        heard = []
-        handler = logging.Handler()
-        handler.emit = heard.append
+        handler = Heard()
         logging.getLogger().addHandler(handler)
         self.addCleanup(logging.getLogger().removeHandler, handler)
         done = sialx.optimize(self.water, "hf", folder=self.dir / "opt", options={"convergence_set": "GAU_TIGHT"})
@@ -60,7 +70,7 @@ class Geometries(unittest.TestCase):
         self.assertEqual(done.molecule.basis, "sto-3g")
         self.assertEqual((self.dir / "opt" / "path.xyz").read_text().count("\n"), 5 * len(done.energies))
         self.assertIn("Converged!", (self.dir / "opt" / "log.txt").read_text())
-        self.assertEqual([r for r in heard if r.name.startswith("geometric")], [])
+        self.assertEqual([r for r in handler.names if r.startswith("geometric")], [])
         self.assertIn("converged, energy -74.96590", repr(done))
         # Energies along the path are those of the geometries.
         again = sialx.calculate(done.molecule, "hf", folder=self.dir / "again")

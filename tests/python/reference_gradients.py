@@ -2,8 +2,8 @@
 dipole moments in e bohr."""
 from typing import Any
 
-WATER = {"symbols": ["O", "H", "H"], "positions": [[0.0, 0.0, 0.12], [0.0, 0.80, -0.47], [0.05, -0.75, -0.45]]}
-AMIDOGEN = {"symbols": ["N", "H", "H"], "positions": [[0.0, 0.0, 0.15], [0.0, 0.80, -0.48], [0.05, -0.82, -0.45]]}
+WATER: dict[str, Any] = {"symbols": ["O", "H", "H"], "positions": [[0.0, 0.0, 0.12], [0.0, 0.80, -0.47], [0.05, -0.75, -0.45]]}
+AMIDOGEN: dict[str, Any] = {"symbols": ["N", "H", "H"], "positions": [[0.0, 0.0, 0.15], [0.0, 0.80, -0.48], [0.05, -0.82, -0.45]]}
 OF_WATER: dict[str, tuple[float, list[list[float]]]] = {
     "hf": (-75.58466142640967, [
         [0.0012754213699231187, -0.041713835813875944, 0.002114801390835197],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Union
 import numpy as np
 
 from .calculation import Calculation, as_molecule, calculate
-from .molecule import Molecule
+from .molecule import ELEMENTS, Molecule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +82,8 @@ def optimize(
 
     Raises ImportError where geomeTRIC is missing, ValueError for what cannot be optimised, JobError where a calculation fails."""
     geometric = _geometric()
-    from geometric import internal, optimize as driver, params, prepare  # type: ignore[import-untyped]
+    from geometric import internal, params, prepare
+    from geometric import optimize as driver
 
     start = as_molecule(molecule, basis, charge, multiplicity, frozen_core)
     if len(start.symbols) < 2:
@@ -96,7 +97,7 @@ def optimize(
     job = {"method": method, "ranks": ranks, "memory": memory, **calculation}
 
     system = geometric.molecule.Molecule()
-    system.elem = [symbol.capitalize() for symbol in start.symbols]
+    system.elem = [ELEMENTS[int(symbol) - 1] if symbol.isdigit() else symbol.capitalize() for symbol in start.symbols]
     system.xyzs = [start.coordinates * geometric.nifty.bohr2ang]
     system.build_topology()
     engine = _engine(geometric, system, start, where / "calculation", job)
@@ -133,7 +134,7 @@ def optimize(
 
 def _geometric() -> Any:
     try:
-        import geometric  # type: ignore[import-untyped]
+        import geometric
         import geometric.engine
         import geometric.errors
         import geometric.molecule
