@@ -51,7 +51,8 @@ def check(schema_versions, request, reference, driver, scramble, frame, monkeypa
              "scf_type": "pk", "corl_type": "conv", "qc_module": "sialx"}
     if frame == "free":
         # sialx leaves molecules as they are, as only Jaguar does among QCEngine's own: the check that zeros reappear is not for it.
-        monkeypatch.setattr(runner, "compare", lambda *arguments, **options: True)
+        compare = runner.compare
+        monkeypatch.setattr(runner, "compare", lambda *a, **options: a[2].endswith(" !0 coords wfn") or compare(*a, **options))
     runner.runner_asserter(given, subject, "hf", "cc-pvdz", request.node.name, scramble, frame, models, version)
 
 

@@ -163,6 +163,8 @@ def _listed(unrestricted: bool) -> str:
 
 def _gradient(results: Results, atoms: int) -> NDArray[np.float64]:
     with h5py.File(results.path, "r") as file:
+        if "derivatives/gradient" not in file:
+            raise JobError(0, f"`{results.path}` has no gradient: is this sialrun older than the package?")
         values = np.array(file["derivatives/gradient"], dtype=float)
     if values.shape != (atoms, 3) or not np.isfinite(values).all():
         raise JobError(0, f"the gradient in `{results.path}` has shape {values.shape} or elements that are no numbers; {atoms} atoms have ({atoms}, 3)")
