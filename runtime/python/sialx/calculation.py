@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Union
 import h5py
 import numpy as np
 
+from .examples import example_programs
 from .job import Job, JobError
 from .molecule import Molecule, from_pyscf
-from .programs import example_programs
 from .results import Numbers, Results
 
 if TYPE_CHECKING:

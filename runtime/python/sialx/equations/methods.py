@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, 
 
 import numpy as np
 
+from ..examples import example_programs
 from ..hamiltonian import Hamiltonian
 from ..job import Job
 from ..molecule import Molecule
-from ..programs import example_programs
 from ..results import Results
 from .iterating import iterations, residuals, with_symmetries
 from .model import AMPLITUDE, INPUT, Equations, Tensor

@@ -8,11 +8,12 @@ from .job import program_path
 
 
 def example_programs() -> Path:
-    """The folder of the example programs: of this checkout, or of that of sialrun. FileNotFoundError where neither has them."""
+    """The folder of the example programs: of this checkout, of the installation of sialrun, or of its checkout. FileNotFoundError where none has them."""
     folders = [Path(__file__).resolve().parents[3] / "examples"]
     try:
-        folders.append(Path(program_path(None)).resolve().parents[3] / "examples")
-    except (FileNotFoundError, IndexError):
+        program = Path(program_path(None)).resolve()  # DIR/bin/sialrun, or CHECKOUT/build/PRESET/bin/sialrun
+        folders += [parent / below for parent, below in zip(list(program.parents)[1:4:2], ("share/sialx/examples", "examples"))]
+    except FileNotFoundError:
         pass
     for folder in folders:
         if (folder / "19_equations" / "integrals.sialx").is_file():
