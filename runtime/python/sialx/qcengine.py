@@ -16,6 +16,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import qcengine
 from qcelemental.models.v2 import AtomicInput, AtomicProperties, AtomicResult, Provenance
 from qcelemental.util import safe_version
@@ -92,6 +93,8 @@ class SialxHarness(ProgramHarness):  # type: ignore[misc]  # qcengine has no typ
     def _result(self, given: AtomicInput, config: TaskConfig, output: dict[str, Any], stdout: str, stderr: str, files: dict[str, str]) -> AtomicResult:
         properties = {key: value for key, value in output["properties"].items() if key in AtomicProperties.model_fields and key != "schema_name"}
         properties.setdefault("calcinfo_natom", len(given.molecule.symbols))
+        if given.specification.model.method.lower() == "hf" and "return_gradient" in properties:
+            properties.setdefault("scf_total_gradient", properties["return_gradient"])
         provenance = Provenance(creator="sialx", version=self.get_version(), routine="sialrun --qcschema").model_dump()
         native = {"input": files.pop("in.json"), **files}
         return AtomicResult(
@@ -159,7 +162,7 @@ def _failure(error: dict[str, Any], done: subprocess.CompletedProcess[str]) -> Q
 
 
 def _variables(given: AtomicInput, properties: dict[str, Any]) -> dict[str, Any]:
-    """The properties by the names that QCEngine's own programs give them."""
+    """The properties by the names that QCEngine's own programs give them; gradients have the shape (atoms, 3)."""
     found = {name: properties[key] for name, key in qcvars_to_atomicproperties.items() if properties.get(key) is not None}
     method = given.specification.model.method.upper()
     if "HF TOTAL ENERGY" in found:
@@ -169,7 +172,7 @@ def _variables(given: AtomicInput, properties: dict[str, Any]) -> dict[str, Any]
     if "CCSD(T) TOTAL ENERGY" in found and "CCSD TOTAL ENERGY" in found:
         found["(T) CORRECTION ENERGY"] = found["CCSD(T) TOTAL ENERGY"] - found["CCSD TOTAL ENERGY"]
     if "CURRENT GRADIENT" in found:
-        found[f"{method} TOTAL GRADIENT"] = found["CURRENT GRADIENT"]
+        found["CURRENT GRADIENT"] = found[f"{method} TOTAL GRADIENT"] = np.reshape(found["CURRENT GRADIENT"], (-1, 3)).tolist()
     return found
 
 
