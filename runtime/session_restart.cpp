@@ -147,6 +147,7 @@ void Session::restore_earlier(const Job& job) {
         store_->snapshots().load_saved_block(label, blocks[i], reader.block(label, blocks[i]));
     }
   }
+  for (const auto& [label, array] : job.saved_before) state_->saved_statics[label] = array;
   if (!job.restore_files.empty()) store_->synchronization().barrier({sequence_, -1});
 }
 

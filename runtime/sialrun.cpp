@@ -24,6 +24,7 @@
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/dry_run.h"
+#include "runtime/gradient/gradient_run.h"
 #include "runtime/job/array_source.h"
 #include "runtime/job/describe.h"
 #include "runtime/job/duration.h"
@@ -134,10 +135,38 @@ int run_simulation(const Arguments& arguments, SessionOptions options, const Com
   return code;
 }
 
+/// The jobs of a gradient, for a session that is made with these options.
+std::function<int(Session&)> gradient_jobs(const Job& job, SessionOptions& options, int rank) {
+  return [&job, rank, outcome = keep_outcomes(options)](Session& session) {
+    Gradient gradient;
+    return run_gradient(session, rank, job, *outcome, gradient);
+  };
+}
+
+/// A gradient is many jobs in one world. Throws InputError for what goes with one job only.
+void check_gradient_options(const Arguments& arguments, const SessionOptions& options, const Job& job) {
+  check_gradient(job);
+  const auto refuse = [&](bool is_given, const char* option) {
+    if (is_given)
+      throw InputError(fmt::format("`{}` and `--gradient` do not go together: a gradient is many jobs", option),
+                       "leave one of them out", job.file);
+  };
+  refuse(arguments.simulated, "--simulate");
+  refuse(!options.trace.empty(), "--trace");
+  refuse(options.restart.has_value(), "--restart");
+  refuse(job.checkpoint_every >= 0, "--checkpoint-every");
+  refuse(job.time_limit > 0, "--time-limit");
+  refuse(options.stop_after > 0, "--stop-after");
+}
+
 /// One job on ranks within this process. Errors are reported here.
 int run_in_process(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile,
                    const Job& job) {
   try {
+    if (!job.gradient_scalar.empty()) {
+      SessionOptions keeping = options;
+      return run_on_rank(*make_loopback(), keeping, compile, gradient_jobs(job, keeping, 0));
+    }
     if (arguments.simulated) return run_simulation(arguments, options, compile, job);
     return run_on_rank(*make_loopback(), options, compile, [&](Session& session) { return session.run(job); });
   } catch (const JobAborted& aborted) {
@@ -168,6 +197,11 @@ void set_common_memory(const Arguments& arguments, const std::vector<BatchEntry>
   options.store.numa = common.numa;
 }
 
+void refuse_gradient(const Job& job) {
+  if (!job.gradient_scalar.empty())
+    throw InputError("a job of a batch has no gradient", "run it by itself, without `--batch`", job.file);
+}
+
 /// Every job of the batch prints a separator first. In one process each has a world of its own, and a failure is only
 /// that job's; MPI ranks share one world, which an error while a job runs ends.
 int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Plugins& plugins,
@@ -187,6 +221,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
       for (const BatchEntry& entry : entries) {
         if (mpi->rank() == 0) separator(entry);
         job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
+        refuse_gradient(*job);
         const int code = session.run(*job);
         if (mpi->rank() == 0) report(code);
         worst = std::max(worst, code);
@@ -199,6 +234,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     int code = exit_ok;
     try {
       const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
+      refuse_gradient(job);
       options.store.memory_per_rank = job.memory_per_rank;
       options.store.spill = job.spill;
       options.store.numa = job.numa;
@@ -364,6 +400,11 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
       options.store.numa = job->numa;
       settle_homes(arguments, job->spill);
       options.homes_on_workers = arguments.homes == "workers";
+      if (!job->gradient_scalar.empty()) {
+        check_gradient_options(arguments, options, *job);
+        options.checkpoints = false;
+        options.catch_stop_signals = {};
+      }
     } catch (const SialError& error) {
       job.reset();
       problem = error;
@@ -390,7 +431,8 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
     transport->abort_job(error_text(*problem, transport->rank(), host.empty() ? 1 : transport->size(), host),
                          problem_code);
   }
-  const auto one_job = [&](Session& session) { return session.run(*job); };
+  std::function<int(Session&)> one_job = [&](Session& session) { return session.run(*job); };
+  if (job && !job->gradient_scalar.empty()) one_job = gradient_jobs(*job, options, transport->rank());
   const int code = job ? run_on_rank(*transport, options, compile, one_job)
                        : run_batch(arguments, options, compile, plugins, transport.get());
   std::cout.flush();

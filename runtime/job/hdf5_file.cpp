@@ -224,6 +224,14 @@ Hdf5File Hdf5File::create(const PartFile& part) {
   return Hdf5File(path, id);
 }
 
+Hdf5File Hdf5File::extend(const PartFile& part) {
+  prepare();
+  hid_t id = H5Fopen(part.name_to_open().c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  if (id < 0)
+    throw EnvironmentError(fmt::format("cannot write `{}`: {}", part.path(), last_error()), "is the disk full?");
+  return Hdf5File(part.path(), id);
+}
+
 bool Hdf5File::exists(const std::string& name) const {
   for (std::size_t slash = name.find('/', 1);; slash = name.find('/', slash + 1)) {
     if (H5Lexists(id_, name.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return false;
@@ -457,6 +465,16 @@ void Hdf5File::set_attribute(const std::string& object, const std::string& attri
   Handle s(H5Screate(H5S_SCALAR));
   Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), t, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   if (!a.ok() || H5Awrite(a, t, text.c_str()) < 0) {
+    a.leave();
+    fail_write(fmt::format("attribute `{}`", attribute));
+  }
+}
+
+void Hdf5File::set_real_attribute(const std::string& object, const std::string& attribute, double value) {
+  Handle s(H5Screate(H5S_SCALAR));
+  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_DOUBLE, s, H5P_DEFAULT, H5P_DEFAULT,
+                             H5P_DEFAULT));
+  if (!a.ok() || H5Awrite(a, H5T_NATIVE_DOUBLE, &value) < 0) {
     a.leave();
     fail_write(fmt::format("attribute `{}`", attribute));
   }

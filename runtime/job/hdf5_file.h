@@ -51,6 +51,7 @@ class Hdf5File {
  public:
   static Hdf5File open(const std::string& path);  // reading
   static Hdf5File create(const PartFile& part);   // finish it after close()
+  static Hdf5File extend(const PartFile& part);   // likewise, one that holds a whole HDF5 file already
   Hdf5File(Hdf5File&&) noexcept;
   Hdf5File& operator=(Hdf5File&&) noexcept;
   ~Hdf5File();
@@ -81,6 +82,7 @@ class Hdf5File {
   void set_attribute(const std::string& object, const std::string& attribute, std::span<const std::int64_t> values);
   void set_attribute(const std::string& object, const std::string& attribute, std::int64_t value);
   void set_attribute(const std::string& object, const std::string& attribute, const std::string& text);
+  void set_real_attribute(const std::string& object, const std::string& attribute, double value);
 
   /// The file is not touched again, and takes no space.
   void give_up();

@@ -75,7 +75,7 @@ class JobReader {
     job_.file = path_;
     check_keys(root, "",
                {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "output",
-                "restore", "run"});
+                "restore", "run", "gradient"});
     settings(root, "");
     if (const toml::node* n = root.get("memory"); n && n->is_table()) memory(*n->as_table());
     programs(root);
@@ -87,11 +87,13 @@ class JobReader {
     if (auto* t = table(root, "segments")) segments(*t);
     if (auto* t = table(root, "molecule")) molecule(*t);
     if (auto* t = table(root, "arrays")) arrays(*t);
-    for (const char* section : {"output", "run"})
+    for (const char* section : {"output", "run", "gradient"})
       if (auto* t = table(root, section)) {
         check_keys(*t, section, option_keys(section));
         settings(*t, section);
       }
+    if (const toml::node* n = root.get("gradient"); n && job_.gradient_scalar.empty())
+      fail(*n, "[gradient] lacks `scalar`", "scalar = \"total_energy\" names what is differentiated");
     if (auto* t = table(root, "restore")) restore(*t);
     at(root.get("segments") ? *root.get("segments") : root, [&] { derive_job_data(job_); });
     return std::move(job_);
@@ -369,7 +371,7 @@ class JobReader {
 
   void setting(const toml::node& n, std::string_view key, const Option& option) {
     using Kind = OptionType::Kind;
-    std::string text = option.type.kind == Kind::word ? word(n, key)
+    std::string text = option.type.kind == Kind::word || option.type.kind == Kind::above_zero ? word(n, key)
                        : option.type.kind == Kind::name_list && n.is_array()
                            ? fmt::format("{}", fmt::join(strings(n, key), ","))
                            : string(n, key);

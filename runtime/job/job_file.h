@@ -55,6 +55,10 @@ struct Job {
   bool keep_integrals = true;        // in memory that nothing else needs
   std::vector<std::string> data_files;     // that data came from: molecule, basis, arrays
   std::vector<std::string> restore_files;  // results of earlier jobs whose saved items this job may restore
+  std::map<std::string, DataArray> saved_before;  // static arrays by label that it may restore as well
+  std::string gradient_scalar;                    // whose gradient is wanted; empty: none is
+  double gradient_step = 0.001;                   // bohr
+  std::string gradient_symmetry = "auto";         // auto, on, off: whether it leaves displacements out
 
   // What the user stated, kept apart from what follows from it.
   std::set<std::string> given_values, given_arrays;

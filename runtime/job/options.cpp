@@ -108,6 +108,14 @@ std::size_t rank_memory(const std::string& text) {
   return bytes;
 }
 
+/// Smaller steps drown in what energies are not converged to, and larger ones leave the parabola.
+double gradient_step(const std::string& text) {
+  const double step = read_real(text).value_or(0);
+  if (!(step >= 1e-5 && step <= 0.1))
+    throw InputError(fmt::format("a step of {} bohr gives no derivative", text), "from 0.00001 to 0.1; 0.001 is usual");
+  return step;
+}
+
 /// For a cell of a table.
 std::string escaped(std::string_view text) {
   std::string out;
@@ -245,6 +253,9 @@ void set_option(Job& job, OptionId id, const std::string& text) {
     case OptionId::checkpoint_dir: job.checkpoint_dir = text; return;
     case OptionId::checkpoint_local: job.checkpoint_local = text == "none" ? std::string() : text; return;
     case OptionId::time_limit: job.time_limit = parse_duration(text, 1); return;
+    case OptionId::gradient: job.gradient_scalar = lower_case(text); return;
+    case OptionId::gradient_step: job.gradient_step = gradient_step(text); return;
+    case OptionId::gradient_symmetry: job.gradient_symmetry = text; return;
     default: throw InputError(fmt::format("`{}` is no setting of a job", option(id).flags));
   }
 }

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 file=${1:-build/sialx-device.tar.xz}
 bin=build/release/bin
-programs="sialc sialrun sialreport conformance_device device_cuda conformance_device_code bench_gpu libsialx_jit.so"
+programs="sialc sialrun conformance_device device_cuda conformance_device_code bench_gpu libsialx_jit.so"
 if [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ]; then
   echo "bundle.sh: bundles are made on x86-64 Debian or Ubuntu" >&2
   exit 2
@@ -26,10 +26,20 @@ top=$root/sialx-device
 mkdir -p "$top/bin" "$top/lib"
 for p in $programs; do cp "$bin/$p" "$top/bin/"; done
 cp -r "$bin/fake-cuda" "$top/bin/"
-strip --strip-unneeded "$top"/bin/sialc "$top"/bin/sialrun "$top"/bin/sialreport "$top"/bin/conformance_* "$top"/bin/device_cuda "$top"/bin/bench_gpu "$top"/bin/libsialx_jit.so
+strip --strip-unneeded "$top"/bin/sialc "$top"/bin/sialrun "$top"/bin/conformance_* "$top"/bin/device_cuda "$top"/bin/bench_gpu "$top"/bin/libsialx_jit.so
+
+# Open MPI's starter and those of its components that ranks of one machine need: another MPI there would not take our programs.
+mkdir -p "$top/mpi"
+cp "$(readlink -f "$(command -v mpirun)")" "$top/bin/mpirun"
+components=$(ompi_info --path pkglibdir --parsable | cut -d: -f3)
+for c in "$components"/*.so; do
+  case "${c##*/}" in *ucx* | *ofi* | *openib* | *psm* | *slurm* | *romio* | *spml* | *scoll* | *sshmem* | *memheap* | *monitoring*) ;; *) cp "$c" "$top/mpi/" ;; esac
+done
+cp "$components"/../libmca_common_*sm.so* "$components"/../libmca_common_ompio.so* "$top/lib/"
+cp -r "$(ompi_info --path pkgdatadir --parsable | cut -d: -f3)" "$top/mpi/texts"
 
 # All libraries that these and their libraries name, from where the loader finds them here.
-for p in $programs $(cd "$bin" && ls fake-cuda/*); do ldd "$bin/$p"; done | awk '$2 == "=>" && $3 ~ /^\// {print $3} $1 ~ /^\/.*ld-linux/ {print $1}' | sort -u |
+{ for p in $programs $(cd "$bin" && ls fake-cuda/*); do ldd "$bin/$p"; done; for c in "$top"/bin/mpirun "$top"/mpi/*.so; do ldd "$c"; done; } | awk '$2 == "=>" && $3 ~ /^\// {print $3} $1 ~ /^\/.*ld-linux/ {print $1}' | sort -u |
   while read -r l; do
     case "$l" in *libsialx_jit.so | */fake-cuda/*) ;; *) cp -L "$l" "$top/lib/" ;; esac
   done
@@ -58,7 +68,7 @@ cp tests/device/run.sh "$top/run.sh"
 cp tests/bench/gpu/programs.sh "$top/bench_programs.sh"
 git describe --always --dirty >"$top/VERSION" 2>/dev/null || echo unknown >"$top/VERSION"
 mkdir -p "$(dirname "$file")"
-tar -C "$root" -cf - sialx-device | xz -T2 --x86 --lzma2=preset=8 >"$file.part"
+tar -C "$root" -cf - sialx-device | xz -T2 --x86 --lzma2=preset=9e,dict=192MiB >"$file.part"
 mv "$file.part" "$file"
 size=$(stat -c %s "$file")
 echo "$file: $((size / 1000000)) MB"

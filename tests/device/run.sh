@@ -30,15 +30,20 @@ cd "$here"
 # Programs find the loader and the C library that they were built with here, once.
 loader=$here/lib/ld-linux-x86-64.so.2
 if [ "$(cat .placed 2>/dev/null)" != "$here" ]; then
-  for p in bin/sialc bin/sialrun bin/sialreport bin/conformance_device bin/conformance_device_code bin/device_cuda bin/bench_gpu; do
-    "$loader" --library-path "$here/lib" bin/patchelf --set-interpreter "$loader" --set-rpath "$here/lib" "$p"
+  for p in bin/sialc bin/sialrun bin/mpirun bin/conformance_device bin/conformance_device_code bin/device_cuda bin/bench_gpu; do
+    "$loader" --library-path "$here/lib" bin/patchelf --set-interpreter "$loader" --force-rpath --set-rpath "$here/lib" "$p"
+  done
+  # These name folders of the system, where another version may be.
+  for l in bin/libsialx_jit.so lib/libmpi.so* lib/libopen-*.so* lib/libmca_*.so* mpi/*.so; do
+    "$loader" --library-path "$here/lib" bin/patchelf --remove-rpath "$l"
   done
   echo "$here" >.placed
 fi
 export XDG_CACHE_HOME=$here/cache
 left() { echo $((limit - SECONDS > 1 ? limit - SECONDS : 1)); }
-# The libraries are for our programs only: those of the system have their own.
-ours() { timeout "$(left)" env LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@"; }
+ours() { timeout "$(left)" "$@"; }
+export PATH=$here/bin:$PATH OMPI_MCA_mca_base_component_path=$here/mpi OPAL_PKGDATADIR=$here/mpi/texts
+export PMIX_MCA_mca_base_component_path=$here/mpi HWLOC_PLUGINS_PATH=$here/none
 [ $fake_driver -eq 1 ] && export SIALX_CUDA_LIBRARIES=$here/bin/fake-cuda SIALX_FAKE_CUDA=memory=4000000000
 ours bin/sialrun --version --verbose
 found=$(ours bin/sialrun --version --verbose | grep '^cuda: ')
@@ -113,7 +118,7 @@ quick=()
 [ $fake_driver -eq 0 ] || quick=(--quick)
 mkdir -p bench
 ours bin/bench_gpu "${quick[@]}" --json bench/device.json | tee bench/device.txt || { echo "bench_gpu FAILED or did not fit into the time"; failed=1; }
-bash bench_programs.sh --bin bin --libraries "$here/lib" --examples examples --out bench "${quick[@]}" --seconds "$(left)" | tee bench/programs.txt || failed=1
+bash bench_programs.sh --bin bin --examples examples --out bench "${quick[@]}" --seconds "$(left)" | tee bench/programs.txt || failed=1
 echo
 if [ $failed -eq 0 ]; then echo "all passed in $SECONDS s"; else echo "FAILED"; fi
 exit $failed

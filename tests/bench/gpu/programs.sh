@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Whole programs on the GPU: requests for memory that needed no call of the driver, in the example jobs; and CCSD iterations of molecules on the GPU
-# against one and all cores of this machine, with what the GPU's time went to. Tables on the terminal, and programs.json in the folder --out. Needs
+# Whole programs on the GPU: requests for memory that needed no call of the driver, in the example jobs; CCSD iterations and (T) of molecules on the GPU
+# against one and all cores of this machine, with what the GPU's time went to; and CCSD iterations by how small operations are started. Tables on the terminal, and programs.json in the folder --out. Needs
 # nothing but bash and awk. Without a GPU the memory is counted on the simulated device, and the rest is left out.
-# Usage: bash programs.sh --bin DIR --examples DIR --out DIR [--quick] [--only hits|ccsd] [--seconds N] [--libraries DIR]
+# Usage: bash programs.sh --bin DIR --examples DIR --out DIR [--quick] [--only hits|ccsd|starts] [--seconds N]
 #   --quick    water in 3-21G only      --seconds  for all; a run that does not fit is ended, and what is left is left out
-#   --libraries  where sialrun finds those it needs, if not where the system looks
 # Exits 1 when energies on the GPU and the host differ by more than 1e-9.
 set -euo pipefail
-bin="" examples="" out="" quick=0 limit=3600 only="" libraries=""
+bin="" examples="" out="" quick=0 limit=3600 only=""
 while [ $# -gt 0 ]; do
   case "$1" in
     --bin) bin=$(cd "${2:?}" && pwd); shift ;;
@@ -15,14 +14,12 @@ while [ $# -gt 0 ]; do
     --out) mkdir -p "${2:?}"; out=$(cd "$2" && pwd); shift ;;
     --seconds) limit=${2:?}; shift ;;
     --only) only=${2:?}; shift ;;
-    --libraries) libraries=${2:?}; shift ;;
     --quick) quick=1 ;;
-    *) sed -n '5,7p' "${BASH_SOURCE[0]}" | sed 's/^# //' >&2; exit 2 ;;
+    *) sed -n '5,6p' "${BASH_SOURCE[0]}" | sed 's/^# //' >&2; exit 2 ;;
   esac
   shift
 done
 sialrun=("$bin/sialrun")
-[ -z "$libraries" ] || sialrun=(env "LD_LIBRARY_PATH=$libraries" "$bin/sialrun")
 [ -n "$bin" ] && [ -n "$examples" ] && [ -n "$out" ] || { echo "programs.sh: --bin, --examples and --out are needed" >&2; exit 2; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 work=$(mktemp -d)
@@ -89,60 +86,85 @@ run_on() {
     return
   fi
   energy=$(awk '$2 == "ccsd_energy" && $3 == "=" {e = $4} END {print e}' "$work/log")
-  # Seconds of the lines of CCSD, over its iterations: rows of the last table that it printed.
-  numbers="$(awk '/"lines": \[/ {on = 1} /"remote_accesses"/ {on = 0} on && /"program":/ {mine = /"ccsd"/} on && mine && /"seconds":/ {gsub(/,/, ""); s += $2} END {print s + 0}' "$work/run.json") \
+  # Seconds of the lines of CCSD, over its iterations (rows of the last table that it printed), and of (T).
+  numbers="$(awk '/"lines": \[/ {on = 1} /"remote_accesses"/ {on = 0} on && /"program":/ {mine = /"ccsd"/ ? 1 : /"ccsd_t"/ ? 2 : 0} on && /"seconds":/ {gsub(/,/, ""); s[mine] += $2} END {print s[2] + 0, s[1] + 0}' "$work/run.json") \
     $(awk '$1 == "iteration" && $2 == "energy" {n = 0} NF == 4 && $1 ~ /^[0-9]+$/ {n = $1} END {print n + 0}' "$work/log") \
     $(counter "$work/run.json" wall_time device_timed device_kernel_time device_in_time device_out_time device_copy_time device_overlap_time device_wait_time)"
   echo "$numbers" | awk -v name="$name" -v where="$where" -v ranks="$ranks" -v e="$energy" '{
+    t = $1 / ranks; $1 = ""; $0 = $0
     it = $2 ? $1 / ranks / $2 : 0
-    printf "  %-26s %-18s %10.3f %9.2f", name, where, it, $3
+    printf "  %-26s %-18s %10.3f %9s %9.2f", name, where, it, (t > 0 ? sprintf("%.2f", t) : "-"), $3
     if ($4 > 0) printf " %9.2f %9.2f %9.2f %9.1f %9.1f %9.2f", $5, $6, $7, $8 ? 100 * $9 / $8 : 100, 100 * ($8 - $9) / $3, $10
     else printf " %9s %9s %9s %9s %9s %9s", "-", "-", "-", "-", "-", "-"
     printf "  %s\n", e}'
   ccsd_json+="${ccsd_json:+,}$(echo "$numbers" | awk -v name="$name" -v where="$where" -v ranks="$ranks" -v e="${energy:-null}" '{
-    printf "\n  {\"molecule\": \"%s\", \"where\": \"%s\", \"ranks\": %d, \"iterations\": %d, \"iteration_seconds\": %.6g, \"wall_seconds\": %.6g, \"energy\": %s, \"device\": ", name, where, ranks, $2, $2 ? $1 / ranks / $2 : 0, $3, e
+    t = $1 / ranks; $1 = ""; $0 = $0
+    printf "\n  {\"molecule\": \"%s\", \"where\": \"%s\", \"ranks\": %d, \"iterations\": %d, \"iteration_seconds\": %.6g, \"triples_seconds\": %.6g, \"wall_seconds\": %.6g, \"energy\": %s, \"device\": ", name, where, ranks, $2, $2 ? $1 / ranks / $2 : 0, t, $3, e
     if ($4 > 0) printf "{\"kernel_seconds\": %.6g, \"in_seconds\": %.6g, \"out_seconds\": %.6g, \"copy_seconds\": %.6g, \"overlapped_seconds\": %.6g, \"waited_seconds\": %.6g, \"not_overlapped\": %.6g}}", $5, $6, $7, $8, $9, $10, ($8 - $9) / $3
     else printf "null}"}')"
 }
 
-molecule() {  # NAME XYZ BASIS AO OCC VIRT
-  local name=$1 cores on_gpu on_host start=()
+# Orbitals and integrals once, on the host, with all cores where there is an mpirun; every run of CCSD begins with them, also without (T).
+prepare() {  # NAME XYZ BASIS AO OCC VIRT
+  local name=$1 cores start=()
   shift
   cores=$(env -u OMP_NUM_THREADS nproc)
-  # Orbitals and integrals once, on the host, with all cores where there is an mpirun; every run of CCSD begins with them.
   write_job before.toml "\"$examples/04_rhf/rhf.sialx\", \"$examples/09_ccsd/tran.sialx\"" "$@"
-  write_job job.toml "\"$examples/09_ccsd/ccsd.sialx\"" "$@"
+  write_job job.toml "\"$examples/09_ccsd/ccsd.sialx\"${triples:+, \"$examples/11_ccsd_t/ccsd_t.sialx\"}" "$@"
   printf '[restore]\nfile = "before.h5"\n' >>"$work/job.toml"
   ! command -v mpirun >/dev/null || start=(mpirun -n "$cores" --oversubscribe)
   if ! timeout "$(left)" "${start[@]}" "${sialrun[@]}" "$work/before.toml" --device host --output-dir "$work" --results before.h5 --run-json none --memory $((cores > 6 ? 1024 : 6144 / cores))MB >"$work/log" 2>&1; then
     echo "  $name: left out, its orbitals failed or did not fit into the time: $(grep -m1 'error' "$work/log" || tail -1 "$work/log")"
-    return
+    return 1
   fi
+}
+
+molecule() {  # NAME XYZ BASIS AO OCC VIRT; with triples=yes (T) too, and not on one core
+  local name=$1 cores on_gpu on_host
+  prepare "$@" || return 0
+  cores=$(env -u OMP_NUM_THREADS nproc)
   run_on "$name" GPU 1 "${sialrun[@]}" --device cuda --device-times
   on_gpu=$energy
+  energy=""
   if [ "$cores" -gt 1 ]; then
     if command -v mpirun >/dev/null; then run_on "$name" "$cores cores, ranks" "$cores" mpirun -n "$cores" --oversubscribe "${sialrun[@]}" --device host
     else run_on "$name" "$cores cores, threads" 1 "${sialrun[@]}" --device host --threads "$cores"; fi
   fi
   on_host=$energy
-  run_on "$name" "1 core" 1 "${sialrun[@]}" --device host
+  [ -n "$triples" ] && [ "$cores" -gt 1 ] || run_on "$name" "1 core" 1 "${sialrun[@]}" --device host
   on_host=${energy:-$on_host}
   if [ -n "$on_gpu" ] && [ -n "$on_host" ]; then
     awk -v a="$on_gpu" -v b="$on_host" 'BEGIN {d = a - b; exit !(d <= 1e-9 && d >= -1e-9)}' || { echo "  $name: WRONG, the energies differ: $on_gpu on the GPU, $on_host on the host"; failed=1; }
   fi
 }
 
-[ "$only" = ccsd ] || hits
-if [ "$only" != hits ]; then
-  printf '\nCCSD, with orbitals and integrals made before: seconds an iteration and in all; the GPU at kernels, copies to it, from it, percent of copying beside kernels, copying beside no kernel in percent of all, ranks waited\n'
+# How small operations are started: each by itself, with its like, as graphs.
+starts() {  # NAME XYZ BASIS AO OCC VIRT
+  local batch graphs
+  prepare "$@" || return 0
+  for batch in off 16384 65536 196608 1048576; do run_on "$1" "batch $batch" 1 "${sialrun[@]}" --device cuda --device-batch $batch; done
+  for graphs in auto on; do run_on "$1" "graphs $graphs" 1 "${sialrun[@]}" --device cuda --device-graphs $graphs; done
+}
+
+triples=""
+wants() { [ -z "$only" ] || [ "$only" = "$1" ]; }
+! wants hits || hits
+if wants ccsd || wants starts; then
+  printf '\nCCSD, with orbitals and integrals made before: seconds an iteration, of (T), and in all; the GPU at kernels, copies to it, from it, percent of copying beside kernels, copying beside no kernel in percent of all, ranks waited\n'
   if [ -z "$gpu" ]; then
     echo "  left out: no GPU to run on (${found:-sialrun says nothing of CUDA})"
   else
-    printf '  %-26s %-18s %10s %9s %9s %9s %9s %9s %9s %9s  %s\n' molecule where iteration all kernels in out overlap bare waited energy
-    if [ $quick -eq 1 ]; then molecule "water, 3-21G" water 3-21g 7 3 4
-    else
+    printf '  %-26s %-18s %10s %9s %9s %9s %9s %9s %9s %9s %9s  %s\n' molecule where iteration '(T)' all kernels in out overlap bare waited energy
+    if wants ccsd && [ $quick -eq 1 ]; then molecule "water, 3-21G" water 3-21g 7 3 4
+    elif wants ccsd; then
       molecule "water dimer, aug-cc-pVDZ" water-dimer aug-cc-pvdz 21 10 36
       molecule "benzene, 6-31G" benzene 6-31g 22 11 23
+      triples=yes molecule "benzene, cc-pVDZ" benzene cc-pvdz 29 11 31
+    fi
+    if wants starts && [ $quick -eq 1 ]; then starts "water, 3-21G" water 3-21g 7 3 4
+    elif wants starts; then
+      starts "water dimer, aug-cc-pVDZ" water-dimer aug-cc-pvdz 20 5 15
+      starts "benzene, 6-31G" benzene 6-31g 22 11 23
     fi
   fi
 fi
