@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Gradients by central differences against analytic ones (references.json), on one and two ranks, and what is refused.
+
+    run_gradients.py --bin DIR
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+REFERENCES = json.loads((pathlib.Path(__file__).parent / "references.json").read_text())
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+PROGRAMS = {
+    "rhf": ["04_rhf/rhf.sialx"],
+    "uhf": ["06_uhf/uhf.sialx"],
+    "mp2": ["04_rhf/rhf.sialx", "05_mp2/mp2.sialx"],
+    "ccsd": ["04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx"],
+    "ccsd_t": ["04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx", "11_ccsd_t/ccsd_t.sialx"],
+}
+OPTIONS: argparse.Namespace
+
+
+def write_job(folder, molecule, method, atoms=None, extra=""):
+    """A job file for atoms (symbol, place in angstrom) of the references, in `folder`; its path."""
+    atoms = atoms or REFERENCES[molecule]["atoms"]
+    lines = [str(len(atoms)), molecule] + [f"{symbol} {x:.10f} {y:.10f} {z:.10f}" for symbol, (x, y, z) in atoms]
+    (folder / "molecule.xyz").write_text("\n".join(lines) + "\n")
+    programs = ", ".join(f'"{EXAMPLES / p}"' for p in PROGRAMS[method])
+    job = folder / "job.toml"
+    job.write_text(f'programs = [{programs}]\n\n[molecule]\nxyz = "molecule.xyz"\nbasis = "6-31g"\n{extra}')
+    return job
+
+
+def run(folder, *arguments, ranks=1):
+    launch = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks > 1 else []
+    return subprocess.run([*launch, OPTIONS.bin / "sialrun", *map(str, arguments)], cwd=folder, env=ENV, capture_output=True, text=True, timeout=300)
+
+
+def gradient_of(folder):
+    with h5py.File(folder / "results.h5") as file:
+        dataset = file["derivatives/gradient"]
+        return dataset[:], dict(dataset.attrs)
+
+
+class Gradients(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def gradient(self, molecule, method, *options, ranks=1, atoms=None, extra=""):
+        job = write_job(self.folder, molecule, method, atoms, extra)
+        scalar = "scf_energy" if method in ("rhf", "uhf") else "total_energy"
+        done = run(self.folder, job, "--gradient", scalar, *options, ranks=ranks)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
+        values, attributes = gradient_of(self.folder)
+        return values, attributes, done.stdout
+
+    def test_analytic(self):
+        for molecule, displaced in (("water", 4), ("formaldehyde", 6)):
+            for method in ("rhf", "uhf", "mp2", "ccsd", "ccsd_t"):
+                with self.subTest(molecule=molecule, method=method):
+                    values, attributes, printed = self.gradient(molecule, method)
+                    reference = np.array(REFERENCES[molecule]["rhf" if method == "uhf" else method])
+                    worst = abs(values - reference).max()
+                    print(f"{molecule} {method}: {worst:.1e}", flush=True)
+                    self.assertLess(worst, 1e-6)
+                    self.assertEqual(attributes["displacements"], displaced)
+                    self.assertEqual(attributes["units"].decode() if isinstance(attributes["units"], bytes) else attributes["units"], "hartree/bohr")
+                    self.assertIn(f"{displaced} displaced jobs", printed)
+                    self.assertIn("scf_conv = 1e-11", printed)
+
+    def test_ranks_and_symmetry(self):
+        one, _, _ = self.gradient("water", "mp2")
+        two, _, _ = self.gradient("water", "mp2", ranks=2)
+        self.assertLess(abs(one - two).max(), 2e-8)
+        alone, attributes, printed = self.gradient("water", "mp2", "--gradient-symmetry", "off")
+        self.assertEqual(attributes["displacements"], 18)
+        self.assertIn("symmetry is not used", printed)
+        self.assertLess(abs(one - alone).max(), 5e-7)
+
+    def test_open_shell_and_frozen_core(self):
+        """Translation and rotation leave one direction of a diatomic molecule, and the sum of forces vanishes."""
+        atoms = [["O", [0.0, 0.0, 0.0]], ["H", [0.0, 0.6, 0.8]]]
+        values, attributes, _ = self.gradient("hydroxyl", "uhf", atoms=atoms, extra="multiplicity = 2\nfrozen_core = true\n")
+        self.assertEqual(attributes["displacements"], 2)
+        self.assertLess(abs(values.sum(axis=0)).max(), 1e-10)
+        self.assertLess(abs(values[0][0]), 1e-10)
+        self.assertLess(abs(values[0][1] * 0.8 - values[0][2] * 0.6), 1e-10)
+
+    def test_refused(self):
+        job = write_job(self.folder, "water", "rhf")
+        for arguments, code, words in (
+            ([job, "--gradient", "scf_enrgy"], 2, "did you mean `scf_energy`"),
+            ([job, "--gradient", "scf_energy", "--gradient-step", "3"], 2, "a step of 3 bohr"),
+            ([job, "--gradient", "scf_energy", "--restart"], 2, "do not go together"),
+            ([job, "--gradient", "scf_energy", "--set", "scf_iter=3"], 1, "did not converge"),
+            ([EXAMPLES / "01_hello/hello.sialx", "--gradient", "x"], 2, "no [molecule]"),
+        ):
+            with self.subTest(arguments=arguments):
+                done = run(self.folder, *arguments)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(words, done.stdout + done.stderr)
+                self.assertNotIn("gradient of scf_energy, hartree/bohr", done.stdout)
+
+    def test_job_file(self):
+        job = write_job(self.folder, "water", "rhf", extra='\n[gradient]\nscalar = "scf_energy"\nstep = 0.002\n')
+        done = run(self.folder, job)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        values, attributes = gradient_of(self.folder)
+        self.assertEqual(attributes["step"], 0.002)
+        self.assertLess(abs(values - np.array(REFERENCES["water"]["rhf"])).max(), 4e-6)
+        (self.folder / "list").write_text(f"{job}\n")
+        done = run(self.folder, "--batch", "list")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("a job of a batch has no gradient", done.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
