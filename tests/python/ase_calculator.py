@@ -141,7 +141,7 @@ class Calculator(unittest.TestCase):
     def test_kept_files(self):
         counted = self.counted()
         water = atoms(WATER, method="hf", basis="sto-3g", directory=self.dir / "kept")
-        energy, forces = water.get_potential_energy(), water.get_forces()
+        forces, energy = water.get_forces(), water.get_potential_energy()
         again = SIALX(restart=self.dir / "kept")
         other = again.get_atoms()
         before = counted.number
