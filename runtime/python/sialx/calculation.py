@@ -88,7 +88,7 @@ def calculate(
     flags: Iterable[object] = (),
     mpirun: Iterable[str] = ("mpirun", "--bind-to", "none"),
 ) -> Calculation:
-    """The energy of a molecule, on `ranks` ranks; with gradient=True its gradient as well.
+    """The energy of a molecule, on `ranks` ranks; with gradient=True its gradient as well, from central differences of energies.
 
     molecule: a Molecule, a built pyscf.gto.Mole, or the path of an xyz file. method: "hf", "mp2", "ccsd", "ccsd(t)" of a closed shell; "uhf", "ump2" of any.
     basis: the name of a basis set, a file or shells, as of a Molecule; needed for an xyz file, and in the place of the molecule's own elsewhere; so are
