@@ -263,6 +263,11 @@ int Session::run_programs(const Job& given) {
     options_.catch_stop_signals();
     transport_.barrier(tag(CollectiveKind::other));  // a signal to all ranks finds none of them without its handler
   }
+  if (sequence_ > 0) {  // what an earlier job kept is of another molecule
+    transport_.barrier(tag(CollectiveKind::other));
+    store_->kept().forget_kept();
+    transport_.barrier(tag(CollectiveKind::other));
+  }
   state_ = std::make_unique<RankState>();
   state_->phase = phase_;
   const bool results = job.results_path != "none";

@@ -118,6 +118,12 @@ Choice choose(const Job& job, std::span<const Vector3> points) {
   return choice;
 }
 
+/// An integer where it was given as one.
+double convergence_of(const Job& job, const std::string& name) {
+  const auto found = job.data.scalars.find(name);
+  return found == job.data.scalars.end() ? job.data.ints.at(name) : found->second;
+}
+
 double scalar_of(const JobOutcome& outcome, const std::string& name) {
   const auto found = outcome.scalars.find(name);
   if (found == outcome.scalars.end()) {
@@ -147,11 +153,7 @@ Job displaced_job(const Job& job, const JobOutcome& start, const Derivative& der
     if (found != start.saved_statics.end()) displaced.saved_before[to] = found->second;
     return found != start.saved_statics.end();
   };
-  const bool closed = take("c", "guess_a") && take("c", "guess_b");
-  if (closed || (take("ca", "guess_a") && take("cb", "guess_b"))) {
-    displaced.data.ints["guess_orbitals"] = 1;
-    displaced.given_values.insert("guess_orbitals");
-  }
+  if (!take("c", "guess_a") && take("ca", "guess_a")) take("cb", "guess_b");
   derive_job_data(displaced);
   return displaced;
 }
@@ -252,9 +254,8 @@ void check_gradient(const Job& job) {
 Job converged_for_differences(const Job& job, double step) {
   Job tight = job;
   // Errors of correlation energies are about that of the amplitudes; differences divide them by twice the step.
-  const double threshold = std::min(1e-10, std::max(1e-8 * step, 1e-12));
-  for (const char* name : {"scf_conv", "cc_conv"})
-    if (tight.given_values.insert(name).second) tight.data.scalars[name] = threshold;
+  tight.convergence = std::min(1e-10, std::max(1e-8 * step, 1e-12));
+  derive_job_data(tight);
   return tight;
 }
 
@@ -279,8 +280,8 @@ int run_gradient(Session& session, int rank, const Job& stated, JobOutcome& outc
   say(fmt::format("\ngradient of {} by central differences of {} bohr: {} displaced jobs; {}{}", job.gradient_scalar,
                   gradient.step, gradient.displaced, choice.text,
                   choice.rigid ? "; moving and turning the whole molecule changes nothing" : ""));
-  say(fmt::format("convergence: scf_conv = {:g}, cc_conv = {:g}", job.data.scalars.at("scf_conv"),
-                  job.data.scalars.at("cc_conv")));
+  say(fmt::format("convergence: scf_conv = {:g}, cc_conv = {:g}", convergence_of(job, "scf_conv"),
+                  convergence_of(job, "cc_conv")));
   std::vector<double> values;
   std::size_t number = 0;
   for (const Derivative& derivative : plan.derivatives()) {

@@ -56,6 +56,7 @@ struct Job {
   std::vector<std::string> data_files;     // that data came from: molecule, basis, arrays
   std::vector<std::string> restore_files;  // results of earlier jobs whose saved items this job may restore
   std::map<std::string, DataArray> saved_before;  // static arrays by label that it may restore as well
+  double convergence = 1e-10;                     // of energies, where the user states no scf_conv or cc_conv
   std::string gradient_scalar;                    // whose gradient is wanted; empty: none is
   double gradient_step = 0.001;                   // bohr
   std::string gradient_symmetry = "auto";         // auto, on, off: whether it leaves displacements out

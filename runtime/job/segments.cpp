@@ -323,12 +323,12 @@ void check_ao_segments(const Sizes& sizes, const Molecule& molecule) {
 void derive_job_data(Job& job) {
   job.segment_choices.clear();
   for (auto [name, value] :
-       {std::pair{"scf_iter", 100}, {"scf_beg", 2}, {"scf_hist", 8}, {"cc_iter", 50}, {"eom_roots", 0}, {"nfrags", 0}, {"guess_orbitals", 0}})
+       {std::pair{"scf_iter", 100}, {"scf_beg", 2}, {"scf_hist", 8}, {"cc_iter", 50}, {"eom_roots", 0}, {"nfrags", 0}, {"guess_orbitals", job.saved_before.contains("guess_a") ? 1 : 0}})
     set_int(job, name, value);
   std::int32_t roots = job.data.ints.at("eom_roots");
   set_int(job, "eom_subspc", roots > 0 ? 12 * std::min(roots, 1'000'000) + 8 : 0);
-  for (auto [name, value] : {std::pair{"scf_conv", 1e-10},
-                             {"cc_conv", 1e-10},
+  for (auto [name, value] : {std::pair{"scf_conv", job.convergence},
+                             {"cc_conv", job.convergence},
                              {"eom_tol", 1e-8},
                              {"damp", 0.0},
                              {"scfeneg", 0.0},

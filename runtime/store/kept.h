@@ -19,6 +19,8 @@ class KeptBlocks {
   /// is too short to keep anything.
   virtual double* allocate_kept(std::int64_t size) = 0;
   virtual void keep_block(const BlockIndex& block, double* data) = 0;
+  /// Between jobs, while no rank of the node uses any: the next job has another molecule.
+  virtual void forget_kept() = 0;
 };
 
 }  // namespace sial

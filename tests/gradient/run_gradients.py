@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,20 @@ class Gradients(unittest.TestCase):
         self.assertEqual(attributes["displacements"], 18)
         self.assertIn("symmetry is not used", printed)
         self.assertLess(abs(one - alone).max(), 5e-7)
+
+    def test_batch(self):
+        """Jobs of a batch in one world keep nothing of each other's molecules."""
+        atoms = [[symbol, [x, 1.1 * y, z]] for symbol, (x, y, z) in REFERENCES["water"]["atoms"]]
+        lines = []
+        for name, places in (("one", REFERENCES["water"]["atoms"]), ("two", atoms)):
+            folder = self.folder / name
+            folder.mkdir()
+            lines.append(str(write_job(folder, "water", "rhf", places)))
+        (self.folder / "list").write_text("\n".join(lines) + "\n")
+        energies = [re.findall(r"scf_energy = (\S+)", run(self.folder, *a).stdout) for a in (["--transport", "mpi", "--batch", "list"], ["--batch", "list"])]
+        self.assertEqual(len(energies[0]), 2)
+        for together, alone in zip(*energies, strict=True):
+            self.assertAlmostEqual(float(together), float(alone), delta=1e-9)
 
     def test_open_shell_and_frozen_core(self):
         """Translation and rotation leave one direction of a diatomic molecule, and the sum of forces vanishes."""

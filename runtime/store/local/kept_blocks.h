@@ -25,6 +25,7 @@ class NodeKeptBlocks final : public KeptBlocks {
   void release_kept(const double* data) override { heap_.drop_reference(Chunk::of(data), arena_); }
   double* allocate_kept(std::int64_t size) override;
   void keep_block(const BlockIndex& block, double* data) override;
+  void forget_kept() override { drop_kept(directory_, heap_, arena_); }
 
  private:
   Transport& transport_;

@@ -387,6 +387,7 @@ class ReferenceKept final : public KeptBlocks {
     for (const auto& v : held_)
       if (v->data() == data && blocks_.emplace(block, v).second) bytes_ += static_cast<std::int64_t>(v->size()) * 8;
   }
+  void forget_kept() override { drop_all(); }
 
  private:
   void drop_all() {
