@@ -23,6 +23,7 @@ jobs=$(nproc)
 
 step "set-up"
 bash examples/setup.sh
+bash tests/python/packages.sh
 
 step "build"
 cmake --preset ci >/dev/null

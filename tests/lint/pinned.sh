@@ -7,14 +7,14 @@ pinned() {
     log=$(mktemp)
     if ! python3 -m venv --clear "$venv" >"$log" 2>&1; then
       rm -f "$log"
-      echo "lint: skipped $what: no virtual environment can be made (package python3-venv)"
+      echo "${PINNED_FOR:-lint}: skipped $what: no virtual environment can be made (package python3-venv)"
       return 1
     fi
     if ! "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 15 "$@" >"$log" 2>&1; then
       reason="no network"
       grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|ProxyError|establish a new connection' "$log" || reason=$(tail -1 "$log")
       rm -f "$log"
-      echo "lint: skipped $what: $* cannot be installed ($reason)"
+      echo "${PINNED_FOR:-lint}: skipped $what: $* cannot be installed ($reason)"
       return 1
     fi
     rm -f "$log"

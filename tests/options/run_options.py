@@ -31,7 +31,7 @@ KEY_VALUES = {"memory": "1GB", "memory.spill": "/tmp:1GB", "memory.numa": "local
               "output.dir": "out", "output.results": "none", "output.run_json": "stats.json", "output.arrays": "d", "output.molden": "none", "output.trexio": "none", "run.checkpoint_every": "30m", "run.checkpoint_dir": "saved", "run.checkpoint_local": "fast",
               "run.time_limit": "2h", "gradient.scalar": "x", "gradient.step": "0.002", "gradient.symmetry": "off"}
 # Values that are not the default, of options that run.json records where they are given.
-RECORDED = {"gradient": "x", "gradient_step": "0.002", "gradient_symmetry": "off", "numa": "local", "simulate_machine": "numa:1 pu:1", "large_pages": "off", "spill": "/tmp:1GB", "spill_every": "3", "pardo_order": "written", "look_ahead": "3", "integrals": "libint", "keep_integrals": "off", "optimisation": "1", "store": "copy", "schedule": "static", "kernels": "reference",
+RECORDED = {"numa": "local", "simulate_machine": "numa:1 pu:1", "large_pages": "off", "spill": "/tmp:1GB", "spill_every": "3", "pardo_order": "written", "look_ahead": "3", "integrals": "libint", "keep_integrals": "off", "optimisation": "1", "store": "copy", "schedule": "static", "kernels": "reference",
             "jit": "off", "threads": "2", "simulate": "ranks=2,seed=1", "device_memory": "1GB", "device_from": "7", "device_copies": "staged", "device_graphs": "on",
             "device_puts": "wait", "self_check": "3", "ranks_per_node": "1", "simulate_network": "latency=1us,bandwidth=1GB/s",
             "server_memory": "1GB", "homes": "workers"}

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, 
 
 import numpy as np
 
+from ..examples import example_programs
 from ..hamiltonian import Hamiltonian
-from ..job import Job, program_path
+from ..job import Job
 from ..molecule import Molecule
 from ..results import Results
 from .iterating import iterations, residuals, with_symmetries
@@ -375,16 +376,3 @@ def method(
     if spin not in SPINS:
         raise ValueError(f'spin="{spin}" is not known; there are: {", ".join(map(repr, SPINS))}'.replace("'", '"'))
     return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after, most_elements)
-
-
-def example_programs() -> Path:
-    """The folder of the example programs: of this checkout, or of that of sialrun."""
-    folders = [Path(__file__).resolve().parents[4] / "examples"]
-    try:
-        folders.append(Path(program_path(None)).resolve().parents[3] / "examples")
-    except FileNotFoundError:
-        pass
-    for folder in folders:
-        if (folder / "19_equations" / "integrals.sialx").is_file():
-            return folder
-    raise FileNotFoundError(f"the example programs, of which methods take RHF and integrals, are in none of {', '.join(map(str, folders))}")
