@@ -7,6 +7,7 @@
 #include <streambuf>
 #include <string>
 
+#include "runtime/base/error.h"
 #include "runtime/schema/atomic_result.h"
 
 namespace sial {
