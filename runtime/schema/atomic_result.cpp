@@ -143,7 +143,7 @@ std::string failed_operation(const AtomicInput& input, int code, const std::stri
   Json failed = {{"success", false},
                  {"error", {{"error_type", error_type(code, message)}, {"error_message", message}}},
                  {"input_data", input.given},
-                 {"provenance", provenance_of(provenance)}};
+                 {"extras", {{"provenance", provenance_of(provenance)}}}};
   if (input.given.is_object() && input.given.contains("id")) failed["id"] = input.given["id"];
   return dumped(failed);
 }

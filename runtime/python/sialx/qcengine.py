@@ -69,7 +69,7 @@ class SialxHarness(ProgramHarness):  # type: ignore[misc]  # qcengine has no typ
             done = subprocess.run([program, "--version"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
             if done.returncode != 0:
                 raise UnknownError(done.stderr)
-            self.version_cache[program] = safe_version(done.stdout.split()[-1])
+            self.version_cache[program] = safe_version(done.stdout.split()[1])
         return self.version_cache[program]
 
     def compute(self, input_data: AtomicInput, config: TaskConfig) -> AtomicResult:
