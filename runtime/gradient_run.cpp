@@ -147,7 +147,7 @@ Job displaced_job(const Job& job, const JobOutcome& start, const Derivative& der
     displaced.data.molecule.atoms[derivative.atom].position[i] += by * derivative.direction[i];
   displaced.data.arrays.erase("coords");
   displaced.warnings.clear();
-  displaced.results_path = displaced.run_json_path = displaced.molden_path = "none";
+  displaced.results_path = displaced.run_json_path = displaced.molden_path = displaced.trexio_path = "none";
   displaced.saved_arrays.clear();
   const auto take = [&](const char* from, const char* to) {
     const auto found = start.saved_statics.find(from);

@@ -114,6 +114,24 @@ class Gradients(unittest.TestCase):
         self.assertLess(abs(values[0][0]), 1e-10)
         self.assertLess(abs(values[0][1] * 0.8 - values[0][2] * 0.6), 1e-10)
 
+    def test_orbital_files(self):
+        """They are those of the molecule as it was given, not of the last displaced one."""
+        files = ["--molden", "m.molden", "--trexio", "t.h5"]
+        job = write_job(self.folder, "water", "rhf")
+        plain = run(self.folder, job, *files)
+        if "built without TREXIO" in plain.stderr:
+            files = files[:2]
+            plain = run(self.folder, job, *files)
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        whole = (self.folder / "m.molden").read_text()
+        self.gradient("water", "rhf", *files)
+        atoms = whole[whole.index("[Atoms]") : whole.index("[GTO]")]
+        self.assertIn(atoms, (self.folder / "m.molden").read_text())
+        if "t.h5" in files:
+            with h5py.File(self.folder / "t.h5") as file:
+                places = np.array(file["nucleus/nucleus_coord"]).reshape(-1, 3)
+            np.testing.assert_allclose(places * 0.52917721092, [place for _, place in REFERENCES["water"]["atoms"]], rtol=0, atol=1e-9)
+
     def test_refused(self):
         job = write_job(self.folder, "water", "rhf")
         for arguments, code, words in (
