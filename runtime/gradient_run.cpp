@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <initializer_list>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <sstream>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +16,6 @@
 #include "runtime/base/printable.h"
 #include "runtime/gradient/displacements.h"
 #include "runtime/job/hdf5_file.h"
-#include "runtime/job/names.h"
 #include "runtime/job/segments.h"
 
 namespace sial {
@@ -78,10 +78,11 @@ std::vector<int> atom_kinds(const Molecule& m) {
   return kinds;
 }
 
+bool is_energy(const Job& job) { return job.gradient_scalar.find("energy") != std::string::npos; }
+
 /// Why the scalar may depend on how the molecule lies in space; empty: no reason is known.
 std::string directed(const Job& job) {
-  if (job.gradient_scalar.find("energy") == std::string::npos)
-    return fmt::format("`{}` is not called an energy", job.gradient_scalar);
+  if (!is_energy(job)) return fmt::format("`{}` is not called an energy", job.gradient_scalar);
   if (!job.given_arrays.empty()) return fmt::format("the job gives the array `{}`", *job.given_arrays.begin());
   if (!job.plugins.empty()) return "the job has plugins";
   for (const std::string& name : job.given_values)
@@ -109,7 +110,7 @@ Choice choose(const Job& job, std::span<const Vector3> points) {
   const std::vector<int> kinds = atom_kinds(job.data.molecule);
   choice.operations = point_operations(points, kinds, symmetry_tolerance);
   const bool is_on = job.gradient_symmetry == "on";
-  std::string why = job.gradient_symmetry == "off" ? "not asked for" : is_on ? "" : directed(job);
+  std::string why = job.gradient_symmetry == "off" ? "--gradient-symmetry off" : is_on ? "" : directed(job);
   choice.rigid = why.empty();
   if (why.empty() && !is_on) why = unsymmetric(job);
   if (is_on && !job.fragments.atoms.empty()) why = unsymmetric(job);
@@ -119,75 +120,98 @@ Choice choose(const Job& job, std::span<const Vector3> points) {
   return choice;
 }
 
+std::string units_of(const Job& job) { return is_energy(job) ? "hartree/bohr" : "1/bohr, times the scalar's own unit"; }
+
 /// An integer where it was given as one.
 double convergence_of(const Job& job, const std::string& name) {
   const auto found = job.data.scalars.find(name);
   return found == job.data.scalars.end() ? job.data.ints.at(name) : found->second;
 }
 
+/// Errors of energies are divided by the step.
+void warn_of_convergence(const Job& job) {
+  const double wanted = 1e-7 * job.gradient_step;
+  for (const char* name : {"scf_conv", "cc_conv"})
+    if (const double given = convergence_of(job, name); given > wanted)
+      std::cerr
+          << fmt::format(
+                 "warning: {} = {:g} is loose for displacements of {} bohr: derivatives may be wrong by {:.0e} hartree/bohr or more\n  hint: at most {:g}, or leave it out\n",
+                 name, given, job.gradient_step, given, wanted)
+          << std::flush;
+}
+
 double scalar_of(const JobOutcome& outcome, const std::string& name) {
   const auto found = outcome.scalars.find(name);
-  if (found == outcome.scalars.end()) {
-    std::vector<std::string_view> known;
-    for (const auto& [n, value] : outcome.scalars) known.push_back(n);
-    const auto close = close_names(name, known);
-    throw InputError(fmt::format("no program of the job has a scalar `{}`, of which a gradient is wanted", name),
-                     close.empty() ? fmt::format("scalars are: {}", fmt::join(known, ", "))
-                                   : fmt::format("did you mean `{}`?", close.front()));
-  }
+  if (found == outcome.scalars.end())
+    throw SialError(fmt::format("the programs left no scalar `{}`, of which a gradient is wanted", name));
   if (!std::isfinite(found->second))
     throw SialError(fmt::format("`{}` is {}, and has no gradient", name, found->second));
   return found->second;
 }
 
+/// A vector per atom, in bohr.
+using Field = std::vector<Vector3>;
+
 /// The molecule of the displaced job, which writes no files and starts from these orbitals.
-Job displaced_job(const Job& job, const JobOutcome& start, const Derivative& derivative, double by) {
+Job displaced_job(const Job& job, const JobOutcome& start, const Field& field, double by) {
   Job displaced = job;
-  for (int i = 0; i < 3; ++i)
-    displaced.data.molecule.atoms[derivative.atom].position[i] += by * derivative.direction[i];
+  for (std::size_t a = 0; a < field.size(); ++a)
+    for (int i = 0; i < 3; ++i) displaced.data.molecule.atoms[a].position[i] += by * field[a][i];
   displaced.data.arrays.erase("coords");
   displaced.warnings.clear();
   displaced.results_path = displaced.run_json_path = displaced.molden_path = displaced.trexio_path = "none";
   displaced.saved_arrays.clear();
-  const auto take = [&](const char* from, const char* to) {
-    const auto found = start.saved_statics.find(from);
-    if (found != start.saved_statics.end()) displaced.saved_before[to] = found->second;
-    return found != start.saved_statics.end();
+  const auto take = [&](std::initializer_list<const char*> labels, const char* to) {
+    for (const char* label : labels)
+      if (const auto found = start.saved_statics.find(label); found != start.saved_statics.end()) {
+        displaced.saved_before[to] = found->second;
+        return;
+      }
   };
-  if (!take("c", "guess_a") && take("ca", "guess_a")) take("cb", "guess_b");
+  take({"ca", "c"}, "guess_a");
+  take({"cb", "c"}, "guess_b");
   derive_job_data(displaced);
   return displaced;
 }
 
-std::string place_of(const Job& job, const Derivative& derivative, double by) {
-  return fmt::format("atom {} ({}), direction {}, {:+g} bohr", derivative.atom + 1,
-                     job.data.molecule.atoms[derivative.atom].symbol, direction_text(derivative.direction), by);
+std::string place_of(const Job& job, const Derivative& derivative) {
+  return fmt::format("atom {} ({}), direction {}", derivative.atom + 1, job.data.molecule.atoms[derivative.atom].symbol,
+                     direction_text(derivative.direction));
 }
 
 template <class Error>
-[[noreturn]] void fail_displaced(const std::string& place, const Error& error, const std::string& printed) {
-  throw Error(fmt::format("the displaced job ({}) failed: {}", place, error.what()),
-              error.hint() + (printed.empty() ? "" : "\n  the last that it printed:\n" + printed), error.where());
+[[noreturn]] void fail_displaced(const std::string& place, const Error& error) {
+  throw Error(fmt::format("the displaced job ({}) failed: {}", place, error.what()), error.hint(), error.where());
 }
 
+/// The scalar of one displaced job. What that printed is shown where it fails.
 double displaced_value(Session& session, int rank, const Job& job, const std::string& place, JobOutcome& outcome) {
   outcome = {};
   int code = exit_ok;
-  std::string printed;
   {
-    Quiet quiet(rank == 0);
+    std::optional<Quiet> quiet;
+    quiet.emplace(rank == 0);
+    const auto show = [&] {
+      const std::string printed = quiet->tail();
+      quiet.reset();
+      if (!printed.empty()) std::cerr << "the last that the displaced job printed:\n" << printed << std::endl;
+    };
     try {
       code = session.run(job);
+      if (code != exit_ok) show();
     } catch (const InputError& error) {
-      fail_displaced(place, error, quiet.tail());
+      show();
+      fail_displaced(place, error);
     } catch (const EnvironmentError& error) {
-      fail_displaced(place, error, quiet.tail());
-    } catch (const SialError& error) { fail_displaced(place, error, quiet.tail()); }
-    if (code != exit_ok) printed = quiet.tail();
+      show();
+      fail_displaced(place, error);
+    } catch (const SialError& error) {
+      show();
+      fail_displaced(place, error);
+    }
   }
   if (code != exit_ok || !outcome.is_set)
-    throw SialError(fmt::format("the displaced job ({}) failed with exit code {}", place, code),
-                    printed.empty() ? "" : "the last that it printed:\n" + printed);
+    throw SialError(fmt::format("the displaced job ({}) failed with exit code {}", place, code));
   return scalar_of(outcome, job.gradient_scalar);
 }
 
@@ -205,7 +229,7 @@ void add_to_results(const Job& job, const Gradient& gradient) {
   const std::string name = "derivatives/gradient";
   file.write(name, std::vector<std::int64_t>{3, std::ssize(gradient.values)}, std::span<const double>(values));
   file.set_attribute(name, "scalar", job.gradient_scalar);
-  file.set_attribute(name, "units", std::string("hartree/bohr"));
+  file.set_attribute(name, "units", units_of(job));
   file.set_real_attribute(name, "step", gradient.step);
   file.set_real_attribute(name, "value", gradient.value);
   file.set_attribute(name, "displacements", static_cast<std::int64_t>(gradient.displaced));
@@ -215,17 +239,94 @@ void add_to_results(const Job& job, const Gradient& gradient) {
 }
 
 void print_table(const Job& job, const Gradient& gradient) {
-  std::cout << fmt::format("\ngradient of {}, hartree/bohr\n{:>5} {:<3} {:>17} {:>17} {:>17}\n", job.gradient_scalar,
-                           "atom", "", "x", "y", "z");
+  std::cout << fmt::format("\ngradient of {}, {}\n{:>5} {:<3} {:>17} {:>17} {:>17}\n", job.gradient_scalar,
+                           units_of(job), "atom", "", "x", "y", "z");
   for (std::size_t a = 0; a < gradient.values.size(); ++a) {
     const Vector3& g = gradient.values[a];
     std::cout << fmt::format("{:>5} {:<3} {:17.10f} {:17.10f} {:17.10f}\n", a + 1, job.data.molecule.atoms[a].symbol,
                              g[0] + 0.0, g[1] + 0.0, g[2] + 0.0);
   }
-  std::cout << fmt::format("{} displaced jobs; {} were left out, as they follow from these\n", gradient.displaced,
-                           gradient.left_out)
+  std::cout << fmt::format("{} displaced jobs; {} more follow from these\n", gradient.displaced, gradient.left_out)
             << std::flush;
 }
+
+/// Runs displaced jobs, and says so.
+class Measurement {
+ public:
+  Measurement(Session& session, int rank, const Job& job, JobOutcome& outcome, Gradient& gradient)
+      : session_(session), rank_(rank), job_(job), outcome_(outcome), gradient_(gradient) {}
+
+  /// The whole gradient.
+  void all(std::span<const Vector3> points, const Choice& choice) {
+    const DisplacementPlan plan(points, choice.operations, choice.rigid);
+    gradient_.operations = choice.operations.size();
+    say(fmt::format("\ngradient of {} by central differences of {} bohr: {} displaced jobs; {}{}", job_.gradient_scalar,
+                    gradient_.step, 2 * plan.derivatives().size(), choice.text,
+                    choice.rigid ? "; translation and rotation of the whole molecule are used" : ""));
+    say(fmt::format("convergence: scf_conv = {:g}, cc_conv = {:g}", convergence_of(job_, "scf_conv"),
+                    convergence_of(job_, "cc_conv")));
+    std::vector<double> values;
+    for (const Derivative& derivative : plan.derivatives()) {
+      Field field(points.size());
+      field[derivative.atom] = derivative.direction;
+      values.push_back(derivative_along(field, place_of(job_, derivative)));
+    }
+    gradient_.values = plan.gradient(values);
+  }
+
+  /// Whether the gradient is right along a direction without symmetry, of all nuclei at once: it is not where the
+  /// state has less symmetry than the nuclei.
+  bool agrees_elsewhere() {
+    Field field(gradient_.values.size());
+    double norm = 0.0, expected = 0.0, phase = 1.0;
+    for (Vector3& v : field)
+      for (double& x : v) {
+        x = std::sin(phase);
+        phase += 2.4;
+        norm += x * x;
+      }
+    for (std::size_t a = 0; a < field.size(); ++a)
+      for (int i = 0; i < 3; ++i) {
+        field[a][i] /= std::sqrt(norm);
+        expected += field[a][i] * gradient_.values[a][i];
+      }
+    const double found = derivative_along(field, "all nuclei, to check the symmetry of the state");
+    const double steps = gradient_.step / 0.001,
+                 convergence = std::max(convergence_of(job_, "scf_conv"), convergence_of(job_, "cc_conv"));
+    const double allowed = 1e-5 * std::max(1.0, steps * steps) + convergence / gradient_.step;
+    if (std::abs(found - expected) <= allowed) return true;
+    if (rank_ == 0)
+      std::cerr
+          << fmt::format(
+                 "warning: the state has less symmetry than the nuclei: a derivative is {:.8f}, and {:.8f} by symmetry\n  hint: all displacements are calculated; `--gradient-symmetry off` does so at once\n",
+                 found, expected)
+          << std::flush;
+    return false;
+  }
+
+ private:
+  void say(const std::string& text) const {
+    if (rank_ == 0) std::cout << text << std::endl;
+  }
+
+  double derivative_along(const Field& field, const std::string& what) {
+    double values[2];
+    for (const int side : {0, 1}) {
+      const double by = side == 0 ? gradient_.step : -gradient_.step;
+      const std::string place = fmt::format("{}, {:+g} bohr", what, by);
+      const Job displaced = displaced_job(job_, gradient_.undisplaced, field, by);
+      values[side] = displaced_value(session_, rank_, displaced, place, outcome_);
+      say(fmt::format("displacement {}: {}: {:.12f}", ++gradient_.displaced, place, values[side]));
+    }
+    return (values[0] - values[1]) / (2.0 * gradient_.step);
+  }
+
+  Session& session_;
+  int rank_;
+  const Job& job_;
+  JobOutcome& outcome_;
+  Gradient& gradient_;
+};
 
 }  // namespace
 
@@ -257,37 +358,21 @@ int run_gradient(Session& session, int rank, const Job& job, JobOutcome& outcome
   gradient.step = job.gradient_step;
   std::vector<Vector3> points;
   for (const Atom& atom : job.data.molecule.atoms) points.push_back(atom.position);
-  const Choice choice = choose(job, points);
-  const DisplacementPlan plan(points, choice.operations, choice.rigid);
-  gradient.operations = choice.operations.size();
-  gradient.displaced = 2 * plan.derivatives().size();
-  gradient.left_out = 6 * points.size() - gradient.displaced;
+  Choice choice = choose(job, points);
   outcome = {};
   if (const int code = session.run(job); code != exit_ok) return code;
   gradient.undisplaced = outcome;
   gradient.value = scalar_of(outcome, job.gradient_scalar);
-  const auto say = [&](const std::string& text) {
-    if (rank == 0) std::cout << text << std::endl;
-  };
-  say(fmt::format("\ngradient of {} by central differences of {} bohr: {} displaced jobs; {}{}", job.gradient_scalar,
-                  gradient.step, gradient.displaced, choice.text,
-                  choice.rigid ? "; moving and turning the whole molecule changes nothing" : ""));
-  say(fmt::format("convergence: scf_conv = {:g}, cc_conv = {:g}", convergence_of(job, "scf_conv"),
-                  convergence_of(job, "cc_conv")));
-  std::vector<double> values;
-  std::size_t number = 0;
-  for (const Derivative& derivative : plan.derivatives()) {
-    double energies[2];
-    for (const int side : {0, 1}) {
-      const double by = side == 0 ? gradient.step : -gradient.step;
-      const std::string place = place_of(job, derivative, by);
-      const Job displaced = displaced_job(job, gradient.undisplaced, derivative, by);
-      energies[side] = displaced_value(session, rank, displaced, place, outcome);
-      say(fmt::format("displacement {} of {}: {}: {:.12f}", ++number, gradient.displaced, place, energies[side]));
-    }
-    values.push_back((energies[0] - energies[1]) / (2.0 * gradient.step));
+  if (rank == 0) warn_of_convergence(job);
+  Measurement measurement(session, rank, job, outcome, gradient);
+  measurement.all(points, choice);
+  const bool is_assumed = job.gradient_symmetry == "auto" && choice.operations.size() > 1 && points.size() > 1;
+  if (is_assumed && !measurement.agrees_elsewhere()) {
+    choice.operations.resize(1);
+    choice.text = "symmetry is not used (the state does not have it)";
+    measurement.all(points, choice);
   }
-  gradient.values = plan.gradient(values);
+  gradient.left_out = std::max<std::size_t>(6 * points.size(), gradient.displaced) - gradient.displaced;
   if (rank == 0) {
     print_table(job, gradient);
     if (job.results_path != "none") add_to_results(job, gradient);

@@ -1,6 +1,7 @@
 // The files that a session writes: where they may be written, which are replaced, and that they are this job's alone
 // while it runs.
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 
 #include "runtime/base/output_file.h"
 #include "runtime/job/molden.h"
+#include "runtime/job/names.h"
 #include "runtime/job/trexio_file.h"
 #include "runtime/session.h"
 
@@ -98,6 +100,21 @@ void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module
       "an SCF program saves its coefficients x[ao, mo] as `set_persistent c \"c\"`, of UHF as \"ca\" and \"cb\"");
 }
 
+/// A misspelt name would be noticed when the programs have run.
+void check_gradient_scalar(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if (job.gradient_scalar.empty()) return;
+  std::vector<std::string_view> known;
+  for (const auto& program : programs)
+    for (const ScalarVar& scalar : program->scalars) known.push_back(scalar.name);
+  if (std::ranges::find(known, job.gradient_scalar) != known.end()) return;
+  const auto close = close_names(job.gradient_scalar, known);
+  throw InputError(
+      fmt::format("no program of the job has a scalar `{}`, of which a gradient is wanted", job.gradient_scalar),
+      close.empty() ? "name a scalar of the programs, for example total_energy or scf_energy"
+                    : fmt::format("did you mean `{}`?", close.front()),
+      job.file);
+}
+
 void check_orbital_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
   if (job.molden_path != "none") {
     check_orbitals(job, programs, "--molden");
@@ -144,6 +161,7 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
     outputs.push_back(
         {checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
   try {
+    check_gradient_scalar(job, programs);
     check_orbital_files(job, programs);
     check_distinct(outputs, input_files(job, programs));
     // Results may replace those that they start from: they hold what was saved there.

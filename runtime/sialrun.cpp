@@ -392,7 +392,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
     } catch (const SialError& error) {
       job.reset();
       problem = error;
-      problem_code = exit_code_of(error);
+      problem_code = arguments.schema ? exit_input_error : exit_code_of(error);
     }
   }
   if (!mpi) {

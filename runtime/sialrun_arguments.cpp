@@ -1,5 +1,7 @@
 #include "runtime/sialrun_arguments.h"
 
+#include <algorithm>
+#include <array>
 #include <sstream>
 #include <type_traits>
 
@@ -147,6 +149,12 @@ Job make_job(const JobArguments& arguments, int ranks) {
   // Without a results file a program run from the command line leaves no files at all.
   if (is_given(arguments, OptionId::results) && job.results_path == "none" && !is_given(arguments, OptionId::run_json))
     job.run_json_path = "none";
+  const bool has_gradient_settings =
+      std::ranges::any_of(std::array{OptionId::gradient_step, OptionId::gradient_symmetry},
+                          [&](OptionId id) { return job.settings.contains(id); });
+  if (has_gradient_settings && job.gradient_scalar.empty())
+    throw InputError("settings of a gradient are given, and no scalar whose gradient is wanted",
+                     "scalar = \"total_energy\" under [gradient], or --gradient total_energy", job.file);
   job.batch_file = arguments.batch_file;
   job.ranks = ranks;
   if ((job.data.has_molecule || job.data.hamiltonian) && !job.legacy)

@@ -20,6 +20,18 @@ std::string without_blanks_behind(std::string text) {
   return text;
 }
 
+/// What is to be known of a failure: the last line that a program printed (why it stopped), the messages, and all that
+/// was printed. Notes on segments are left out.
+std::string failure_text(const std::string& messages, const std::string& printed) {
+  std::string text;
+  std::istringstream lines(messages);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("segments ")) text += line + "\n";
+  const std::string all = without_blanks_behind(printed);
+  if (!all.empty()) text = all.substr(all.rfind('\n') + 1) + "\n" + text + "printed before:\n" + all;
+  return without_blanks_behind(text);
+}
+
 }  // namespace
 
 Captured::Captured() : old_out_(std::cout.rdbuf(out_.rdbuf())), old_err_(std::cerr.rdbuf(err_.rdbuf())) {}
@@ -65,11 +77,7 @@ int SchemaRun::finish(int code) {
       return exit_program_error;
     }
   }
-  // What a program printed before it stopped is what it has to say of it.
-  const std::string said = without_blanks_behind(messages);
-  write(failed_operation(input_, code,
-                         said + (printed.empty() ? "" : "\nprinted before:\n" + without_blanks_behind(printed)),
-                         provenance_));
+  write(failed_operation(input_, code, failure_text(messages, printed), provenance_));
   return code;
 }
 
@@ -77,9 +85,7 @@ void SchemaRun::fail(const std::string& message, int code) noexcept {
   try {
     const std::string printed = captured_ ? captured_->output() : std::string();
     captured_.reset();
-    write(failed_operation(input_, code,
-                           message + (printed.empty() ? "" : "\nprinted before:\n" + without_blanks_behind(printed)),
-                           provenance_));
+    write(failed_operation(input_, code, failure_text(message, printed), provenance_));
   } catch (const std::exception& error) {
     std::cerr << "error: the result cannot be written: " << error.what() << std::endl;
   }

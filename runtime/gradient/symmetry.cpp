@@ -13,6 +13,10 @@ Vector3 cross(const Vector3& a, const Vector3& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
+bool PointOperation::is_identity() const {
+  return std::abs(matrix[0][0] - 1.0) + std::abs(matrix[1][1] - 1.0) + std::abs(matrix[2][2] - 1.0) < 1e-3;
+}
+
 namespace {
 
 double length(const Vector3& v) { return std::sqrt(dot(v, v)); }
@@ -69,10 +73,45 @@ class Finder {
     choose_frame();
     if (frame_.size() < 2) on_a_line();
     else images({});
+    keep_a_group();
     return std::move(found_);
   }
 
  private:
+  /// Of points that are symmetric to about the tolerance some operations of the group are found and others are not.
+  /// Those that fit best are kept, as many as make a group.
+  void keep_a_group() {
+    std::ranges::stable_sort(found_, {}, &PointOperation::deviation);
+    std::ranges::stable_partition(found_, [](const PointOperation& o) { return o.is_identity(); });
+    while (!is_group()) found_.pop_back();
+  }
+
+  /// Whether the product of any two operations is among them.
+  bool is_group() const {
+    for (const PointOperation& a : found_)
+      for (const PointOperation& b : found_) {
+        Matrix3 product{};
+        for (int i = 0; i < 3; ++i)
+          for (int j = 0; j < 3; ++j)
+            for (int k = 0; k < 3; ++k) product[i][j] += a.matrix[i][k] * b.matrix[k][j];
+        const bool is_there = std::ranges::any_of(found_, [&](const PointOperation& c) {
+          if (difference(c.matrix, product) > 1e-3) return false;
+          for (std::size_t p = 0; p < points_.size(); ++p)
+            if (c.image[p] != a.image[b.image[p]]) return false;
+          return true;
+        });
+        if (!is_there) return false;
+      }
+    return true;
+  }
+
+  static double difference(const Matrix3& a, const Matrix3& b) {
+    double most = 0.0;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) most = std::max(most, std::abs(a[i][j] - b[i][j]));
+    return most;
+  }
+
   /// Two or three points whose vectors span what the points span, from the smallest sets of like points.
   void choose_frame() {
     std::vector<std::size_t> order(points_.size());
@@ -149,13 +188,9 @@ class Finder {
   }
 
   void try_matrix(const Matrix3& matrix) {
-    for (const PointOperation& known : found_) {
-      double difference = 0.0;
-      for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) difference = std::max(difference, std::abs(known.matrix[i][j] - matrix[i][j]));
-      if (difference < 1e-3) return;
-    }
-    PointOperation operation{matrix, {}};
+    for (const PointOperation& known : found_)
+      if (difference(known.matrix, matrix) < 1e-3) return;
+    PointOperation operation{matrix, {}, 0.0};
     for (std::size_t a = 0; a < points_.size(); ++a) {
       const Vector3 goes = matrix * points_[a];
       std::optional<std::size_t> to;
@@ -163,6 +198,7 @@ class Finder {
         if (kinds_[a] == kinds_[b] && length(minus(goes, points_[b])) < tolerance_) to = b;
       if (!to) return;
       operation.image.push_back(*to);
+      operation.deviation = std::max(operation.deviation, length(minus(goes, points_[*to])));
     }
     found_.push_back(std::move(operation));
   }

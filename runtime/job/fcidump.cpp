@@ -55,6 +55,14 @@ Element element_of(const Indices& i) {
   return {};
 }
 
+/// Also `1.0-101`: Fortran leaves out the letter before three digits.
+std::optional<double> fortran_real(std::string_view text) {
+  const std::size_t sign = text.find_last_of("+-");
+  const bool is_bare = sign != std::string_view::npos && sign > 0 &&
+                       (std::isdigit(static_cast<unsigned char>(text[sign - 1])) || text[sign - 1] == '.');
+  return is_bare ? read_real(fmt::format("{}e{}", text.substr(0, sign), text.substr(sign))) : read_real(text);
+}
+
 class Reader {
  public:
   Reader(const std::string& path, std::vector<std::string>& warnings) : path_(path), warnings_(warnings) {
@@ -285,7 +293,7 @@ class Reader {
     if (words.size() != 5)
       fail(at_of(words[0]), fmt::format("{} words where a value and four indices are expected", words.size()),
            words.size() == 6 ? "is this the complex form, with two numbers?" : line_form);
-    const std::optional<double> value = read_real(words[0]);
+    const std::optional<double> value = fortran_real(words[0]);
     if (!value) fail(at_of(words[0]), fmt::format("`{}` is no finite number", printable(words[0])), line_form);
     Indices i{};
     for (std::size_t d = 0; d < 4; ++d) {

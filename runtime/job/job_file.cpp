@@ -95,8 +95,6 @@ class JobReader {
         check_keys(*t, section, option_keys(section));
         settings(*t, section);
       }
-    if (const toml::node* n = root.get("gradient"); n && job_.gradient_scalar.empty())
-      fail(*n, "[gradient] lacks `scalar`", "scalar = \"total_energy\" names what is differentiated");
     if (auto* t = table(root, "restore")) restore(*t);
     at(root.get("segments") ? *root.get("segments") : root, [&] { derive_job_data(job_); });
     return std::move(job_);

@@ -14,7 +14,7 @@
 namespace sial {
 namespace {
 
-constexpr std::int32_t most_l = 20;
+constexpr std::int32_t most_momentum = 20;
 
 double double_factorial(std::int32_t n) {
   double product = 1.0;
@@ -23,7 +23,7 @@ double double_factorial(std::int32_t n) {
 }
 
 /// Gives z^l exp(-exponent r^2) unit norm.
-double primitive_norm(double exponent, std::int32_t l) {
+double norm_of_primitive(double exponent, std::int32_t l) {
   const double radial = 2.0 * std::pow(2.0 * exponent, l + 1.5) / std::tgamma(l + 1.5);
   return std::sqrt(radial * (2 * l + 1) / (4.0 * std::numbers::pi));
 }
@@ -61,7 +61,7 @@ void add_basis(const Molecule& molecule, TrexioData& out, std::vector<std::int64
         out.primitive_shell.push_back(shell);
         out.exponent.push_back(s.exponents[p]);
         out.coefficient.push_back(coefficient);
-        out.primitive_factor.push_back(primitive_norm(s.exponents[p], s.l));
+        out.primitive_factor.push_back(norm_of_primitive(s.exponents[p], s.l));
       }
       std::vector<std::int32_t> order;
       if (!out.cartesian) order = s.l == 1 ? std::vector<std::int32_t>{2, 0, 1} : zonal_first(s.l);
@@ -147,7 +147,7 @@ std::vector<Shell> shells_of(const TrexioData& data, const std::string& path) {
     shells[s].atom = data.shell_nucleus[s];
     shells[s].l = data.shell_l[s];
     shells[s].pure = !data.cartesian;
-    if (shells[s].atom < 0 || shells[s].atom >= atoms || shells[s].l < 0 || shells[s].l > most_l)
+    if (shells[s].atom < 0 || shells[s].atom >= atoms || shells[s].l < 0 || shells[s].l > most_momentum)
       fail(path,
            fmt::format("has a shell {} of nucleus {} with angular momentum {}", s + 1, shells[s].atom + 1, shells[s].l),
            damaged);
@@ -159,7 +159,7 @@ std::vector<Shell> shells_of(const TrexioData& data, const std::string& path) {
            damaged);
     Shell& s = shells[static_cast<std::size_t>(at)];
     s.exponents.push_back(data.exponent[p]);
-    s.coefficients.push_back(data.coefficient[p] * data.primitive_factor[p] / primitive_norm(data.exponent[p], s.l));
+    s.coefficients.push_back(data.coefficient[p] * data.primitive_factor[p] / norm_of_primitive(data.exponent[p], s.l));
   }
   for (std::size_t s = 0; s < shells.size(); ++s) {
     normalise(shells[s]);
@@ -179,7 +179,7 @@ std::vector<Ecp> potentials_of(const TrexioData& data, const std::string& path) 
         fail(path, fmt::format("has a term {} of a potential at nucleus {}", t + 1, data.ecp_nucleus[t] + 1), damaged);
       if (data.ecp_nucleus[t] != ecp.atom || data.ecp_coefficient[t] == 0.0) continue;
       const std::int32_t l = data.ecp_l[t], local = data.ecp_max_l_plus_1[a];
-      if (l < 0 || l > local || local > most_l || data.ecp_power[t] < -2 || !(data.ecp_exponent[t] > 0.0))
+      if (l < 0 || l > local || local > most_momentum || data.ecp_power[t] < -2 || !(data.ecp_exponent[t] > 0.0))
         fail(path,
              fmt::format("has a term {} of a potential with angular momentum {} of {}, power {} and exponent {}", t + 1,
                          l, local, data.ecp_power[t], data.ecp_exponent[t]),

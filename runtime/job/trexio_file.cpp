@@ -193,7 +193,7 @@ void read_basis(File<InputError>& f, TrexioData& d) {
   if (!f.read("basis", trexio_has_basis_shell_num, trexio_read_basis_shell_num, &shells)) return;
   std::string type(text_length, '\0');
   f.call("basis_type", trexio_read_basis_type, type.data(), text_length - 1);
-  d.basis_type = type.c_str();
+  d.basis_type = type.substr(0, type.find('\0'));
   f.call("basis_prim_num", trexio_read_basis_prim_num, &primitives);
   f.list("basis_nucleus_index", trexio_read_basis_nucleus_index, d.shell_nucleus, shells);
   f.list("basis_shell_ang_mom", trexio_read_basis_shell_ang_mom, d.shell_l, shells);

@@ -163,6 +163,8 @@ class Reader {
       if (atom.charge == 0) fail(path, fmt::format("`{}` is no element", printable(symbol)));
       atom.symbol = element_symbol(atom.charge);
       std::copy_n(places.begin() + static_cast<std::ptrdiff_t>(3 * a), 3, atom.position.begin());
+      for (const double x : atom.position)
+        if (std::abs(x) > 1e5) fail("molecule.geometry", fmt::format("{} bohr is no place of an atom", x));
       m.atoms.push_back(atom);
     }
     for (std::size_t a = 0; a < m.atoms.size(); ++a)
@@ -203,7 +205,8 @@ class Reader {
       m.atoms[static_cast<std::size_t>(ecp.atom)].core_electrons = ecp.electrons;
     }
     try {
-      electron_counts(m);
+      if (const auto [alpha, beta] = electron_counts(m); alpha + beta == 0)
+        throw InputError("no electrons are left", "is molecular_charge right?");
     } catch (const SialError& error) { fail("molecule", error.what(), error.hint()); }
   }
 
@@ -260,7 +263,10 @@ class Reader {
       for (std::size_t s = 0; s < shells.size(); ++s)
         add_shells(shells[s], fmt::format("{}.electron_shells[{}]", path, s), static_cast<std::int32_t>(a));
       const Json *count = find(*found, "ecp_electrons"), *parts = find(*found, "ecp_potentials");
-      if (parts && !list(*parts, path + ".ecp_potentials").empty())
+      const bool has_parts = parts && !list(*parts, path + ".ecp_potentials").empty();
+      if (!has_parts && count && integer(*count, path + ".ecp_electrons") != 0)
+        fail(path + ".ecp_potentials", "is missing, and `ecp_electrons` are replaced");
+      if (has_parts)
         add_potential(*parts, path, count ? integer(*count, path + ".ecp_electrons") : 0, static_cast<std::int32_t>(a));
     }
     if (m.shells.empty()) fail("model.basis", "there are no shells");
@@ -329,6 +335,11 @@ class Reader {
                                                      path + ".ecp_potentials.coefficients");
       if (powers.size() != exponents.size() || exponents.size() != coefficients.size())
         fail(path + ".ecp_potentials", "powers, exponents and coefficients differ in number");
+      for (std::size_t t = 0; t < exponents.size(); ++t) {
+        if (exponents[t] <= 0.0) fail(path + ".ecp_potentials", "an exponent must be positive");
+        if (powers[t] != std::round(powers[t]) || powers[t] < 0.0 || powers[t] > 10.0)
+          fail(path + ".ecp_potentials", fmt::format("the power {} of r is not known here", powers[t]));
+      }
       for (std::size_t t = 0; t < exponents.size(); ++t)
         ecp.terms.push_back(
             {l == highest ? -1 : l, static_cast<std::int32_t>(std::lround(powers[t])), exponents[t], coefficients[t]});
@@ -372,8 +383,8 @@ class Reader {
       if (m.frozen_core < 0) fail(path, "cannot be negative");
     } else if (name == "memory") {
       passing_on([&] {
-        job.memory_per_rank =
-            parse_memory(value.is_string() ? value.get<std::string>() : fmt::format("{}", integer(value, path)));
+        set_option(job, OptionId::memory,
+                   value.is_string() ? value.get<std::string>() : fmt::format("{:.0f}", real(value, path)));
       });
     } else if (name == "gradient_step") {
       passing_on([&] { set_option(job, OptionId::gradient_step, fmt::format("{}", real(value, path))); });
@@ -405,8 +416,12 @@ void read_atomic_input(const std::string& text, const std::string& name, AtomicI
 
 std::string find_examples(std::string_view program) {
   std::vector<std::string> folders;
-  if (const char* given = std::getenv("SIAL_EXAMPLES_PATH"); given && *given) folders.emplace_back(given);
   std::error_code ignored;
+  if (const char* given = std::getenv("SIAL_EXAMPLES_PATH"); given && *given) {
+    if (fs::exists(fs::path(given) / program, ignored)) return given;
+    throw InputError(fmt::format("the folder `{}`, which SIAL_EXAMPLES_PATH names, has no {}", given, program),
+                     "name the folder `examples` of sialx, or unset the variable");
+  }
   const fs::path self = fs::read_symlink("/proc/self/exe", ignored), prefix = self.parent_path().parent_path();
   if (!self.empty()) {
     folders.push_back((prefix / "share" / "sialx" / "examples").string());
@@ -416,7 +431,7 @@ std::string find_examples(std::string_view program) {
     if (fs::exists(fs::path(folder) / program, ignored)) return folder;
   throw InputError(
       fmt::format("the example programs are not there: {} is in none of {}", program, fmt::join(folders, ", ")),
-      "move an installation as a whole, or name the folder of the examples in SIAL_EXAMPLES_PATH");
+      "move an installation as a whole, or name its folder of examples in SIAL_EXAMPLES_PATH");
 }
 
 }  // namespace sial

@@ -48,7 +48,7 @@ class Properties {
       correlation("mp2", upper, scf, required("mp2_energy"));
       if (const auto aa = scalar("mp2_aa"), ab = scalar("mp2_ab"), bb = scalar("mp2_bb"); aa && ab && bb) {
         add("mp2_same_spin_correlation_energy", "MP2 SAME-SPIN CORRELATION ENERGY", *aa + *bb);
-        add("mp2_opposite_spin_correlation_energy", "MP2 OPPOSITE-SPIN CORRELATION ENERGY", *ab);
+        add("mp2_opposite_spin_correlation_energy", "MP2 OPPOSITE-SPIN CORRELATION ENERGY", ab);
       }
     } else if (method != "hf") {
       upper = "CCSD";

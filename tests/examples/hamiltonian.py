@@ -102,7 +102,7 @@ class Hamiltonian(unittest.TestCase):
                 self.assertAlmostEqual(found["scf_energy"] + found["ccsd_energy"], two_electrons(h), delta=1e-8)
 
     def test_hubbard_dimer(self) -> None:
-        (self.folder / "FCIDUMP").write_text("$FCI\n NORB = 2 NELEC=2\n/\n 6.0 1 1 1 1\n 6.D0 2 2 2 2\n\n-1 1 2 0 0\n0 0 0 0 0\n")
+        (self.folder / "FCIDUMP").write_text("$FCI\n NORB = 2 NELEC=2\n/\n 6.0 1 1 1 1\n 6.D0 2 2 2 2\n 1.0-101 2 1 1 1\n\n-1 1 2 0 0\n0 0 0 0 0\n")
         self.sialrun(self.job(CCSD, segments=""))
         found = self.scalars()
         self.assertAlmostEqual(found["scf_energy"] + found["ccsd_energy"], (6.0 - np.sqrt(36.0 + 16.0)) / 2, delta=1e-9)

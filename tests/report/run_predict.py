@@ -110,8 +110,9 @@ def check_errors(lab):
 def check_text(lab):
     start, real = lab.run("rhf", "ranks=1," + FAST), lab.run("rhf", f"ranks=2,ranks-per-node=1,{SLOW}")
     text = lab.report(lab.module("rhf"), start, "--predict", f"ranks=2,{SLOW}", "--against", real)
+    line = 1 + (ROOT / "examples" / "04_rhf" / "rhf.sialx").read_text().splitlines().index("  pardo mu, nu, la, si")
     for part in ("prediction for 2 ranks on 2 nodes, latency 100 us, bandwidth 1 GB/s, look-ahead auto", "time of a mean rank", "fetch wait", "memory of a rank",
-                 "off by", "between nodes, all ranks", "rhf.sialx:239 pardo mu,nu,la,si", "outside of these"):
+                 "off by", "between nodes, all ranks", f"rhf.sialx:{line} pardo mu,nu,la,si", "outside of these"):
         expect(part in text, f"text: `{part}` is missing in\n{text}")
     text = lab.report(lab.module("rhf"), start, "--predict", "ranks=64,latency=2us,bandwidth=12GB/s")
     expect("prediction for 64 ranks on 64 nodes" in text and "measured" not in text, "text without a second run: " + text)

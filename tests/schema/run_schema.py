@@ -17,6 +17,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REFERENCES = json.loads((ROOT / "tests" / "gradient" / "references.json").read_text())
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+EXAMPLES = ROOT / "examples"
 BOHR = 0.52917721092
 METHODS = {"hf": "rhf", "mp2": "mp2", "ccsd": "ccsd", "ccsd(t)": "ccsd_t"}  # names in the references
 OPTIONS: argparse.Namespace
@@ -157,6 +158,10 @@ class Schema(unittest.TestCase):
         basis = {"name": "mine", "atom_map": symbols, "center_data": centers}
         result = self.run_input(given(symbols=symbols, geometry=geometry, basis=basis))
         self.assertAlmostEqual(result["return_result"], named["return_result"], delta=1e-9)
+        centers["Cl"]["ecp_potentials"][0]["r_exponents"][0] = 1.5
+        self.failure(given(symbols=symbols, geometry=geometry, basis=basis), "input_error", "power 1.5")
+        del centers["Cl"]["ecp_potentials"]
+        self.failure(given(symbols=symbols, geometry=geometry, basis=basis), "input_error", "`ecp_electrons` are replaced")
 
     def test_keywords(self):
         full, frozen = (self.run_input(given("mp2", keywords={"freeze_core": f}))["return_result"] for f in (False, True))
@@ -196,9 +201,13 @@ class Schema(unittest.TestCase):
             (given(keywords={"scf_konv": 1e-9}), "`keywords.scf_konv`", "scf_conv"),
             (given(keywords={"scf_iter": 1.5}), "`keywords.scf_iter`", "1.5"),
             (given(keywords={"memory": "much"}), "`keywords.memory`"),
+            (given(keywords={"memory": 4}), "`keywords.memory`", "unit"),
             (given(real=[True, True, False]), "`molecule.real`", "ghost"),
             (given(geometry=[0.0, 1.0]), "`molecule.geometry`", "2 numbers"),
             (given(geometry=[0.0] * 9), "`molecule.geometry`", "same place"),
+            (given(geometry=[0.0] * 8 + [1e30]), "`molecule.geometry`", "no place"),
+            (given(charge=10), "electrons"),
+            (given("mp2", keywords={"freeze_core": 9}), "frozen_core"),
             (given(symbols=["O", "Hh", "H"]), "`molecule.symbols[1]`", "Hh"),
             (given(multiplicity=2), "multiplicity"),
             (given(schema_version=2), "`schema_version`"),
@@ -212,7 +221,17 @@ class Schema(unittest.TestCase):
     def test_no_convergence(self):
         for ranks in (1, 2):
             self.failure(given("ccsd", keywords={"cc_iter": 2}), "convergence_error", "CCSD did not converge", code=1, ranks=ranks)
+            out = json.loads((self.folder / "out.json").read_text())["error"]["error_message"]
+            self.assertTrue(out.startswith("CCSD did not converge"), out)
+            self.assertNotIn("segments ao", out)
         self.failure(given("hf", "gradient", keywords={"scf_iter": 3}), "convergence_error", "did not converge", code=1)
+
+    def test_folder_of_examples(self):
+        ENV["SIAL_EXAMPLES_PATH"] = str(EXAMPLES)
+        self.addCleanup(ENV.pop, "SIAL_EXAMPLES_PATH")
+        self.run_input(given())
+        ENV["SIAL_EXAMPLES_PATH"] = str(self.folder)
+        self.failure(given(), "input_error", "SIAL_EXAMPLES_PATH")
 
     def test_command_line(self):
         (self.folder / "in.json").write_text(json.dumps(given()))

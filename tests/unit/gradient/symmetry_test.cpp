@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 
 #include "runtime/gradient/displacements.h"
@@ -203,4 +204,23 @@ TEST_CASE("points that are nearly symmetric are not taken for it") {
   CHECK(point_operations(x, std::vector<int>{0, 1, 2}, 1e-6).size() == 2);  // another basis, say
   x[1][1] += 1e-5;
   CHECK(point_operations(x, std::vector<int>{0, 1, 1}, 1e-6).size() == 2);
+}
+
+TEST_CASE("operations are a group where points are symmetric to about the tolerance") {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> noise(-1e-6, 1e-6);
+  std::size_t fewer = 0;
+  for (const Points& m : molecules())
+    for (int round = 0; round < 20; ++round) {
+      INFO(m.name << ", round " << round);
+      std::vector<Vector3> x = m.places;
+      std::ranges::transform(x, x.begin(), turned);
+      for (Vector3& place : x)
+        for (double& c : place) c += noise(random);
+      const auto operations = point_operations(x, m.kinds, 1e-6);
+      CHECK(m.order % operations.size() == 0);  // a subgroup
+      fewer += operations.size() > 1 && operations.size() < m.order ? 1 : 0;
+      CHECK(largest_difference(from_plan(m, x, DisplacementPlan(x, operations, true)), analytic(m, x)) < 1e-4);
+    }
+  CHECK(fewer > 0);
 }
