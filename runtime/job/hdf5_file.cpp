@@ -436,14 +436,18 @@ void Hdf5File::link(const std::string& object, const std::string& name) {
     fail_write(fmt::format("link `{}`", name));
 }
 
-void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, std::int64_t value) {
+void Hdf5File::set_number(const std::string& object, const std::string& attribute, std::int64_t type,
+                          const void* value) {
   Handle s(H5Screate(H5S_SCALAR));
-  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_INT64, s, H5P_DEFAULT, H5P_DEFAULT,
-                             H5P_DEFAULT));
-  if (!a.ok() || H5Awrite(a, H5T_NATIVE_INT64, &value) < 0) {
+  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), type, s, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  if (!a.ok() || H5Awrite(a, type, value) < 0) {
     a.leave();
     fail_write(fmt::format("attribute `{}`", attribute));
   }
+}
+
+void Hdf5File::set_attribute(const std::string& object, const std::string& attribute, std::int64_t value) {
+  set_number(object, attribute, H5T_NATIVE_INT64, &value);
 }
 
 void Hdf5File::set_attribute(const std::string& object, const std::string& attribute,
@@ -471,13 +475,7 @@ void Hdf5File::set_attribute(const std::string& object, const std::string& attri
 }
 
 void Hdf5File::set_real_attribute(const std::string& object, const std::string& attribute, double value) {
-  Handle s(H5Screate(H5S_SCALAR));
-  Handle a(H5Acreate_by_name(id_, object.c_str(), attribute.c_str(), H5T_NATIVE_DOUBLE, s, H5P_DEFAULT, H5P_DEFAULT,
-                             H5P_DEFAULT));
-  if (!a.ok() || H5Awrite(a, H5T_NATIVE_DOUBLE, &value) < 0) {
-    a.leave();
-    fail_write(fmt::format("attribute `{}`", attribute));
-  }
+  set_number(object, attribute, H5T_NATIVE_DOUBLE, &value);
 }
 
 void Hdf5File::close() {

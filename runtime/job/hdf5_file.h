@@ -90,6 +90,8 @@ class Hdf5File {
   void close();
 
  private:
+  /// `type`: the library's, of the value.
+  void set_number(const std::string& object, const std::string& attribute, std::int64_t type, const void* value);
   Hdf5File(std::string path, std::int64_t id);
   void write_dataset(const std::string& dataset, std::span<const std::int64_t> extents, const void* data,
                      std::int64_t type);
