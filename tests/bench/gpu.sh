@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The GPU: transfers between host and device for the example jobs, by rule (counted on the simulated device, always), and starts of kernels; and where there is a GPU,
 # copies and memory, contractions, permutations, chains and starts of kernels against what the driver and cuBLAS reach in the same run, GET and PUT
-# from three kinds of memory, and CCSD iterations of molecules against one and all cores. Tables on the terminal and in build/bench/gpu, with JSON.
+# from three kinds of memory, and CCSD iterations of molecules against one and all cores; copies and pinned memory beside published figures. Tables on the terminal and in build/bench/gpu, with JSON.
 # Usage: bash tests/bench/gpu.sh [--quick] [--parts transfers,starts,device,programs] [--suites NAME,...] [--only JOB ...] [--ranks N]
 #   --quick   small and once                --suites  of bench_gpu: copies, allocation, contractions, permutations, chains, launches, store
 #   --only, --ranks  of the transfers       BIN=DIR   programs built elsewhere
@@ -37,5 +37,6 @@ if wants device; then
   "$bin/bench_gpu" "${quick[@]}" "${suites[@]}" --json "$out/device.json" | tee "$out/device.txt" || { [ $? -eq 3 ] && rm -f "$out/device.json"; } || failed=1
 fi
 ! wants programs || bash tests/bench/gpu/programs.sh --bin "$bin" --examples examples --out "$out" "${quick[@]}" | tee "$out/programs.txt" || failed=1
+! wants device && ! wants programs || python3 tests/bench/gpu/published.py "$out" | tee "$out/published.txt" || failed=1
 echo "tables and JSON in $out"
 exit $failed

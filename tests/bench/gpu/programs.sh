@@ -42,7 +42,7 @@ hits_json=""
 hits() {
   local device=simulated job name numbers
   [ -n "$gpu" ] && device=cuda
-  printf '\nrequests for memory that needed no call of the driver or the system (%s device), the first iteration included; target 0.99 behind it\n  %-16s %12s %8s %14s %8s\n' $device job "on device" hits "block buffers" hits
+  printf '\nrequests for memory (%s device), the first iteration included: on the device without a call of the driver, target 0.99; block buffers from a free list, the others from pinned slabs\n  %-16s %12s %8s %14s %8s\n' $device job "on device" hits "block buffers" hits
   for job in scf:04_rhf transformation:03_four_index mp2:05_mp2 ccsd:09_ccsd 'ccsd(t):11_ccsd_t'; do
     name=${job%%:*}
     if [ $quick -eq 1 ] && [ "$name" != scf ]; then continue; fi

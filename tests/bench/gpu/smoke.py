@@ -71,6 +71,7 @@ def check_device(binary):
             check_suite(suite)
             for row in suite["rows"]:
                 expect(row["name"] in text, f"table: {row['name']} is missing")
+        check_published(j, folder)
         for target in ("at least 0.85", "at least 0.8", "at most 1"):
             expect("target " + target in text, f"table: {target} is missing")
         expect("not measured: direct transfers between devices and a network" in text, "what the machine could not show")
@@ -82,6 +83,20 @@ def check_device(binary):
     expect("nothing was measured: there is no CUDA driver" in text, f"without a GPU: {text}")
     run(binary / "bench_gpu", "--only", "nothing", code=2, binary=binary)
     run(binary / "bench_gpu", "--nonsense", code=2, binary=binary)
+
+
+def check_published(j, folder):
+    """The published figures stand beside those of `j`, block size by block size; without measurements they stand alone."""
+    text = subprocess.run([sys.executable, HERE / "published.py", folder], check=True, capture_output=True, text=True).stdout
+    for suite, column, seconds in (("copies", "pinned in", lambda n, x: 8e-9 * n / x), ("allocation", "our pinned", lambda _, x: 1e-9 * x)):
+        for row in next(s["rows"] for s in j["suites"] if s["name"] == suite):
+            doubles = row["name"].split()[0]
+            line = [s for s in text.splitlines() if s.split()[:1] == [doubles]][suite == "allocation"]
+            expect(f"{seconds(int(doubles), row['numbers'][column]):.2e}" in line.split(), f"published: {line}")
+    expect(any(s.split()[:4] == ["225", "6.50e-05", "5.60e-05", "0.86"] for s in text.splitlines()), f"published: {text}")
+    with tempfile.TemporaryDirectory() as empty:
+        alone = subprocess.run([sys.executable, HERE / "published.py", empty], check=True, capture_output=True, text=True).stdout
+    expect("nothing measured" in alone and "9.53e-03" in alone and "0.974" in alone, f"published: {alone}")
 
 
 def check_starts(binary):
