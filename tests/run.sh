@@ -29,6 +29,13 @@ step "build"
 cmake --preset ci >/dev/null
 cmake --build --preset ci -- -j"$jobs" --quiet
 
+# Tests that mostly wait (for disks, stalled jobs, silent hosts) run beside everything up to the end of the other tests.
+waiting_log=build/release/Testing/waiting.log
+mkdir -p "${waiting_log%/*}"
+ctest --test-dir build/release -L '^waits$' --output-on-failure --no-tests=error >"$waiting_log" 2>&1 &
+waiting=$!
+trap 'kill "$waiting" 2>/dev/null || true' EXIT
+
 step "lint"
 bash tests/lint/lint.sh
 python3 tests/lint/linkage.py build/release
@@ -36,7 +43,13 @@ python3 tests/lint/headers.py build/release
 bash tests/lint/tidy.sh build/release
 
 step "tests"
-ctest --test-dir build/release --output-on-failure -j"$jobs" --no-tests=error
+ctest --test-dir build/release -LE '^waits$' --output-on-failure -j"$jobs" --no-tests=error
+
+step "tests that wait"
+waited=0
+wait "$waiting" || waited=$?
+cat "$waiting_log"
+[ $waited -eq 0 ]
 
 if [ $quick -eq 0 ]; then
   step "unit tests under ASan and UBSan"
