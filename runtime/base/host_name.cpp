@@ -2,16 +2,16 @@
 
 #include <unistd.h>
 
-#include <array>
-
 #include "runtime/base/printable.h"
 
 namespace sial {
 
-std::string printable_host_name() {
-  std::array<char, 64> host{};
-  gethostname(host.data(), host.size() - 1);
-  return printable_name(host.data());
+HostName host_name() {
+  HostName host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
+  return host;
 }
+
+std::string printable_host_name() { return printable_name(host_name().data()); }
 
 }  // namespace sial

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/host_name.h"
 
 namespace sial {
 namespace {
@@ -35,14 +36,12 @@ std::string holder_of(int file) {
 }
 
 std::string own_text() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   localtime_r(&now, &parts);
   char since[64];
   since[std::strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S", &parts)] = '\0';
-  return fmt::format("{}process {} on {}, since {}\n", first_line, ::getpid(), host.data(), since);
+  return fmt::format("{}process {} on {}, since {}\n", first_line, ::getpid(), host_name().data(), since);
 }
 
 /// The lock file, made when it is missing. Negative: errno is set.

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/host_name.h"
 #include "runtime/base/processes.h"
 
 namespace sial {
@@ -59,8 +60,7 @@ pid_t launcher_below(pid_t process) {
 void kill_launcher(pid_t launcher) {
   kill(launcher, SIGKILL);
   // The names that Open MPI 4.1 uses.
-  std::array<char, 64> host{};
-  gethostname(host.data(), host.size() - 1);
+  const HostName host = host_name();
   const std::string_view whole = host.data();
   std::error_code error;
   for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "TMPDIR", "TMP", "TEMP", ""}) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +15,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/host_name.h"
 #include "runtime/base/printable.h"
 #include "runtime/transport/full_folders.h"
 #include "runtime/transport/launched.h"
@@ -199,9 +199,8 @@ void MpiWorld::announce() {
 void MpiWorld::name_hosts() {
   if (std::all_of(host_of.begin(), host_of.end(), [&](int h) { return h == host_of_rank_0; })) return;
   check_mpi(MPI_Comm_dup(all, &watch), "making the watchers' communicator");
-  std::array<char, 64> mine{};
-  gethostname(mine.data(), mine.size() - 1);
-  std::vector<std::array<char, 64>> names(host_of.size());
+  const HostName mine = host_name();
+  std::vector<HostName> names(host_of.size());
   check_mpi(MPI_Allgather(mine.data(), mine.size(), MPI_CHAR, names.data(), mine.size(), MPI_CHAR, all),
             "exchanging host names");
   for (const auto& name : names) host_names.emplace_back(printable_name(name.data()));

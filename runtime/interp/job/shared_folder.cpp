@@ -1,8 +1,5 @@
 #include "runtime/interp/job/shared_folder.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -19,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/host_name.h"
 
 namespace sial {
 
@@ -31,7 +29,7 @@ constexpr auto patience = std::chrono::seconds(10);
 constexpr auto between_looks = std::chrono::milliseconds(100);
 
 struct Answer {
-  std::array<char, 64> host{};
+  HostName host{};
   bool sees = false;
 };
 
@@ -82,7 +80,7 @@ void check_shared_folder(Transport& transport, const std::string& folder, Collec
   transport.broadcast(std::as_writable_bytes(std::span(&written, 1)), 0, tag);
   if (!written) return;  // writing the checkpoint says why
   Answer mine;
-  gethostname(mine.host.data(), mine.host.size() - 1);
+  mine.host = host_name();
   mine.sees = appears(file);
   std::vector<std::string> blind;
   for (const auto& bytes : transport.all_gather(std::as_bytes(std::span(&mine, 1)), tag)) {
