@@ -86,9 +86,9 @@ def main():
             expect("the patch", b.read_text(), nice)
         expect("in place, through a link", run("link.sialx"), (0, "", ""))
         expect("its text, rights and link", (a.read_text(), a.stat().st_mode & 0o777, link.is_symlink()), (nice, 0o640, True))
-        before = a.stat().st_ino
+        inode = a.stat().st_ino
         expect("nothing to do", (run("a.sialx"), run("--check", "a.sialx"), run("--diff", "a.sialx")), ((0, "", ""),) * 3)
-        expect("and nothing written", a.stat().st_ino, before)
+        expect("and nothing written", a.stat().st_ino, inode)
 
         a.write_text(ugly)
         b.write_text(broken := "sial b\nscalar x\nx = = 1.0\nendsial b\n")
