@@ -20,6 +20,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/report/kernels.h"
 #include "compiler/sema/super_table.h"
+#include "compiler/sialc_format.h"
 #include "runtime/base/error.h"
 #include "runtime/base/fault_injection.h"
 #include "runtime/base/output_file.h"
@@ -270,6 +271,7 @@ int run(int argc, char** argv) {
       ->type_name("man|bash|zsh|fish")
       ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
   app.footer(
+      "`sialc format` lays programs out in the usual style; `sialc format --help` says more.\n"
       "Exit codes: 0 fine, 1 errors in the program, 2 wrong usage or unreadable files, 3 an output that cannot be written.");
 
   std::vector<std::string> arguments;
@@ -313,6 +315,7 @@ int run(int argc, char** argv) {
 
 int run_reporting(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string_view(argv[1]) == "format") return run_format(argc - 1, argv + 1);
     return run(argc, argv);
   } catch (const SialError& error) {
     fmt::print(stderr, "sialc: error: {}\n", printable_name(error.what()));

@@ -166,7 +166,7 @@ def main() -> None:
         (tree / info / "METADATA").write_text(metadata(version))
         (tree / info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: sialx\nRoot-Is-Purelib: false\nTag: {tag}\n")
         scripts = [*(f"{p} = sialx.programs:{p}" for p in PROGRAMS), "sialx-equations = sialx.equations.command:main"]
-        (tree / info / "entry_points.txt").write_text("\n".join(["[console_scripts]", *scripts, ""]))
+        (tree / info / "entry_points.txt").write_text("\n".join(["[console_scripts]", *scripts, "", "[pygments.lexers]", "sial = sialx.pygments_lexer:SialLexer", ""]))
         shutil.copyfile(HERE.parents[1] / "LICENSE", tree / info / "LICENSE")
         a.out.mkdir(parents=True, exist_ok=True)
         wheel = a.out / f"sialx-{version}-{tag}.whl"

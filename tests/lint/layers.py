@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Each component may include those above it in its half.
 RUNTIME = ["base", "manual", "bytecode", "version", "stats", "memory", "numa", "tier", "kernels", "device", "watch", "transport", "store", "job", "super", "checkpoint", "interp", "prediction", "gradient", "schema", ".", "python"]
-COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "."]
+COMPILER = ["source", "diag", "ast", "format", "sema", "ir", "analysis", "plan", "emit", "report", "."]
 
 # What the two halves share: the compiler sees no more of the runtime, and the runtime nothing of the compiler.
 SHARED = re.compile(r"runtime/(base|bytecode|manual|version)/|runtime/super/(super_instructions|super_arguments|element_forms)\.def$")
@@ -17,7 +17,7 @@ TABLES = re.compile(r"runtime/super/[a-z_]+\.def$")
 # Command lines put both halves together, and so does the module for Python.
 BOTH_HALVES = re.compile(r"(runtime/sialrun|compiler/sialreport|runtime/python/native/)[a-z_]*\.(cpp|h)$")
 # A report reads modules and run.json, never programs: it uses no other component of the compiler.
-REPORT_ALONE = re.compile(r"compiler/(source|diag|ast|sema|ir|analysis|plan|emit)/")
+REPORT_ALONE = re.compile(r"compiler/(source|diag|ast|format|sema|ir|analysis|plan|emit)/")
 # Bodies of super instructions see block views only.
 BODIES_NEVER = re.compile(r"runtime/(store|transport|interp)/")
 

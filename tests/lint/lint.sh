@@ -53,6 +53,7 @@ for f in $(files '*.cpp' '*.h' '*.py'); do
   n=$(wc -l <"$f")
   [ "$n" -le 600 ] || finding "$f has $n lines; split it by idea (limit 600)"
 done
+report 'not generated' < <(python3 grammar/editors/generate_editors.py --check)
 report 'dead link' < <(python3 tests/lint/links.py)
 report 'unfinished business' < <(git grep -nIE '\b(TODO|FIXME|XXX)\b' -- '*.cpp' '*.h' '*.py' '*.sh' '*.g4' '*.md' ':!tests/lint')
 

@@ -1,0 +1,1 @@
+au BufRead,BufNewFile *.sialx,*.sial setfiletype sial

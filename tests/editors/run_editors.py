@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Vim and Emacs on the examples, without a screen: their highlighting against the compiler's tokens, their indentation against `sialc format`.
+
+    run_editors.py vim|emacs --bin DIR
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+EDITORS = HERE.parents[1] / "grammar" / "editors"
+sys.path.insert(0, str(HERE))
+
+import compiler_tokens  # noqa: E402
+
+SKIPPED = 77
+NAMES = ["", "sialFunction", "sialSuper", "sialInspection"]
+VIM = {"keyword": ["sialProgram", "sialControl", "sialType", "sialStorage", "sialStatement", "sialRoot", "sialReserved"], "name": NAMES, "string": ["sialString"], "number": ["sialNumber"],
+       "sign": ["sialOperator", ""], "comment": ["sialComment"]}
+EMACS = {"keyword": ["font-lock-keyword-face", "font-lock-type-face"], "name": ["", "font-lock-function-name-face", "font-lock-builtin-face"], "string": ["font-lock-string-face"],
+         "number": ["font-lock-constant-face"], "sign": [""], "comment": ["font-lock-comment-delimiter-face", "font-lock-comment-face"]}
+
+
+def columns(text, tokens):
+    """(line, first byte from 1, first character from 0) of each token."""
+    lines, last, rest, out = compiler_tokens.lines_of(text), 0, 0, []
+    for number, _, written in tokens:
+        if number != last:
+            last, rest = number, 0
+        at = lines[number - 1].index(written, rest)
+        rest = at + len(written)
+        out.append((number, len(lines[number - 1][:at].encode()) + 1, at))
+    return out
+
+
+def run_vim(editor, work, inputs):
+    script = ["set nocompatible encoding=utf-8", f"set runtimepath={EDITORS / 'vim'},$VIMRUNTIME", "filetype plugin indent on", "syntax on", "let out = []"]
+    for i, (text, _, places) in enumerate(inputs):
+        (work / f"p{i}.sialx").write_text(text)
+        (work / f"flat{i}.sialx").write_text("\n".join(line.strip() for line in text.split("\n")))
+        script += [f"edit p{i}.sialx", "call add(out, &filetype)", f"for p in {json.dumps([p[:2] for p in places])}", "call add(out, synIDattr(synID(p[0], p[1], 1), 'name'))", "endfor",
+                   f"edit flat{i}.sialx", "normal gg=G", "update"]
+    (work / "script.vim").write_text("\n".join([*script, "call writefile(out, 'groups')", "qa!"]) + "\n")
+    subprocess.run([editor, "-u", "NONE", "-i", "NONE", "-n", "-es", "-S", "script.vim"], cwd=work, check=True, timeout=300, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    groups = iter((work / "groups").read_text().split("\n"))
+    for i, (_, _, places) in enumerate(inputs):
+        assert next(groups) == "sial", "the type of file was not found"
+        yield [next(groups) for _ in places], (work / f"flat{i}.sialx").read_text()
+
+
+def run_emacs(editor, work, inputs):
+    shutil.copy(EDITORS / "emacs" / "sial-mode.el", work)
+    done = subprocess.run([editor, "-Q", "--batch", "--eval", "(setq byte-compile-error-on-warn t)", "-f", "batch-byte-compile", "sial-mode.el"], cwd=work, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    script = ["(setq make-backup-files nil)", "(load (expand-file-name \"sial-mode.elc\"))",
+              "(defun face-at (line column) (goto-char (point-min)) (forward-line (1- line)) (forward-char column)",
+              "  (let ((face (get-text-property (point) 'face))) (princ (format \"%s\\n\" (or (if (consp face) (car face) face) \"\")))))"]
+    for i, (text, _, places) in enumerate(inputs):
+        (work / f"p{i}.sialx").write_text(text)
+        (work / f"flat{i}.sialx").write_text("\n".join(line.strip() for line in text.split("\n")))
+        script += [f"(find-file \"p{i}.sialx\")", "(princ (format \"%s\\n\" major-mode))", "(font-lock-ensure)",
+                   "(dolist (p '(" + " ".join(f"({n} . {c})" for n, _, c in places) + ")) (face-at (car p) (cdr p)))",
+                   f"(find-file \"flat{i}.sialx\")", "(let ((inhibit-message t)) (indent-region (point-min) (point-max)))", "(save-buffer)"]
+    (work / "script.el").write_text("\n".join(script) + "\n")
+    done = subprocess.run([editor, "-Q", "--batch", "-l", "script.el"], cwd=work, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    faces = iter(done.stdout.split("\n"))
+    for i, (_, _, places) in enumerate(inputs):
+        assert next(faces) == "sial-mode", "the mode was not found"
+        yield [next(faces) for _ in places], (work / f"flat{i}.sialx").read_text()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("editor", choices=["vim", "emacs"])
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    options = parser.parse_args()
+    editor = shutil.which(options.editor)
+    if editor is None:
+        print(f"skipped: there is no {options.editor}")
+        sys.exit(SKIPPED)
+    inputs = [(text, tokens, columns(text, tokens)) for _, text, tokens in compiler_tokens.valid(options.bin.resolve() / "sialc", ("examples",))]
+    groups = VIM if options.editor == "vim" else EMACS
+    failures = count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        run = run_vim if options.editor == "vim" else run_emacs
+        for (text, tokens, _), (found, indented) in zip(inputs, run(editor, pathlib.Path(folder), inputs), strict=True):
+            for (line, kind, written), group in zip(tokens, found, strict=True):
+                count += 1
+                if group not in groups[kind]:
+                    failures += 1
+                    print(f"line {line}: {kind} `{written}` is {group or 'plain'}: {text.splitlines()[line - 1]}" if failures < 20 else "", end="\n" if failures < 20 else "")
+            for wanted, line in zip(text.split("\n"), indented.split("\n")):
+                if wanted != line and not line.strip().startswith("#"):  # above the end of a block a comment's place is its writer's choice
+                    failures += 1
+                    print(f"indented as `{line}`, not `{wanted}`" if failures < 20 else "", end="\n" if failures < 20 else "")
+    print(f"{len(inputs)} programs, {count} tokens, {failures} differences")
+    sys.exit(1 if failures or count < 10000 else 0)
+
+
+if __name__ == "__main__":
+    main()
