@@ -18,6 +18,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/diag/table.h"
 #include "compiler/pipeline.h"
+#include "compiler/repair.h"
 #include "compiler/report/kernels.h"
 #include "compiler/sema/super_table.h"
 #include "runtime/base/error.h"
@@ -40,7 +41,8 @@ struct Options {
   std::string output, emit, dump_after, explain_code, error_format = "text", disassemble;
   std::vector<std::string> include_dirs, search_paths, warnings;
   int optimisation = default_optimisation;
-  bool no_warnings = false, syntax_only = false, timings = false, explain_kernels = false, list_instructions = false;
+  bool no_warnings = false, syntax_only = false, timings = false, explain_kernels = false, list_instructions = false,
+       fix = false;
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -170,7 +172,8 @@ std::string module_path(const std::string& input, const Options& options) {
 
 /// Whether a compiled program is written, not only printed.
 bool writes_modules(const Options& options) {
-  return options.emit.empty() && !options.syntax_only && !(options.explain_kernels && options.output.empty());
+  return !options.fix && options.emit.empty() && !options.syntax_only &&
+         !(options.explain_kernels && options.output.empty());
 }
 
 /// Before the first module is written: none of them is a source that is still to be read.
@@ -224,6 +227,27 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   return exit_ok;
 }
 
+/// Makes the fixes of a program's diagnostics in its files, and reports what is left.
+int fix_files(const std::string& input, const Options& options, const WarningOptions& warnings) {
+  CompileOptions to;
+  to.include_dirs = include_dirs(options);
+  const Repair repaired = repair(input, to, warnings);
+  for (const auto& [file, text] : repaired.texts) write_file(file, text);
+  std::string out;
+  for (const AppliedFix& fix : repaired.applied)
+    out += fmt::format("{}:{}: {} [{}]\n", fix.file, fix.line, fix.title, row_of(fix.code).name);
+  print_output(printable(out));
+  for (const AppliedFix& fix : repaired.elsewhere)
+    fmt::print(stderr, "{}",
+               printable(fmt::format("sialc: note: `{}` is outside the folder of `{}`; not changed: {}:{}: {}\n",
+                                     fix.file, input, fix.file, fix.line, fix.title)));
+  SourceManager sources;
+  Emitter emitter(warnings);
+  to.last_pass = "check";
+  compile_file(input, to, sources, emitter);
+  return outcome(options, emitter, sources);
+}
+
 int disassemble_file(const std::string& path) {
   print_output(printable(disassemble(read_module_file(path))));
   return exit_ok;
@@ -257,6 +281,9 @@ int run(int argc, char** argv) {
   app.add_flag("--list-instructions", o.list_instructions, "list the super instructions, one line each");
   app.add_option("--error-format", o.error_format, "text, or json (one object per line)")
       ->check(CLI::IsMember({"text", "json"}));
+  app.add_flag(
+      "--fix", o.fix,
+      "make the fixes of errors and warnings in the program's files, as far as they need no decision, print them, and report what is left; writes no module");
   app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
   app.add_flag("-w", o.no_warnings, "no warnings");
   app.add_option("--disassemble", o.disassemble, "print a module (.siox)")->type_name("FILE");
@@ -297,6 +324,8 @@ int run(int argc, char** argv) {
   if (o.inputs.empty()) return usage_error("no source file given; `sialc --help` shows the options");
   if (o.inputs.size() > 1 && !o.output.empty())
     return usage_error("-o names one module, but there are several programs; leave it out");
+  if (o.fix && (!o.output.empty() || !o.emit.empty() || o.syntax_only || o.explain_kernels))
+    return usage_error("--fix changes sources and writes nothing else; leave out the other outputs");
   WarningOptions warnings;
   warnings.none = o.no_warnings;
   if (!read_warnings(o.warnings, warnings)) return exit_input_error;
@@ -305,9 +334,10 @@ int run(int argc, char** argv) {
   if (writes_modules(o)) check_modules(o);
   int worst = exit_ok;
   for (const std::string& input : o.inputs)
-    worst = std::max(worst, o.emit == "tokens" ? show_tokens(input)
-                            : syntax           ? parse_only(input, o, warnings)
-                                               : compile(input, o, warnings));
+    worst = std::max(worst, o.fix                ? fix_files(input, o, warnings)
+                            : o.emit == "tokens" ? show_tokens(input)
+                            : syntax             ? parse_only(input, o, warnings)
+                                                 : compile(input, o, warnings));
   return worst;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/sema/expression_shape.h"
+#include "compiler/sema/fixes.h"
 #include "compiler/sema/labels.h"
 
 namespace sial::sema {
@@ -25,8 +26,9 @@ bool BlockForms::block_form(const Target& target, const ast::Expr& value, Assign
       return scaled_form(target, value, *binary, mask, form);
     }
     if (!is(mask, may_scalar)) {
-      context_.report(Code::E_BLOCK_EXPR, value.span, "a block expression is not put in parentheses",
-                      "leave the parentheses out");
+      Diagnostic& d = context_.report(Code::E_BLOCK_EXPR, value.span, "a block expression is not put in parentheses",
+                                      "leave the parentheses out");
+      if (std::optional<Fix> fix = without_parentheses(value)) d.fix(std::move(*fix));
       return false;
     }
   }
@@ -242,8 +244,10 @@ bool BlockForms::product_form(const Target& target, const ast::Expr& value, cons
     return false;
   }
   if (binary.op == ast::BinaryOp::multiply && shared.empty())
-    context_.report(Code::W_OUTER_PRODUCT, binary.op_span.file >= 0 ? binary.op_span : value.span,
-                    "this `*` shares no index: it is an outer product", "`^` says so");
+    context_
+        .report(Code::W_OUTER_PRODUCT, binary.op_span.file >= 0 ? binary.op_span : value.span,
+                "this `*` shares no index: it is an outer product", "`^` says so")
+        .fix(replace(binary.op_span, "^"));
   expressions_.choose(value, Type::block);
   form.form = AssignForm::contract;
   form.left = &left;
