@@ -21,6 +21,7 @@
 #include "compiler/repair.h"
 #include "compiler/report/kernels.h"
 #include "compiler/sema/super_table.h"
+#include "compiler/sialc_hints.h"
 #include "runtime/base/error.h"
 #include "runtime/base/fault_injection.h"
 #include "runtime/base/output_file.h"
@@ -38,7 +39,7 @@ using namespace sial;
 struct Options {
   std::vector<std::string> values, segments;
   std::vector<std::string> inputs;
-  std::string output, emit, dump_after, explain_code, error_format = "text", disassemble;
+  std::string job_file, run_file, output, emit, dump_after, explain_code, error_format = "text", disassemble;
   std::vector<std::string> include_dirs, search_paths, warnings;
   int optimisation = default_optimisation;
   bool no_warnings = false, syntax_only = false, timings = false, explain_kernels = false, list_instructions = false,
@@ -227,6 +228,24 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   return exit_ok;
 }
 
+/// --emit=hints|hover: what an editor shows of a program.
+int show_hints(const std::string& input, const Options& options, const WarningOptions& warnings) {
+  HintRequest request;
+  request.path = input;
+  request.options.include_dirs = include_dirs(options);
+  request.options.optimisation = options.optimisation;
+  request.job_file = options.job_file;
+  request.run_file = options.run_file;
+  if (!options.values.empty() || !options.segments.empty())
+    request.job = values_of(analysis::job_of(options.values, options.segments));
+  SourceManager sources;
+  Emitter emitter(warnings);
+  const std::optional<facts::Facts> facts = hints_of(request, sources, emitter);
+  const int code = outcome(options, emitter, sources);
+  if (facts) print_output(printable(hints_text(*facts, options.emit == "hover")));
+  return code;
+}
+
 /// Makes the fixes of a program's diagnostics in its files, and reports what is left.
 int fix_files(const std::string& input, const Options& options, const WarningOptions& warnings) {
   CompileOptions to;
@@ -271,10 +290,20 @@ int run(int argc, char** argv) {
   app.add_option("-O", o.optimisation, "optimisation: 0 as written, 1 safe local rewriting, 2 everything (default)")
       ->check(CLI::Range(0, 2));
   app.add_option("--emit", o.emit, "print instead of writing a module")
-      ->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost"}));
-  app.add_option("--set", o.values, "NAME=VALUE: with --emit=ranges|cost, the numbers of a job (repeatable)")
+      ->check(CLI::IsMember(
+          {"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost", "hints", "hover"}));
+  app.add_option("--set", o.values,
+                 "NAME=VALUE: with --emit=ranges|cost|hints|hover, the numbers of a job (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--segments", o.segments, "KIND=EXTENT,...: its segments (repeatable)")->allow_extra_args(false);
+  app.add_option(
+         "--job", o.job_file,
+         "with --emit=hints|hover: the job file whose numbers are shown; the newest one beside the program that names it if not given")
+      ->type_name("FILE");
+  app.add_option(
+         "--run", o.run_file,
+         "with --emit=hints|hover: the run.json of the last run; the one beside the program or where its job writes it if not given")
+      ->type_name("FILE");
   app.add_option("--dump-after", o.dump_after, "print the IR after this pass");
   app.add_option("--explain", o.explain_code,
                  "explain a diagnostic code or a super instruction; `list` lists the codes");
@@ -329,12 +358,16 @@ int run(int argc, char** argv) {
   WarningOptions warnings;
   warnings.none = o.no_warnings;
   if (!read_warnings(o.warnings, warnings)) return exit_input_error;
+  const bool hints = o.emit == "hints" || o.emit == "hover";
+  if (!hints && !(o.job_file.empty() && o.run_file.empty()))
+    return usage_error("--job and --run belong to --emit=hints and --emit=hover");
   const bool syntax = o.syntax_only || o.emit == "ast" || o.emit == "ast-json";
   fmt::print(stderr, "{}", printable(fault_warning()));
   if (writes_modules(o)) check_modules(o);
   int worst = exit_ok;
   for (const std::string& input : o.inputs)
     worst = std::max(worst, o.fix                ? fix_files(input, o, warnings)
+                            : hints              ? show_hints(input, o, warnings)
                             : o.emit == "tokens" ? show_tokens(input)
                             : syntax             ? parse_only(input, o, warnings)
                                                  : compile(input, o, warnings));

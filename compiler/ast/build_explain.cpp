@@ -216,7 +216,7 @@ bool Explainer::first_word() {
   }
   const std::string word = line_.lower(0);
   if (const ForeignWord* foreign = foreign_word(word))
-    return say(foreign->code, line_.span(0), foreign->message, foreign->hint, translated(*foreign));
+    return say(foreign->code, line_.span(0), foreign->message, foreign->hint);
   std::string hint;
   std::optional<Fix> fix;
   if (const std::optional<Correction> meant = meant_keyword(line_)) {
@@ -228,19 +228,6 @@ bool Explainer::first_word() {
   else hint = "a statement begins with a keyword or assigns to a name";
   return say(Code::E_SYNTAX, line_.span(0), fmt::format("`{}` does not begin a statement", line_.text(0)), hint,
              std::move(fix));
-}
-
-/// The word of this language for one of another; only where the rest of the line is right then.
-std::optional<Fix> Explainer::translated(const ForeignWord& foreign) const {
-  if (*foreign.replacement == '\0') return {};
-  for (const auto& [keyword, text] : keywords()) {
-    if (text != foreign.replacement) continue;
-    std::vector<Token> tokens = line_.tokens();
-    tokens.front().type = keyword;
-    if (probe_.refused_at(rule_of_line(keyword), tokens)) return {};
-    return write(0, text);
-  }
-  return {};
 }
 
 /// `proc p()` and `call p()` without the parentheses; arguments are more than that.

@@ -76,7 +76,6 @@ class Explainer {
   std::optional<Fix> double_quotes() const;
   std::optional<Fix> typographic_quotes() const;
   std::optional<Fix> in_parentheses(std::size_t i) const;
-  std::optional<Fix> translated(const ForeignWord& foreign) const;
   std::optional<Fix> empty_parentheses() const;
   std::optional<Fix> joined_signature(std::size_t first) const;
   std::optional<Fix> blanks_for_commas() const;

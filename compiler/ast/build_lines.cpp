@@ -10,6 +10,7 @@
 #include "compiler/ast/build.h"
 #include "compiler/ast/build_explain.h"
 #include "compiler/ast/build_probe.h"
+#include "compiler/ast/build_words.h"
 
 namespace sial::parsing {
 namespace {
@@ -122,9 +123,25 @@ class LineReader {
           line = &corrected;
           reported = true;
         }
+      } else if (const ForeignWord* foreign = foreign_word(view.lower(0));
+                 foreign && translate(*foreign, corrected = original)) {
+        emitter_.report(foreign->code, view.span(0), foreign->message, foreign->hint)
+            .fix(replace(view.span(0), foreign->replacement));
+        line = &corrected;
+        reported = true;
       }
     }
     dispatch(*line, reported);
+  }
+
+  /// The line with the word of this language for one of another; false: there is none, or the line is wrong with it.
+  bool translate(const ForeignWord& foreign, Line& line) {
+    for (const auto& [type, text] : keywords()) {
+      if (text != foreign.replacement) continue;
+      line.tokens.front().type = type;
+      return !probe_.refused_at(rule_of_line(type), line.tokens);
+    }
+    return false;
   }
 
   void dispatch(const Line& line, bool reported) {

@@ -150,6 +150,17 @@ void Expressions::check_relation(const ast::Relation& relation) {
   else if (std::optional<Fix> fix = as_scalar(integer)) d.fix(std::move(*fix));
 }
 
+// "i,j" for the ranges i:i,j:j; empty for longer ones.
+static std::string single_segments(const ast::Region& region) {
+  std::string names;
+  for (const ast::SegRange& range : region.ranges) {
+    const auto *lo = std::get_if<ast::NameExpr>(&range.lo->node), *hi = std::get_if<ast::NameExpr>(&range.hi->node);
+    if (!lo || !hi || lo->name.name != hi->name.name) return {};
+    names += (names.empty() ? "" : ",") + lo->name.text;
+  }
+  return names;
+}
+
 SymbolId Expressions::check_region(const ast::Region& region) {
   const SymbolId array = context_.resolve_array(region.array, "a region belongs to");
   bool ok = array != no_symbol;
@@ -171,6 +182,8 @@ SymbolId Expressions::check_region(const ast::Region& region) {
         context_.report(Code::E_NOT_CONTIGUOUS, region.array.span,
                         fmt::format("ranges select parts of contiguous local arrays, `{}` is {}", a.text, describe(a)),
                         "declare it `contiguous local`, or select its blocks by index names");
+    if (const std::string names = single_segments(region); !names.empty())
+      d.fix(replace(cover(region.ranges.front().lo->span, region.ranges.back().hi->span), names));
     context_.note(d, array);
     return no_symbol;
   }

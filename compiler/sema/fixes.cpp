@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <utility>
 
+#include "compiler/diag/table.h"
 #include "compiler/sema/each_stmt.h"
 #include "compiler/sema/expression_shape.h"
 #include "compiler/sema/text.h"
@@ -57,10 +59,16 @@ class Uses {
     for (std::size_t d = 0; d < block.indices.size(); ++d) {
       if (block.indices[d].index.name != name_ || block.indices[d].as_simple) continue;
       const Symbol& like = symbols_[static_cast<std::size_t>(array->dims[d])];
-      if (like.kind != SymbolKind::index) continue;
+      if (like.kind != SymbolKind::index || !has_range(like)) continue;
       ranges_.insert(fmt::format("{} {{}} = {}:{}", index_word(like.index_kind), bound_text(like.lo, symbols_),
                                  bound_text(like.hi, symbols_)));
     }
+  }
+  /// Not of an index whose bounds were refused.
+  static bool has_range(const Symbol& index) {
+    const auto* decl = index.decl ? std::get_if<ast::IndexDecl>(&index.decl->node) : nullptr;
+    return decl && decl->lo.name.has_value() == (index.lo.symbol != no_symbol) &&
+           decl->hi.name.has_value() == (index.hi.symbol != no_symbol);
   }
   void set(const ast::Block& block) {
     see(block);
@@ -209,6 +217,17 @@ std::string declaration_for(const ast::Name& use, const std::vector<SymbolKind>&
     declaration = uses.variable(use.text);
   if (declaration.empty() && possible(SymbolKind::array)) declaration = uses.array(use.text);
   return declaration;
+}
+
+bool is_slip(std::string_view written, std::string_view meant) {
+  if (written.size() < 4 || edit_distance(written, meant) != 1 || written.size() < meant.size() - 1) return false;
+  const auto first = static_cast<std::size_t>(
+      std::mismatch(written.begin(), written.end(), meant.begin(), meant.end()).first - written.begin());
+  if (first == 0 || first >= std::min(written.size(), meant.size())) return false;
+  if (written.back() != meant.back()) return false;
+  const char odd = written.size() < meant.size() ? meant[first] : written[first];
+  return (written.size() != meant.size() || written[first] == meant[first + 1]) &&
+         std::isalpha(static_cast<unsigned char>(odd)) != 0;
 }
 
 Fix declare(const ast::Name& use, const ast::Module& module, std::string declaration) {

@@ -169,6 +169,19 @@ bool BlockForms::slice_form(const Target& target, const ast::Expr& value, const 
   return true;
 }
 
+namespace {
+
+/// `a[i] -= b[i] - c[i]` as `a[i] -= b[i]` and `a[i] += c[i]`.
+Fix two_statements(const Target& target, const ast::Binary& sum) {
+  const bool adds = (target.op == ast::AssignOp::add) == (sum.op == ast::BinaryOp::add);
+  return {"write two statements",
+          {{Edit::What::break_line,
+            {sum.left->span.file, sum.left->span.end, sum.right->span.begin},
+            fmt::format("{} {} ", text_of(*target.block), adds ? "+=" : "-=")}}};
+}
+
+}  // namespace
+
 bool BlockForms::sum_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask,
                           AssignInfo& form) {
   const BlockInfo &l = references_.block_info(*binary.left), &r = references_.block_info(*binary.right);
@@ -179,11 +192,12 @@ bool BlockForms::sum_form(const Target& target, const ast::Expr& value, const as
   const bool fits = l.labels == r.labels && l.labels == target.info->labels;
   if (target.op != ast::AssignOp::set) {
     if (scalar) return scalar_form(target, value, mask, form);
-    context_.report(Code::E_BLOCK_OP, target.op_span,
-                    fmt::format("`{}` takes one block, not a sum of blocks", op_word(target.op)),
-                    target.op == ast::AssignOp::multiply
-                        ? "`*=` takes a scalar"
-                        : fmt::format("write two statements, one `{}` for each block", op_word(target.op)));
+    Diagnostic& d = context_.report(
+        Code::E_BLOCK_OP, target.op_span, fmt::format("`{}` takes one block, not a sum of blocks", op_word(target.op)),
+        target.op == ast::AssignOp::multiply
+            ? "`*=` takes a scalar"
+            : fmt::format("write two statements, one `{}` for each block", op_word(target.op)));
+    if (target.op != ast::AssignOp::multiply) d.fix(two_statements(target, binary));
     return false;
   }
   if (!fits) {

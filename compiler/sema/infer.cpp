@@ -272,10 +272,12 @@ Mask Expressions::infer_tensor(const ast::Expr& e, const ast::Binary& binary, Ma
   const BlockInfo &a = references_.block_info(*binary.left), &b = references_.block_info(*binary.right);
   if (!references_.contraction_labels(a, b, e.span, shared, free)) return 0;
   if (!shared.empty()) {
-    context_.report(Code::E_TENSOR, e.span,
-                    fmt::format("the operands of `^` share `{}`: {} and {}", context_.symbol(shared.front().index).text,
-                                context_.list(a.labels), context_.list(b.labels)),
-                    "a product that sums shared indices is written `*`");
+    context_
+        .report(Code::E_TENSOR, e.span,
+                fmt::format("the operands of `^` share `{}`: {} and {}", context_.symbol(shared.front().index).text,
+                            context_.list(a.labels), context_.list(b.labels)),
+                "a product that sums shared indices is written `*`")
+        .fix(offered(replace(binary.op_span, "*")));
     return 0;
   }
   return may_block;

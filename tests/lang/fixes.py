@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Applies each fix of each diagnostic of the language tests alone, and compiles again.
 
-    fixes.py --bin DIR [--filter TEXT]
+    fixes.py --bin DIR [--filter TEXT] [--update]
 
 Behind a fix the same diagnostic is gone from its place, and behind an automatic one there are no more errors than
 before. A file that did not parse is checked for the first time once it does: then errors of the parser are compared with
 errors of the parser. The table at the end of the output says how many fixes each code had.
+
+Programs of tests/lang/fix are also given to `sialc --fix`, in a copy of the folder: NAME.fixed is what becomes of NAME.sialx,
+byte for byte; other files stay as they are, and a second `--fix` changes nothing.
 """
 import argparse
 import collections
@@ -74,9 +77,11 @@ def errors(diagnostics: list[dict]) -> tuple[list[dict], bool]:
     return found, any(d["code"] in SYNTAX for d in found)
 
 
-def check_program(path: pathlib.Path, compiler: Compiler) -> tuple[list[str], collections.Counter, set[str]]:
+def check_program(path: pathlib.Path, compiler: Compiler) -> tuple[list[str], collections.Counter[str], set[str]]:
     before = compiler.diagnostics(path)
-    failures, fixed, seen = [], collections.Counter(), {d["code"] for d in before}
+    failures: list[str] = []
+    fixed: collections.Counter[str] = collections.Counter()
+    seen = {d["code"] for d in before}
     text = path.read_bytes()
     for d in before:
         for fix in d["fixes"]:
@@ -113,21 +118,49 @@ def check_program(path: pathlib.Path, compiler: Compiler) -> tuple[list[str], co
     return failures, fixed, seen
 
 
+def check_fixed(path: pathlib.Path, compiler: Compiler, update: bool) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "fix"
+        shutil.copytree(path.parent, copy)
+        first = b""
+        for again in (False, True):
+            p = subprocess.run([compiler.sialc, "--fix", path.name], cwd=copy, capture_output=True, timeout=60)
+            if p.returncode not in (0, 1):
+                return [f"{path.name}: exit code {p.returncode}: {p.stderr.decode()}"]
+            text = (copy / path.name).read_bytes()
+            if again and (p.stdout or text != first):
+                return [f"{path.name}: a second --fix changes something: {p.stdout.decode()}"]
+            first = text
+        changed = [f.name for f in copy.rglob("*.sialx") if f.name != path.name and f.read_bytes() != (path.parent / f.relative_to(copy)).read_bytes()]
+        if changed:
+            return [f"{path.name}: {changed} changed as well"]
+    expected = path.with_suffix(".fixed")
+    if update:
+        expected.write_bytes(first)
+    elif not expected.exists() or expected.read_bytes() != first:
+        return [f"{path.name}: --fix leaves something else than {expected.name}:", first.decode()]
+    return []
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--filter", default="")
+    parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
     compiler = Compiler((options.bin / "sialc").resolve())
     programs = [p for room in ("parse", "check", "fix") for p in sorted((HERE / room).glob("*.sialx")) if options.filter in str(p)]
     failures: list[str] = []
-    fixed: collections.Counter = collections.Counter()
+    fixed: collections.Counter[str] = collections.Counter()
     seen: set[str] = set()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for bad, counts, codes in pool.map(lambda p: check_program(p, compiler), programs):
             failures += bad
             fixed += counts
             seen |= codes
+    for path in programs:
+        if path.parent.name == "fix":
+            failures += check_fixed(path, compiler, options.update)
     for line in failures:
         print(line)
     print(f"{len(programs)} programs, {sum(fixed.values())} fixes of {len(fixed)} codes, {len(failures)} failures")
