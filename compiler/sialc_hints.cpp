@@ -68,12 +68,18 @@ facts::Numbers numbers_of(const Job& job) { return {named(job.data), fs::path(jo
 /// The job, with its mistakes among the notes unless the user named it.
 std::optional<Job> find_job(const HintRequest& request, std::vector<std::string>& notes) {
   if (!request.job_file.empty()) return read_job_file(request.job_file);
+  std::string problem;  // of the newest one; the others are history
   for (const fs::path& path : possible_job_files(request.path)) {
     try {
       Job job = read_job_file(path.string());
-      if (names_program(job, request.path)) return job;
-    } catch (const SialError& error) { notes.push_back(fmt::format("{}: {}", path.string(), error.what())); }
+      if (!names_program(job, request.path)) continue;
+      if (!problem.empty()) notes.push_back(problem);
+      return job;
+    } catch (const SialError& error) {
+      if (problem.empty()) problem = fmt::format("{}: {}", path.filename().string(), error.what());
+    }
   }
+  if (!problem.empty()) notes.push_back(problem);
   return {};
 }
 

@@ -144,8 +144,8 @@ void add_arrays(Facts& facts, const Input& input) {
       use.deeds = deeds(touch, analysis::is_remote_array(p, touch.array));
       if (use.deeds.empty()) continue;
       if (proc >= 0) use.procedure = p.procs[static_cast<std::size_t>(proc)].name;
-      if (phases.entry(proc) == phase) use.from.push_back(0);
-      for (const ir::Node* n : phases.begins(phase)) use.from.push_back(n->place.line);
+      if (phases.entry(proc) == phase) use.from.emplace_back();
+      for (const ir::Node* n : phases.begins(phase)) use.from.push_back(n->place);
       facts.arrays[analysis::array_name(p, touch.array)].phases.push_back(std::move(use));
     }
   }

@@ -127,6 +127,7 @@ class Gatherer {
     const report::Run& run = *in_.run;
     f_.ranks = std::max(1, run.ranks);
     f_.run_of_this_text = !run.source_hash.empty() && run.source_hash == in_.source_hash;
+    f_.run_of_these_numbers = in_.numbers && run.job == in_.numbers->values;
     if (run.source_hash.empty()) {
       f_.notes.push_back(fmt::format("`{}` is of a job that ran several versions of this program", run.path));
       return;
@@ -139,6 +140,7 @@ class Gatherer {
       m.seconds += c.seconds / f_.ranks;
       m.slowest = std::max(m.slowest, c.slowest_seconds);
       m.flops += c.flops;
+      f_.seconds += c.seconds / f_.ranks;
     }
     for (const report::AccessLine& a : run.accesses) {
       Measured& m = lines[{a.file, a.line}];

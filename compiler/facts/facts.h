@@ -61,7 +61,7 @@ struct Dimension {
 /// What happens to an array between two barriers.
 struct PhaseUse {
   std::string procedure;           // empty: the main body
-  std::vector<int> from;           // lines of the barriers where it begins; empty: the beginning
+  std::vector<SourcePlace> from;   // the barriers where it begins; line 0: the beginning
   std::vector<std::string> deeds;  // "fetched", "put", "added to", "read", "written"
 };
 
@@ -82,6 +82,8 @@ struct Facts {
   std::map<std::string, ArrayFacts> arrays;  // by name in lower case
   std::string numbers_from;                  // empty: there are none
   int ranks = 1;                             // of the run
+  double seconds = 0;                        // of a mean rank of the run, all lines
+  bool run_of_these_numbers = false;         // and it had the same numbers
   bool run_of_this_text = false;             // the last run was of exactly this text
   std::vector<std::string> notes;            // what is missing and why
 };

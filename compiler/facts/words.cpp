@@ -14,6 +14,7 @@ using report::flops_number;
 using report::seconds_number;
 
 constexpr std::size_t longest_formula = 48, longest_reason = 70;
+constexpr double least_part = 1e-3;  // of the program's time that is worth a word behind a line
 
 std::string join(const std::vector<std::string>& parts, const char* separator) {
   return fmt::format("{}", fmt::join(parts, separator));
@@ -29,7 +30,7 @@ std::string shortened(const std::string& text) {
 }
 
 /// Of one execution: bytes and operations, as numbers or short formulas.
-std::string each_text(const LineFacts& l) {
+std::string each_text(const Facts& facts, const LineFacts& l) {
   std::vector<std::string> parts;
   if (l.executions) {
     const double n = std::max(*l.executions, 1.0);
@@ -37,6 +38,9 @@ std::string each_text(const LineFacts& l) {
     if (l.bytes > 0) parts.push_back(bytes_number(l.bytes / n));
     if (l.flops > 0) parts.push_back(flops_number(l.flops / n));
     if (parts.empty()) return {};
+    if (l.at_most && l.measured && facts.run_of_this_text && facts.run_of_these_numbers)  // the run knows
+      return fmt::format("{} x {}", join(parts, ", "),
+                         count_number(static_cast<double>(l.measured->executions) / (l.each_rank ? facts.ranks : 1)));
     return fmt::format("{} x {}{}", join(parts, ", "), l.at_most ? "at most " : "", count_number(*l.executions));
   }
   if (!l.bytes_each.empty() && l.bytes_each.size() <= longest_formula) parts.push_back(l.bytes_each + " B");
@@ -70,10 +74,12 @@ std::string extents_text(const std::vector<std::int32_t>& extents) {
   return fmt::format(" of {} to {}", *least, *most);
 }
 
-std::string phase_start(const PhaseUse& phase) {
+std::string phase_start(const Facts& facts, const PhaseUse& phase) {
   std::vector<std::string> from;
-  for (const int line : phase.from)
-    from.push_back(line > 0 ? fmt::format("line {}", line) : phase.procedure.empty() ? "the start" : "the call");
+  for (const SourcePlace& place : phase.from)
+    from.push_back(place.line > 0            ? "line " + place_text(facts, place)
+                   : phase.procedure.empty() ? "the start"
+                                             : "the call");
   return fmt::format("from {}{}", join(from, " or "),
                      phase.procedure.empty() ? "" : fmt::format(" in proc {}", phase.procedure));
 }
@@ -85,9 +91,9 @@ std::string inlay(const Facts& facts, LineKey key) {
   if (found == facts.lines.end()) return {};
   const LineFacts& l = found->second;
   std::vector<std::string> parts;
-  if (std::string each = each_text(l); !each.empty()) parts.push_back(std::move(each));
+  if (std::string each = each_text(facts, l); !each.empty()) parts.push_back(std::move(each));
   else if (l.iterations) parts.push_back(fmt::format("{} iterations", count_number(*l.iterations)));
-  if (l.measured) parts.push_back(measured_text(*l.measured));
+  if (l.measured && l.measured->seconds >= least_part * facts.seconds) parts.push_back(measured_text(*l.measured));
   if (const report::RemarkLine* missed = heaviest_missed(facts, l))
     parts.push_back("missed: " + shortened(missed->text));
   return join(parts, " | ");
@@ -178,7 +184,7 @@ std::string array_hover(const Facts& facts, const std::string& name) {
         fmt::format("{}: line{} {}", report::deed_text(deed), places.size() == 1 ? "" : "s", join(where, ", ")));
   }
   for (const PhaseUse& phase : a.phases)
-    lines.push_back(fmt::format("phase {}: {}", phase_start(phase), join(phase.deeds, ", ")));
+    lines.push_back(fmt::format("phase {}: {}", phase_start(facts, phase), join(phase.deeds, ", ")));
   return join(lines, "\n");
 }
 

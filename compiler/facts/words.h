@@ -8,8 +8,8 @@
 namespace sial::facts {
 
 /// "8.2 MB, 3.1 Gflop x 120 | 12.3 s, waits 4.1 s | missed: ...": bytes of the blocks and operations of one execution,
-/// times executions; time and waiting of a mean rank in the last run; the heaviest missed remark. Empty: nothing is
-/// known of the line.
+/// times executions; time and waiting of a mean rank in the last run, if it is a thousandth of the program's; the
+/// heaviest missed remark. Empty: nothing is known of the line.
 std::string inlay(const Facts& facts, LineKey line);
 
 /// All that is known of a line, in several lines; empty: nothing.

@@ -42,7 +42,7 @@ TEST_CASE("new lines have the indentation and the line ends of the file") {
 TEST_CASE("lines are removed with their ends, and begun with the blanks before them gone") {
   const std::string text = "a\r\n  b  # why\r\nc  d";
   CHECK(fixed(text, remove_lines("remove", {at(text, "b")})) == "a\r\nc  d");
-  CHECK(fixed(text, Fix{"break", {{Edit::What::break_line, {0, 17, 17}, ""}}}) == "a\r\n  b  # why\r\nc\r\nd");
+  CHECK(fixed(text, Fix{"break", {{Edit::What::break_line, {0, 18, 18}, ""}}}) == "a\r\n  b  # why\r\nc\r\nd");
 }
 
 TEST_CASE("fixes that touch are kept apart") {
