@@ -174,6 +174,7 @@ CompileResult compile_file(const std::string& path, const CompileOptions& option
         {pass.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
     if (!good || emitter.has_errors()) return result;
     if (options.dump_after == pass.name) result.dump = pass.dump(work);
+    if (pass.name == "ir" && options.keep_ir) result.as_written = work.ir;
     if (pass.name == "ir" && !options.facts.empty()) {
       result.dump = analysis::facts_text(work.ir, options.facts, options.job);
       return result;

@@ -29,6 +29,7 @@ struct CompileOptions {
   std::string
       facts;  // what the analyses know of the program as written, instead of a module: one of analysis::fact_kinds
   std::optional<analysis::Job> job;  // whose numbers are wanted with them
+  bool keep_ir = false;              // the program as written is wanted beside the module
 };
 
 struct PassTime {
@@ -38,8 +39,9 @@ struct PassTime {
 
 struct CompileResult {
   std::optional<Module> module;  // absent when there were errors, or when the pipeline stopped earlier
-  std::string dump;              // text asked for with dump_after or facts
-  std::vector<PassTime> times;   // passes in the order they ran
+  std::optional<ir::Program> as_written;
+  std::string dump;             // text asked for with dump_after or facts
+  std::vector<PassTime> times;  // passes in the order they ran
 };
 
 /// Names of all passes, in order. Passes above the optimisation level do not run.

@@ -18,9 +18,11 @@
 #include "compiler/diag/render.h"
 #include "compiler/diag/table.h"
 #include "compiler/pipeline.h"
+#include "compiler/repair.h"
 #include "compiler/report/kernels.h"
 #include "compiler/sema/super_table.h"
 #include "compiler/sialc_format.h"
+#include "compiler/sialc_hints.h"
 #include "runtime/base/error.h"
 #include "runtime/base/fault_injection.h"
 #include "runtime/base/output_file.h"
@@ -38,10 +40,11 @@ using namespace sial;
 struct Options {
   std::vector<std::string> values, segments;
   std::vector<std::string> inputs;
-  std::string output, emit, dump_after, explain_code, error_format = "text", disassemble;
+  std::string job_file, run_file, output, emit, dump_after, explain_code, error_format = "text", disassemble;
   std::vector<std::string> include_dirs, search_paths, warnings;
   int optimisation = default_optimisation;
-  bool no_warnings = false, syntax_only = false, timings = false, explain_kernels = false, list_instructions = false;
+  bool no_warnings = false, syntax_only = false, timings = false, explain_kernels = false, list_instructions = false,
+       fix = false;
 };
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -171,7 +174,8 @@ std::string module_path(const std::string& input, const Options& options) {
 
 /// Whether a compiled program is written, not only printed.
 bool writes_modules(const Options& options) {
-  return options.emit.empty() && !options.syntax_only && !(options.explain_kernels && options.output.empty());
+  return !options.fix && options.emit.empty() && !options.syntax_only &&
+         !(options.explain_kernels && options.output.empty());
 }
 
 /// Before the first module is written: none of them is a source that is still to be read.
@@ -225,6 +229,45 @@ int compile(const std::string& input, const Options& options, const WarningOptio
   return exit_ok;
 }
 
+/// --emit=hints|hover: what an editor shows of a program.
+int show_hints(const std::string& input, const Options& options, const WarningOptions& warnings) {
+  HintRequest request;
+  request.path = input;
+  request.options.include_dirs = include_dirs(options);
+  request.options.optimisation = options.optimisation;
+  request.job_file = options.job_file;
+  request.run_file = options.run_file;
+  if (!options.values.empty() || !options.segments.empty())
+    request.job = values_of(analysis::job_of(options.values, options.segments));
+  SourceManager sources;
+  Emitter emitter(warnings);
+  const std::optional<facts::Facts> facts = hints_of(request, sources, emitter);
+  const int code = outcome(options, emitter, sources);
+  if (facts) print_output(printable(hints_text(*facts, options.emit == "hover")));
+  return code;
+}
+
+/// Makes the fixes of a program's diagnostics in its files, and reports what is left.
+int fix_files(const std::string& input, const Options& options, const WarningOptions& warnings) {
+  CompileOptions to;
+  to.include_dirs = include_dirs(options);
+  const Repair repaired = repair(input, to, warnings);
+  for (const auto& [file, text] : repaired.texts) write_file(file, text);
+  std::string out;
+  for (const AppliedFix& fix : repaired.applied)
+    out += fmt::format("{}:{}: {} [{}]\n", fix.file, fix.line, fix.title, row_of(fix.code).name);
+  print_output(printable(out));
+  for (const AppliedFix& fix : repaired.elsewhere)
+    fmt::print(stderr, "{}",
+               printable(fmt::format("sialc: note: `{}` is outside the folder of `{}`; not changed: {}:{}: {}\n",
+                                     fix.file, input, fix.file, fix.line, fix.title)));
+  SourceManager sources;
+  Emitter emitter(warnings);
+  to.last_pass = "check";
+  compile_file(input, to, sources, emitter);
+  return outcome(options, emitter, sources);
+}
+
 int disassemble_file(const std::string& path) {
   print_output(printable(disassemble(read_module_file(path))));
   return exit_ok;
@@ -248,16 +291,29 @@ int run(int argc, char** argv) {
   app.add_option("-O", o.optimisation, "optimisation: 0 as written, 1 safe local rewriting, 2 everything (default)")
       ->check(CLI::Range(0, 2));
   app.add_option("--emit", o.emit, "print instead of writing a module")
-      ->check(CLI::IsMember({"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost"}));
-  app.add_option("--set", o.values, "NAME=VALUE: with --emit=ranges|cost, the numbers of a job (repeatable)")
+      ->check(CLI::IsMember(
+          {"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost", "hints", "hover"}));
+  app.add_option("--set", o.values,
+                 "NAME=VALUE: with --emit=ranges|cost|hints|hover, the numbers of a job (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--segments", o.segments, "KIND=EXTENT,...: its segments (repeatable)")->allow_extra_args(false);
+  app.add_option(
+         "--job", o.job_file,
+         "with --emit=hints|hover: the job file whose numbers are shown; the newest one beside the program that names it if not given")
+      ->type_name("FILE");
+  app.add_option(
+         "--run", o.run_file,
+         "with --emit=hints|hover: the run.json of the last run; the one beside the program or where its job writes it if not given")
+      ->type_name("FILE");
   app.add_option("--dump-after", o.dump_after, "print the IR after this pass");
   app.add_option("--explain", o.explain_code,
                  "explain a diagnostic code or a super instruction; `list` lists the codes");
   app.add_flag("--list-instructions", o.list_instructions, "list the super instructions, one line each");
   app.add_option("--error-format", o.error_format, "text, or json (one object per line)")
       ->check(CLI::IsMember({"text", "json"}));
+  app.add_flag(
+      "--fix", o.fix,
+      "make the fixes of errors and warnings in the program's files, as far as they need no decision, print them, and report what is left; writes no module");
   app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
   app.add_flag("-w", o.no_warnings, "no warnings");
   app.add_option("--disassemble", o.disassemble, "print a module (.siox)")->type_name("FILE");
@@ -299,17 +355,24 @@ int run(int argc, char** argv) {
   if (o.inputs.empty()) return usage_error("no source file given; `sialc --help` shows the options");
   if (o.inputs.size() > 1 && !o.output.empty())
     return usage_error("-o names one module, but there are several programs; leave it out");
+  if (o.fix && (!o.output.empty() || !o.emit.empty() || o.syntax_only || o.explain_kernels))
+    return usage_error("--fix changes sources and writes nothing else; leave out the other outputs");
   WarningOptions warnings;
   warnings.none = o.no_warnings;
   if (!read_warnings(o.warnings, warnings)) return exit_input_error;
+  const bool hints = o.emit == "hints" || o.emit == "hover";
+  if (!hints && !(o.job_file.empty() && o.run_file.empty()))
+    return usage_error("--job and --run belong to --emit=hints and --emit=hover");
   const bool syntax = o.syntax_only || o.emit == "ast" || o.emit == "ast-json";
   fmt::print(stderr, "{}", printable(fault_warning()));
   if (writes_modules(o)) check_modules(o);
   int worst = exit_ok;
   for (const std::string& input : o.inputs)
-    worst = std::max(worst, o.emit == "tokens" ? show_tokens(input)
-                            : syntax           ? parse_only(input, o, warnings)
-                                               : compile(input, o, warnings));
+    worst = std::max(worst, o.fix                ? fix_files(input, o, warnings)
+                            : hints              ? show_hints(input, o, warnings)
+                            : o.emit == "tokens" ? show_tokens(input)
+                            : syntax             ? parse_only(input, o, warnings)
+                                                 : compile(input, o, warnings));
   return worst;
 }
 

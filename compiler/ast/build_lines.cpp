@@ -10,6 +10,7 @@
 #include "compiler/ast/build.h"
 #include "compiler/ast/build_explain.h"
 #include "compiler/ast/build_probe.h"
+#include "compiler/ast/build_words.h"
 
 namespace sial::parsing {
 namespace {
@@ -115,14 +116,32 @@ class LineReader {
         corrected.tokens.front().type = meant->type;
         if (meant->tokens > 1 || !probe_.refused_at(rule_of_line(meant->type), corrected.tokens)) {
           const Span span = view.span(0, meant->tokens - 1);
-          emitter_.report(Code::E_SYNTAX, span, fmt::format("`{}` is no keyword", sources_.slice(span)),
-                          fmt::format("did you mean `{}`?", keyword_text(meant->type)));
+          emitter_
+              .report(Code::E_SYNTAX, span, fmt::format("`{}` is no keyword", sources_.slice(span)),
+                      fmt::format("did you mean `{}`?", keyword_text(meant->type)))
+              .fix(replace(span, keyword_text(meant->type)));
           line = &corrected;
           reported = true;
         }
+      } else if (const ForeignWord* foreign = foreign_word(view.lower(0));
+                 foreign && translate(*foreign, corrected = original)) {
+        emitter_.report(foreign->code, view.span(0), foreign->message, foreign->hint)
+            .fix(replace(view.span(0), foreign->replacement));
+        line = &corrected;
+        reported = true;
       }
     }
     dispatch(*line, reported);
+  }
+
+  /// The line with the word of this language for one of another; false: there is none, or the line is wrong with it.
+  bool translate(const ForeignWord& foreign, Line& line) {
+    for (const auto& [type, text] : keywords()) {
+      if (text != foreign.replacement) continue;
+      line.tokens.front().type = type;
+      return !probe_.refused_at(rule_of_line(type), line.tokens);
+    }
+    return false;
   }
 
   void dispatch(const Line& line, bool reported) {
@@ -138,8 +157,10 @@ class LineReader {
       reported = true;
     }
     if (first == L::IMPORT && phase_ != Phase::before) {
-      emitter_.report(Code::E_IMPORT_ORDER, view.whole(), "imports come before `sial NAME`",
-                      "move the line to the top of the file");
+      emitter_
+          .report(Code::E_IMPORT_ORDER, view.whole(), "imports come before `sial NAME`",
+                  "move the line to the top of the file")
+          .fix(moved("move it above `sial`", view, frames_.front().header));
       return;
     }
     if (first == L::SIAL && phase_ != Phase::before) {
@@ -161,7 +182,10 @@ class LineReader {
       reported = true;
     }
     const bool is_statement = rule == LineRule::statement || is_opener_of_statement(first);
-    if (is_statement && phase_ == Phase::declarations && !in_procedure()) phase_ = Phase::statements;
+    if (is_statement && phase_ == Phase::declarations && !in_procedure()) {
+      phase_ = Phase::statements;
+      first_statement_ = view.whole();
+    }
     bool refused = false;
     if (!reported) refused = check(view, rule);
     if (const std::optional<Kind> kind = opened_by(first)) {
@@ -260,12 +284,23 @@ class LineReader {
       emitter_
           .report(Code::E_DECL_ORDER, view.whole(), "a declaration inside a procedure",
                   "move it above the procedure, together with any others")
+          .fix(moved("move it above the procedure", view, scope->header))
           .notes.push_back({scope->header, "the procedure begins here"});
-    else if (first)
-      emitter_.report(Code::E_DECL_ORDER, view.whole(),
-                      proc ? "a procedure after the first statement" : "a declaration after the first statement",
-                      "move it above the statements, together with any others");
+    else if (first) {
+      Diagnostic& d =
+          emitter_.report(Code::E_DECL_ORDER, view.whole(),
+                          proc ? "a procedure after the first statement" : "a declaration after the first statement",
+                          "move it above the statements, together with any others");
+      if (!proc) d.fix(moved("move it above the statements", view, first_statement_));
+    }
     return first || (inside && proc);
+  }
+
+  /// The line, above another one.
+  Fix moved(std::string title, const LineView& view, Span target) const {
+    return {std::move(title),
+            {{Edit::What::remove_lines, view.whole()},
+             {Edit::What::line_above, target, std::string(sources_.slice(view.whole()))}}};
   }
 
   // ---- block structure
@@ -313,6 +348,7 @@ class LineReader {
       emitter_
           .report(Code::E_END_NAME, view.span(1), fmt::format("the {} is called `{}`", what, frame.names.front()),
                   fmt::format("write `{}`", closer_text(frame)))
+          .fix(replace(view.span(1), frame.names.front()))
           .notes.push_back({frame.header, fmt::format("the {} begins here", what)});
     }
     if (kind == Kind::program) {
@@ -348,6 +384,7 @@ class LineReader {
       emitter_
           .report(Code::E_LOOP_NAMES, span, fmt::format("the loop that ends here is `{}`", header_text(frame)),
                   fmt::format("write `{}`", closer_text(frame)))
+          .fix(replace(view.whole(), closer_text(frame)))
           .notes.push_back({frame.header, "the loop begins here"});
       return;
     }
@@ -418,6 +455,9 @@ class LineReader {
                 fmt::format("`{}` is not closed before {}", header_text(frame),
                             before.empty() ? "the end of the file" : "`" + before + "`"),
                 fmt::format("`{}` is missing", closer_text(frame)))
+        .fix({fmt::format("insert `{}`", closer_text(frame)),
+              {{before.empty() ? Edit::What::line_below : Edit::What::line_above, at, closer_text(frame),
+                frame.header}}})
         .notes.push_back({frame.header, "it begins here"});
   }
 
@@ -481,7 +521,7 @@ class LineReader {
   Phase phase_ = Phase::before;
   std::vector<Frame> frames_;   // open blocks; the first one is the program
   std::vector<Frame> orphans_;  // given up as unclosed; their ends may still come
-  Span end_of_program_;
+  Span first_statement_, end_of_program_;
   std::size_t at_ = 0;
   bool where_possible_ = false;
 };

@@ -25,25 +25,29 @@ const ForeignWord* foreign_word(std::string_view word) {
       {"for", Code::E_SYNTAX, "there is no `for`", "loop over an index with `do` or `pardo`"},
       {"then", Code::E_SYNTAX, "there is no `then`", "the statements of an `if` begin on the next line"},
       {"continue", Code::E_SYNTAX, "there is no `continue`", "put the rest of the loop body into an `if`"},
-      {"break", Code::E_SYNTAX, "there is no `break`", "a loop is left with `exit`"},
+      {"break", Code::E_SYNTAX, "there is no `break`", "a loop is left with `exit`", "exit"},
       {"goto", Code::E_SYNTAX, "there is no `goto`", "use loops, `if`, `exit` and procedures"},
-      {"subroutine", Code::E_SYNTAX, "there is no `subroutine`", "a procedure is `proc NAME` ... `endproc NAME`"},
+      {"subroutine", Code::E_SYNTAX, "there is no `subroutine`", "a procedure is `proc NAME` ... `endproc NAME`",
+       "proc"},
       {"function", Code::E_SYNTAX, "there is no `function`",
        "a procedure is `proc NAME` ... `endproc NAME`; it sets variables of the program"},
-      {"procedure", Code::E_SYNTAX, "there is no `procedure`", "a procedure is `proc NAME` ... `endproc NAME`"},
-      {"write", Code::E_SYNTAX, "there is no `write`", "use `print` or `println`"},
-      {"printf", Code::E_SYNTAX, "there is no `printf`", "use `print` or `println`, with one operand"},
-      {"real", Code::E_SYNTAX, "there is no type `real`", "floating-point variables are declared by `scalar`"},
-      {"double", Code::E_SYNTAX, "there is no type `double`", "floating-point variables are declared by `scalar`"},
-      {"float", Code::E_SYNTAX, "there is no type `float`", "floating-point variables are declared by `scalar`"},
-      {"integer", Code::E_SYNTAX, "there is no type `integer`", "integer variables are declared by `int`"},
-      {"logical", Code::E_SYNTAX, "there is no logical type", "use an `int` that is 0 or 1"},
+      {"procedure", Code::E_SYNTAX, "there is no `procedure`", "a procedure is `proc NAME` ... `endproc NAME`", "proc"},
+      {"write", Code::E_SYNTAX, "there is no `write`", "use `print` or `println`", "print"},
+      {"printf", Code::E_SYNTAX, "there is no `printf`", "use `print` or `println`, with one operand", "print"},
+      {"real", Code::E_SYNTAX, "there is no type `real`", "floating-point variables are declared by `scalar`",
+       "scalar"},
+      {"double", Code::E_SYNTAX, "there is no type `double`", "floating-point variables are declared by `scalar`",
+       "scalar"},
+      {"float", Code::E_SYNTAX, "there is no type `float`", "floating-point variables are declared by `scalar`",
+       "scalar"},
+      {"integer", Code::E_SYNTAX, "there is no type `integer`", "integer variables are declared by `int`", "int"},
+      {"logical", Code::E_SYNTAX, "there is no logical type", "use an `int` that is 0 or 1", "int"},
       {"array", Code::E_SYNTAX, "`array` does not begin a declaration",
        "the kinds are `temp`, `local`, `static`, `distributed` and `served`"},
       {"include", Code::E_SYNTAX, "there is no `include`", "use `import \"file.sialx\"` above the program's header"},
       {"use", Code::E_SYNTAX, "there is no `use`", "use `import \"file.sialx\"` above the program's header"},
-      {"program", Code::E_SYNTAX, "there is no `program`", "a program is `sial NAME` ... `endsial NAME`"},
-      {"barrier", Code::E_SYNTAX, "there is no `barrier`", "use `sip_barrier`"},
+      {"program", Code::E_SYNTAX, "there is no `program`", "a program is `sial NAME` ... `endsial NAME`", "sial"},
+      {"barrier", Code::E_SYNTAX, "there is no `barrier`", "use `sip_barrier`", "sip_barrier"},
       {"end", Code::E_SYNTAX, "`end` alone closes nothing", end_forms},
   }};
   for (const ForeignWord& w : words)
@@ -51,20 +55,20 @@ const ForeignWord* foreign_word(std::string_view word) {
   return nullptr;
 }
 
-const char* dotted_operator(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, const char*>, 9> operators = {{
-      {"lt.", "less than is `<`"},
-      {"le.", "at most is `<=`"},
-      {"gt.", "greater than is `>`"},
-      {"ge.", "at least is `>=`"},
-      {"eq.", "equality is tested by `==`"},
-      {"ne.", "not equal is `!=`"},
-      {"and.", "nest a second `if` inside the first"},
-      {"or.", "test the conditions in two `if`s, one behind the other"},
-      {"not.", "use the opposite comparison"},
+const DottedOperator* dotted_operator(std::string_view word) {
+  static constexpr std::array<DottedOperator, 9> operators = {{
+      {"lt.", "less than is `<`", "<"},
+      {"le.", "at most is `<=`", "<="},
+      {"gt.", "greater than is `>`", ">"},
+      {"ge.", "at least is `>=`", ">="},
+      {"eq.", "equality is tested by `==`", "=="},
+      {"ne.", "not equal is `!=`", "!="},
+      {"and.", "nest a second `if` inside the first", ""},
+      {"or.", "test the conditions in two `if`s, one behind the other", ""},
+      {"not.", "use the opposite comparison", ""},
   }};
-  for (const auto& [name, hint] : operators)
-    if (name == word) return hint;
+  for (const DottedOperator& op : operators)
+    if (op.word == word) return &op;
   return nullptr;
 }
 

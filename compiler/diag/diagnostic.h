@@ -4,8 +4,10 @@
 // as text or JSON.
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "compiler/diag/fix.h"
 #include "compiler/source/buffer.h"
 
 namespace sial {
@@ -30,6 +32,12 @@ struct Diagnostic {
   std::string message;  // lower case, no full stop, names in backticks
   std::string hint;     // what to do, or empty
   std::vector<Note> notes;
+  std::vector<Fix> fixes = {};  // the likeliest first
+
+  Diagnostic& fix(Fix fix) {
+    fixes.push_back(std::move(fix));
+    return *this;
+  }
 };
 
 /// -W flags: a warning's group is the part after W- in lower case (W-UNUSED-ARRAY: unused-array); "phase" is a group

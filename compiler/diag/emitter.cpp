@@ -30,7 +30,7 @@ bool is_enabled(const WarningOptions& options, const DiagnosticRow& row) {
 
 Diagnostic& Emitter::report(Code code, Span span, std::string message, std::string hint) {
   const DiagnosticRow& row = row_of(code);
-  Diagnostic diagnostic{code, row.severity, span, std::move(message), std::move(hint), {}};
+  Diagnostic diagnostic{code, row.severity, span, std::move(message), std::move(hint), {}, {}};
   if (row.severity == Severity::warning) {
     if (!is_enabled(options_, row)) {
       dropped_ = std::move(diagnostic);

@@ -151,6 +151,19 @@ std::string render_json(const Diagnostic& d, const SourceManager& sources) {
     entry.update(place_json(note.span, sources));
     out["notes"].push_back(std::move(entry));
   }
+  out["fixes"] = nlohmann::ordered_json::array();
+  for (const Fix& fix : d.fixes) {
+    nlohmann::ordered_json entry;
+    entry["title"] = fix.title;
+    entry["automatic"] = fix.automatic;
+    entry["edits"] = nlohmann::ordered_json::array();
+    for (const TextEdit& edit : text_edits(fix, sources)) {
+      nlohmann::ordered_json change = place_json(edit.span, sources);
+      change["text"] = edit.text;
+      entry["edits"].push_back(std::move(change));
+    }
+    out["fixes"].push_back(std::move(entry));
+  }
   // Source text may hold bytes that are no UTF-8; they become replacement characters.
   return printable_json(out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }

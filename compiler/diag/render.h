@@ -11,7 +11,8 @@ namespace sial {
 /// `file:line:col: error: message [E-CODE]`, the source line, carets below the span, `hint:` and `note:` lines.
 std::string render_text(const Diagnostic& diagnostic, const SourceManager& sources);
 
-/// One JSON object per line: code, severity, message, hint, file, line, column, endLine, endColumn (exclusive), notes.
+/// One JSON object per line: code, severity, message, hint, file, line, column, endLine, endColumn (exclusive), notes,
+/// fixes.
 std::string render_json(const Diagnostic& diagnostic, const SourceManager& sources);
 
 /// The diagnostics in the order of their places: files as they were read, then line and column; exact repetitions once.

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "compiler/sema/fixes.h"
+
 namespace sial::sema {
 
-void ArrayStatements::check(const ast::Allocate& allocate) {
+void ArrayStatements::check(const ast::Stmt& stmt, const ast::Allocate& allocate) {
   const char* word = allocate.deallocate ? "deallocate" : "allocate";
   const SymbolId id = context_.resolve_array(
       allocate.array, allocate.deallocate ? "`deallocate` frees blocks of" : "`allocate` makes blocks of");
@@ -15,6 +17,8 @@ void ArrayStatements::check(const ast::Allocate& allocate) {
         context_.report(Code::E_ARRAY_KIND, allocate.array.span,
                         fmt::format("`{}` is for local arrays, `{}` is {}", word, array.text, describe(array)),
                         array.array_kind == ast::ArrayKind::temp ? "temps come and go by themselves" : "");
+    if (array.array_kind == ast::ArrayKind::temp)
+      d.fix(remove_lines(fmt::format("remove the `{}`", word), {stmt.span}));
     context_.note(d, id);
     return;
   }
@@ -50,6 +54,7 @@ void ArrayStatements::check_selector(const ast::Allocate& allocate, SymbolId id)
         context_.report(Code::E_SLICE, entry.span,
                         fmt::format("`{}` names a part of a block; blocks are allocated whole", entry.index->text),
                         fmt::format("use `{}`", context_.symbol(context_.symbol(label).parent).text));
+    d.fix(replace(entry.span, context_.symbol(context_.symbol(label).parent).text));
     context_.note(d, id);
   }
 }
@@ -64,6 +69,7 @@ void ArrayStatements::check(const ast::Stmt& stmt, const ast::Create& create) {
       context_.symbol(id).array_kind == ast::ArrayKind::served  ? "served arrays need no create"
       : context_.symbol(id).array_kind == ast::ArrayKind::local ? "use `allocate`"
                                                                 : "");
+  if (context_.symbol(id).array_kind == ast::ArrayKind::served) d.fix(remove_lines("remove the `create`", {stmt.span}));
   context_.note(d, id);
 }
 
@@ -80,10 +86,11 @@ void ArrayStatements::check(const ast::Stmt& stmt, const ast::Delete& erase) {
                                   array.remote() ? fmt::format("use `{}`", erase.destroy ? "delete" : "destroy")
                                   : array.array_kind == ast::ArrayKind::local ? "use `deallocate`"
                                                                               : "");
+  if (array.remote()) d.fix(other_keyword(stmt.span, word, erase.destroy ? "delete" : "destroy"));
   context_.note(d, id);
 }
 
-void ArrayStatements::check(const ast::Get& get) {
+void ArrayStatements::check(const ast::Stmt& stmt, const ast::Get& get) {
   const char* word = get.request ? "request" : "get";
   const BlockInfo info = references_.check_block(get.block);
   if (!info.ok) return;
@@ -94,6 +101,8 @@ void ArrayStatements::check(const ast::Get& get) {
       fmt::format("`{}` is for {} arrays, `{}` is {}", word, get.request ? "served" : "distributed", array.text,
                   describe(array)),
       array.remote() ? fmt::format("use `{}`", get.request ? "get" : "request") : "its blocks need no fetching");
+  d.fix(array.remote() ? other_keyword(stmt.span, word, get.request ? "get" : "request")
+                       : remove_lines(fmt::format("remove the `{}`", word), {stmt.span}));
   context_.note(d, info.array);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/sema/expression_shape.h"
+#include "compiler/sema/fixes.h"
 #include "compiler/sema/labels.h"
 
 namespace sial::sema {
@@ -69,6 +70,9 @@ void Assignments::check(const ast::Stmt& stmt, const ast::AssignBlock& assign) {
                     served ? "served" : "distributed"),
         fmt::format("use `{} {}{} = ..` to change the array", served ? "prepare" : "put", array.text,
                     context_.list(info.labels)));
+    if (assign.op == ast::AssignOp::set || assign.op == ast::AssignOp::add)
+      d.fix(offered(replace(fmt::format("insert `{}`", served ? "prepare" : "put"),
+                            {stmt.span.file, stmt.span.begin, stmt.span.begin}, served ? "prepare " : "put ")));
     context_.note(d, info.array);
   } else if (array.predefined) {
     Diagnostic& d = context_.report(Code::W_ASSIGN_PREDEF, assign.target.array.span,
@@ -133,7 +137,7 @@ bool Assignments::region_form(SymbolId array, const ast::Expr& value, Mask mask,
 void Assignments::check(const ast::Stmt& stmt, const ast::Put& put) {
   const BlockInfo info = references_.check_block(put.block);
   const Mask mask = expressions_.infer(*put.value);
-  if (!info.ok || !check_put_array(put, info) || mask == 0 || !check_put_value(put, mask)) return;
+  if (!info.ok || !check_put_array(stmt, put, info) || mask == 0 || !check_put_value(put, mask)) return;
   if (const Symbol& array = context_.symbol(info.array); array.predefined) {
     Diagnostic& d = context_.report(Code::W_ASSIGN_PREDEF, put.block.array.span,
                                     fmt::format("`{}` is predefined; its values come from the job's data", array.text));
@@ -144,7 +148,7 @@ void Assignments::check(const ast::Stmt& stmt, const ast::Put& put) {
   if (ok) context_.program().puts[&stmt] = result;
 }
 
-bool Assignments::check_put_array(const ast::Put& put, const BlockInfo& info) {
+bool Assignments::check_put_array(const ast::Stmt& stmt, const ast::Put& put, const BlockInfo& info) {
   const Symbol& array = context_.symbol(info.array);
   if (array.array_kind == (put.prepare ? ast::ArrayKind::served : ast::ArrayKind::distributed)) return true;
   const char* word = put_word(put);
@@ -153,6 +157,8 @@ bool Assignments::check_put_array(const ast::Put& put, const BlockInfo& info) {
                                               put.prepare ? "served" : "distributed", array.text, describe(array)),
                                   array.remote() ? fmt::format("use `{}`", put.prepare ? "put" : "prepare")
                                                  : "assign to it without `" + std::string(word) + "`");
+  d.fix(array.remote() ? other_keyword(stmt.span, word, put.prepare ? "put" : "prepare")
+                       : without_keyword(stmt.span, word));
   context_.note(d, info.array);
   return false;
 }
@@ -162,11 +168,15 @@ bool Assignments::check_put_value(const ast::Put& put, Mask mask) {
   const char* word = put_word(put);
   if (put.op == ast::AssignOp::subtract ||
       (put.op == ast::AssignOp::multiply && !is(mask, may_scalar) && is(mask, may_block))) {
-    context_.report(Code::E_PUT_OP, put.op_span,
-                    fmt::format("`{}` has no `{}`{}", word, op_word(put.op),
-                                put.op == ast::AssignOp::multiply ? " with a block" : ""),
-                    put.op == ast::AssignOp::subtract ? "negate the value (`-1.0 * ..`) and use `+=`"
-                                                      : "blocks can be put with `=` and `+=`");
+    Diagnostic& d = context_.report(Code::E_PUT_OP, put.op_span,
+                                    fmt::format("`{}` has no `{}`{}", word, op_word(put.op),
+                                                put.op == ast::AssignOp::multiply ? " with a block" : ""),
+                                    put.op == ast::AssignOp::subtract ? "negate the value (`-1.0 * ..`) and use `+=`"
+                                                                      : "blocks can be put with `=` and `+=`");
+    if (put.op == ast::AssignOp::subtract && is_bare_block(value))
+      d.fix({"add the negative block",
+             {{Edit::What::replace, put.op_span, "+="},
+              {Edit::What::replace, {value.span.file, value.span.begin, value.span.begin}, "-1.0*"}}});
     return false;
   }
   if (!(mask & (may_block | may_scalar))) {

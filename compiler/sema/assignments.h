@@ -23,7 +23,7 @@ class Assignments {
  private:
   bool bounds_an_index(SymbolId id);
   bool region_form(SymbolId array, const ast::Expr& value, Mask mask, AssignInfo& form);
-  bool check_put_array(const ast::Put& put, const BlockInfo& info);
+  bool check_put_array(const ast::Stmt& stmt, const ast::Put& put, const BlockInfo& info);
   bool check_put_value(const ast::Put& put, Mask mask);
   bool put_block(const ast::Put& put, const BlockInfo& info, Mask mask, PutInfo& result);
   bool put_expression(const ast::Put& put, const BlockInfo& info, PutInfo& result);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/sema/fixes.h"
 #include "compiler/sema/labels.h"
 
 namespace sial::sema {
@@ -37,6 +38,8 @@ SymbolId BlockReferences::check_label(const ast::Name& name, bool as_simple, Spa
                                     context_.symbol(array).text, index_word(declared.index_kind), declared.text,
                                     name.text, as_simple ? "used as a simple index" : describe(used)),
                         hint);
+    if (declared.index_kind == ast::IndexKind::simple && used.kind == SymbolKind::index)
+      d.fix(offered(replace(span, "(index)" + name.text)));
     context_.note(d, array);
     return no_symbol;
   }
@@ -97,6 +100,7 @@ BlockInfo BlockReferences::check_block(const ast::Block& block, bool slices_allo
     Diagnostic& d = context_.report(Code::E_REGION_NEEDED, cover(block.array.span, span),
                                     fmt::format("`{}` is contiguous: its parts are regions, not blocks", a.text),
                                     fmt::format("the region of this block is `{}[{}]`", block.array.text, ranges));
+    d.fix(replace(span, ranges));
     context_.note(d, array);
     info.ok = false;
   }

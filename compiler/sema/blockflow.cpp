@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/sema/accesses.h"
+#include "compiler/sema/fixes.h"
 #include "compiler/sema/flow.h"
 #include "compiler/sema/patterns.h"
 
@@ -119,6 +120,7 @@ class BlockDomain {
       const Symbol& item = program_.symbol_of(persistent->item);
       if (persistent->restore && item.kind == SymbolKind::array && item.remote()) {
         s.restored[slot(item)] = true;
+        restores_[slot(item)] = &stmt;
         s.deleted[slot(item)] = false;
       }
       return;
@@ -227,10 +229,12 @@ class BlockDomain {
         d.notes.push_back({deletes_[slot]->span, "it is deleted here"});
       }
       if (s.restored[slot] && reported_.emplace(access.span.begin, access.array).second)
-        emitter_.report(
-            Code::W_RESTORE_GET, access.span,
-            fmt::format("`{}` was restored in this phase; its blocks are there after the next barrier", array.text),
-            "put a barrier behind `restore_persistent`");
+        emitter_
+            .report(
+                Code::W_RESTORE_GET, access.span,
+                fmt::format("`{}` was restored in this phase; its blocks are there after the next barrier", array.text),
+                "put a barrier behind `restore_persistent`")
+            .fix(insert_below(restores_[slot]->span, served ? "server_barrier" : "sip_barrier"));
       for (const Record& record : s.puts) check_get(stmt, access, array, record, s);
       s.fetched[slot] = true;
       State::add(s.gets, {&stmt, s.pardo});
@@ -252,6 +256,8 @@ class BlockDomain {
           fmt::format("fetch the block first: `{} {}`", served ? "request" : "get", array.text + "[..]"));
       d.notes.push_back({array.span, fmt::format("`{}` is declared here as a {} array", array.text,
                                                  served ? "served" : "distributed")});
+      // Not above a loop whose where clause reads the block: the loop's indices have no values there.
+      if (!is_loop(stmt)) d.fix(insert_above(stmt.span, (served ? "request " : "get ") + text_of(*access.block)));
     }
   }
 
@@ -341,6 +347,7 @@ class BlockDomain {
       } else if (const auto* pardo = std::get_if<ast::PardoLoop>(&stmt->node)) {
         note_conditions(pardo->body);
       } else if (const auto* section = std::get_if<ast::Section>(&stmt->node)) {
+        for (const ast::StmtPtr& pardo : section->body) sectioned_.insert(pardo.get());
         note_conditions(section->body);
       } else if (const auto* gpu = std::get_if<ast::GpuSection>(&stmt->node)) {
         note_conditions(gpu->body);
@@ -449,6 +456,23 @@ class BlockDomain {
                        : "split the pardo and put a barrier between";
   }
 
+  static bool is_loop(const ast::Stmt& stmt) {
+    return std::holds_alternative<ast::DoLoop>(stmt.node) || std::holds_alternative<ast::SubLoop>(stmt.node) ||
+           std::holds_alternative<ast::PardoLoop>(stmt.node);
+  }
+
+  /// The barrier that remedy() asks for, where it can be a line of its own that all workers come to.
+  void add_barrier(Diagnostic& diagnostic, const Record& record, const ast::Stmt& stmt, const Symbol& array,
+                   const State& s) const {
+    const char* barrier = array.array_kind == ast::ArrayKind::served ? "server_barrier" : "sip_barrier";
+    if (record.pardo && record.pardo == s.pardo) {
+      if (record.over && !sectioned_.contains(s.pardo)) diagnostic.fix(insert_below(s.pardo->span, barrier));
+      return;
+    }
+    if (s.pardo ? !sectioned_.contains(s.pardo) : s.depth == 0 && !sectioned_.contains(record.pardo))
+      diagnostic.fix(insert_above(s.pardo ? s.pardo->header_span : stmt.span, barrier));
+  }
+
   void check_get(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record,
                  const State& s) {
     const ast::Block& put = block_of(*record.stmt);
@@ -467,6 +491,7 @@ class BlockDomain {
     d.notes.push_back(
         {record.stmt->span,
          fmt::format("the {} is here", std::get<ast::Put>(record.stmt->node).prepare ? "prepare" : "put")});
+    add_barrier(d, record, stmt, array, s);
   }
 
   // Zeroed by some iterations and added to by others: what was added first is lost.
@@ -489,6 +514,7 @@ class BlockDomain {
                                     adds ? "replace them" : "add to them"),
                         remedy(record, s));
     d.notes.push_back({record.stmt->span, fmt::format("they are {} here", adds ? "replaced" : "added to")});
+    add_barrier(d, record, stmt, array, s);
   }
 
   // Of get and put in one iteration, and of what one worker does outside of pardos, the order is the program's.
@@ -508,13 +534,15 @@ class BlockDomain {
     d.notes.push_back(
         {record.stmt->span,
          fmt::format("the {} is here", std::get<ast::Get>(record.stmt->node).request ? "request" : "get")});
+    add_barrier(d, record, stmt, array, s);
   }
 
   const CheckedProgram& program_;
   Emitter& emitter_;
   std::vector<std::size_t> slots_;  // by symbol
   std::size_t temps_ = 0, remotes_ = 0;
-  std::map<std::size_t, const ast::Stmt*> deletes_;  // by slot
+  std::map<std::size_t, const ast::Stmt*> deletes_, restores_;  // by slot
+  std::set<const ast::Stmt*> sectioned_;                        // pardos of sections, which hold no barriers
   std::set<std::pair<std::uint32_t, SymbolId>> reported_;
   std::set<std::pair<ast::NodeId, ast::NodeId>> phases_;
   std::vector<Clause> clauses_;                                 // around the statement that note_conditions() is at

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
+#include "compiler/sema/fixes.h"
 #include "compiler/sema/near.h"
 #include "compiler/sema/super_table.h"
 
@@ -37,6 +39,14 @@ std::int32_t CheckContext::int32(std::int64_t value, Span span) {
   return 0;
 }
 
+Fix CheckContext::without_modifier(Span modifiers, const std::string& word) const {
+  std::string text(sources_.slice(modifiers));
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto at = static_cast<std::uint32_t>(text.find(word)), size = static_cast<std::uint32_t>(word.size());
+  return remove(fmt::format("remove `{}`", word),
+                {modifiers.file, modifiers.begin + at, modifiers.begin + at + size + 1});  // and the blank behind it
+}
+
 SymbolId CheckContext::bind_name(const ast::Name& use, SymbolId id) {
   program_.names[&use] = id;
   return id;
@@ -61,7 +71,11 @@ void CheckContext::report_ambiguous(const ast::Name& use, const std::vector<Symb
   const std::string& program_name = module(static_cast<std::size_t>(symbol(found.front()).module)).name.text;
   Diagnostic& d = report(Code::E_AMBIG, use.span, fmt::format("`{}` is declared in several imported modules", use.text),
                          fmt::format("say which one: `{}.{}`", program_name, use.text));
-  for (const SymbolId id : found) note(d, id);
+  for (const SymbolId id : found) {
+    note(d, id);
+    const ast::Module& owner = module(static_cast<std::size_t>(symbol(id).module));
+    d.fix(offered(replace(use.span, owner.name.text + "." + use.text)));
+  }
 }
 
 void CheckContext::report_qualified(const ast::Name& use, bool unknown_module) {
@@ -76,8 +90,12 @@ void CheckContext::report_qualified(const ast::Name& use, bool unknown_module) {
   for (std::size_t m = 0; m < module_count() && near.empty(); ++m)
     if (module(m).name.name == use.name.substr(0, dot))
       near = nearest(use.name.substr(dot + 1), table_.declared(static_cast<int>(m)));
-  report(Code::E_QUALIFIED, use.span, fmt::format("module `{}` declares no `{}`", qualifier, use.text.substr(dot + 1)),
-         near.empty() ? "" : fmt::format("did you mean `{}.{}`?", qualifier, near));
+  Diagnostic& d = report(Code::E_QUALIFIED, use.span,
+                         fmt::format("module `{}` declares no `{}`", qualifier, use.text.substr(dot + 1)),
+                         near.empty() ? "" : fmt::format("did you mean `{}.{}`?", qualifier, near));
+  if (near.empty()) return;
+  const Fix fix = replace(use.span, qualifier + "." + near);
+  d.fix(is_slip(use.name.substr(dot + 1), near) ? fix : offered(fix));
 }
 
 // Declared, but out of sight: further down, or in a module that is only imported by an import.
@@ -112,15 +130,27 @@ void CheckContext::report_undeclared(const ast::Name& use, const std::vector<Sym
     const Lookup suggestion = table_.find(module_, near);
     if (!suggestion.found.empty()) meant = suggestion.found.front();
   }
+  std::string declaration;
   if (meant != no_symbol) hint = fmt::format("did you mean `{}`?", symbol(meant).text);
   if (const SuperPage* page =
           kinds.size() == 1 && kinds.front() == SymbolKind::special ? find_super_page(use.name) : nullptr) {
     const std::string letters(page->signatures.substr(0, page->signatures.find(' ')));
-    hint = fmt::format("declare it: `special {}{}`", page->name, letters == "-" ? "" : " " + letters);
+    declaration = fmt::format("special {}{}", page->name, letters == "-" ? "" : " " + letters);
+    hint = fmt::format("declare it: `{}`", declaration);
     meant = no_symbol;
   }
+  if (declaration.empty()) declaration = declaration_for(use, kinds, module(), module_, table_, program_.symbols);
+  if (hint.empty() && !declaration.empty()) hint = fmt::format("declare it: `{}`", declaration);
   Diagnostic& d = report(Code::E_UNDECLARED, use.span, fmt::format("`{}` is not declared", use.text), hint);
-  if (meant != no_symbol) note(d, meant);
+  if (meant != no_symbol) {
+    note(d, meant);
+    const Fix fix = replace(use.span, symbol(meant).text);
+    d.fix(is_slip(use.name, symbol(meant).name) ? fix : offered(fix));
+  }
+  if (declaration.empty()) return;
+  // A name that resembles another one is more probably a slip; an array may have been meant to be of another kind.
+  const bool certain = meant == no_symbol && kinds != std::vector{SymbolKind::array};
+  d.fix(certain ? declare(use, module(), declaration) : offered(declare(use, module(), declaration)));
 }
 
 SymbolId CheckContext::resolve_array(const ast::Name& name, std::string_view what) {
@@ -148,6 +178,9 @@ Symbol* CheckContext::add_symbol(SymbolKind kind, const ast::Name& name, const a
                            : "all kinds of names share one name space, case does not matter";
     Diagnostic& d = report(Code::E_DUP, name.span, fmt::format("`{}` is already declared", name.text), hint);
     note(d, old);
+    const ast::Decl* first = symbol(old).decl;
+    if (decl && first && sources_.slice(decl->span) == sources_.slice(first->span))
+      d.fix(remove_lines("remove the second declaration", {decl->span}));
     return nullptr;
   }
   Symbol s;

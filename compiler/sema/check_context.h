@@ -35,6 +35,8 @@ class CheckContext {
   Diagnostic& report(Code code, Span span, std::string message, std::string hint = {});
   /// Says where a symbol is declared.
   void note(Diagnostic& diagnostic, SymbolId id) const;
+  /// A declaration without one of its modifiers.
+  Fix without_modifier(Span modifiers, const std::string& word) const;
   int error_count() const { return emitter_.error_count(); }
   /// The value, or 0 after reporting that it is too large.
   std::int32_t int32(std::int64_t value, Span span);

@@ -2,14 +2,20 @@
 
 #include <fmt/format.h>
 
+#include "compiler/sema/fixes.h"
+
 namespace sial::sema {
 
 void CollectiveStatements::check(const ast::Stmt& stmt, const ast::Collective& collective) {
   walk_.collective_use(stmt, CollectiveKind::collective);
   if (collective.op != ast::AssignOp::add) {
-    context_.report(Code::E_COLLECTIVE, collective.op_span,
-                    fmt::format("`collective` has no `{}`, only `+=`", op_word(collective.op)),
-                    "set the scalar to 0.0 before, then `collective x += expression`");
+    Diagnostic& d = context_.report(Code::E_COLLECTIVE, collective.op_span,
+                                    fmt::format("`collective` has no `{}`, only `+=`", op_word(collective.op)),
+                                    "set the scalar to 0.0 before, then `collective x += expression`");
+    if (collective.op == ast::AssignOp::set)
+      d.fix({fmt::format("set `{}` to 0.0 and add", collective.target.text),
+             {{Edit::What::line_above, stmt.span, collective.target.text + " = 0.0"},
+              {Edit::What::replace, collective.op_span, "+="}}});
     expressions_.infer(*collective.value);
     return;
   }

@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "compiler/sema/fixes.h"
+
 #include "runtime/base/shape.h"
 
 namespace sial::sema {
@@ -72,25 +74,36 @@ void Declarations::declare_int(const ast::Decl& decl, const ast::IntDecl& intege
 void Declarations::check_modifiers(const ast::Modifiers& modifiers, const ast::Name& name, const char* what,
                                    bool predefined, bool contiguous, bool sparse) {
   const std::string subject = fmt::format("{} `{}`", what, name.text);
+  const auto without = [&](const char* word) { return context_.without_modifier(modifiers.span, word); };
   if (modifiers.contiguous && !contiguous) {
     if (std::string_view(what) == "static array")
-      context_.report(Code::W_MODIFIER, modifiers.span, fmt::format("`contiguous` has no effect on {}", subject),
-                      "every static array is contiguous");
+      context_
+          .report(Code::W_MODIFIER, modifiers.span, fmt::format("`contiguous` has no effect on {}", subject),
+                  "every static array is contiguous")
+          .fix(without("contiguous"));
     else
-      context_.report(Code::E_MODIFIER, modifiers.span, fmt::format("`contiguous` does not apply to {}", subject),
-                      "only `contiguous local` arrays exist");
+      context_
+          .report(Code::E_MODIFIER, modifiers.span, fmt::format("`contiguous` does not apply to {}", subject),
+                  "only `contiguous local` arrays exist")
+          .fix(without("contiguous"));
   }
   if (modifiers.predefined && !predefined) {
     if (std::string_view(what) == "index")
-      context_.report(Code::W_MODIFIER, modifiers.span, fmt::format("`predefined` has no effect on {}", subject),
-                      "an index takes its values from its range");
+      context_
+          .report(Code::W_MODIFIER, modifiers.span, fmt::format("`predefined` has no effect on {}", subject),
+                  "an index takes its values from its range")
+          .fix(without("predefined"));
     else
-      context_.report(Code::E_MODIFIER, modifiers.span, fmt::format("`predefined` does not apply to {}", subject),
-                      "scalars, ints, and static, distributed and served arrays can be predefined");
+      context_
+          .report(Code::E_MODIFIER, modifiers.span, fmt::format("`predefined` does not apply to {}", subject),
+                  "scalars, ints, and static, distributed and served arrays can be predefined")
+          .fix(without("predefined"));
   }
   if (modifiers.sparse && !sparse)
-    context_.report(Code::W_MODIFIER, modifiers.span, fmt::format("`sparse` has no effect on {}", subject),
-                    "it is meant for distributed and served arrays");
+    context_
+        .report(Code::W_MODIFIER, modifiers.span, fmt::format("`sparse` has no effect on {}", subject),
+                "it is meant for distributed and served arrays")
+        .fix(without("sparse"));
 }
 
 bool Declarations::check_bound(const ast::RangeBound& bound, ast::IndexKind kind, BoundValue& value) {
@@ -130,8 +143,10 @@ void Declarations::check_range(const ast::IndexDecl& index, const BoundValue& lo
   const Span span = cover(index.lo.span, index.hi.span);
   if (lo.symbol == no_symbol && hi.symbol == no_symbol) {
     if (lo.literal > hi.literal)
-      context_.report(Code::E_RANGE_EMPTY, span, fmt::format("the range {}:{} is empty", lo.literal, hi.literal),
-                      fmt::format("the smaller bound comes first: {}:{}", hi.literal, lo.literal));
+      context_
+          .report(Code::E_RANGE_EMPTY, span, fmt::format("the range {}:{} is empty", lo.literal, hi.literal),
+                  fmt::format("the smaller bound comes first: {}:{}", hi.literal, lo.literal))
+          .fix(replace(span, fmt::format("{}:{}", hi.literal, lo.literal)));
     return;
   }
   if (lo.symbol == no_symbol || hi.symbol == no_symbol) return;
@@ -142,12 +157,17 @@ void Declarations::check_range(const ast::IndexDecl& index, const BoundValue& lo
   const std::string text = fmt::format("{}:{}", context_.symbol(lo.symbol).text, context_.symbol(hi.symbol).text);
   const std::string swapped =
       fmt::format("did you mean {}:{}?", context_.symbol(hi.symbol).text, context_.symbol(lo.symbol).text);
+  const Fix fix = replace(span, fmt::format("{}:{}", context_.symbol(hi.symbol).text, context_.symbol(lo.symbol).text));
   if (first->place <= 3 && first->place >= 2 && last->place <= 1)
-    context_.report(Code::E_RANGE_EMPTY, span,
-                    fmt::format("the range {} is empty: virtual segments come after occupied ones", text), swapped);
+    context_
+        .report(Code::E_RANGE_EMPTY, span,
+                fmt::format("the range {} is empty: virtual segments come after occupied ones", text), swapped)
+        .fix(fix);
   else
-    context_.report(Code::W_RANGE_REVERSED, span,
-                    fmt::format("the range {} runs backwards; it has at most one segment", text), swapped);
+    context_
+        .report(Code::W_RANGE_REVERSED, span,
+                fmt::format("the range {} runs backwards; it has at most one segment", text), swapped)
+        .fix(fix);
 }
 
 void Declarations::declare_index(const ast::Decl& decl, const ast::IndexDecl& index) {

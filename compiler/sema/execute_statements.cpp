@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "compiler/sema/fixes.h"
+
 namespace sial::sema {
 
-void ExecuteStatements::check(const ast::Execute& execute) {
+void ExecuteStatements::check(const ast::Stmt& stmt, const ast::Execute& execute) {
   const SymbolId id = context_.resolve(execute.special, {SymbolKind::special});
   if (id == no_symbol || context_.symbol(id).kind != SymbolKind::special) {
     for (const ast::Arg& arg : execute.args) check_argument(arg, nullptr);
@@ -13,6 +15,8 @@ void ExecuteStatements::check(const ast::Execute& execute) {
         Code::E_EXECUTE, execute.special.span,
         fmt::format("`{}` is {}, not a special", execute.special.text, describe(context_.symbol(id))),
         context_.symbol(id).kind == SymbolKind::proc ? fmt::format("use `call {}`", execute.special.text) : "");
+    if (context_.symbol(id).kind == SymbolKind::proc && execute.args.empty())
+      d.fix(other_keyword(stmt.span, "execute", "call"));
     context_.note(d, id);
     return;
   }
@@ -45,8 +49,10 @@ void ExecuteStatements::check_argument(const ast::Arg& arg, const Symbol* specia
     return;
   }
   if (const auto* literal = std::get_if<ast::IntLit>(&arg.node)) {
-    context_.report(Code::E_ARG, arg.span, fmt::format("{} cannot be an int literal", what),
-                    fmt::format("write {}.0", literal->value));
+    context_
+        .report(Code::E_ARG, arg.span, fmt::format("{} cannot be an int literal", what),
+                fmt::format("write {}.0", literal->value))
+        .fix(replace(arg.span, fmt::format("{}.0", literal->value)));
     return;
   }
   const auto* name = std::get_if<ast::Name>(&arg.node);

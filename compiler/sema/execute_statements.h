@@ -10,7 +10,7 @@ class ExecuteStatements {
   ExecuteStatements(CheckContext& context, BlockReferences& references, Expressions& expressions)
       : context_(context), references_(references), expressions_(expressions) {}
 
-  void check(const ast::Execute& execute);
+  void check(const ast::Stmt& stmt, const ast::Execute& execute);
   void check(const ast::GpuOp& op);
 
  private:

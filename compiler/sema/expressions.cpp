@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/sema/expression_shape.h"
+#include "compiler/sema/fixes.h"
 
 namespace sial::sema {
 
@@ -60,6 +61,15 @@ void Expressions::choose(const ast::Expr& e, Type type) {
   }
 }
 
+// A real literal that is a whole number, and that number.
+static bool is_whole(const ast::Expr& e) {
+  const auto* literal = std::get_if<ast::RealLit>(&strip(e).node);
+  return literal && literal->value == std::floor(literal->value) && literal->value < 2147483648.0;
+}
+static std::string int_text(const ast::Expr& e) {
+  return fmt::format("{:.0f}", std::get<ast::RealLit>(strip(e).node).value);
+}
+
 bool Expressions::want_int(const ast::Expr& e, std::string_view what) {
   const Mask mask = infer(e);
   if (mask == 0) return false;
@@ -73,7 +83,9 @@ bool Expressions::want_int(const ast::Expr& e, std::string_view what) {
     hint = literal ? fmt::format("write {:.0f}", literal->value)
                    : "convert it with `(int)`, which rounds to the nearest int";
   }
-  context_.report(Code::E_TYPE, e.span, fmt::format("{} an int, not {}", what, type_words(e, mask)), hint);
+  Diagnostic& d =
+      context_.report(Code::E_TYPE, e.span, fmt::format("{} an int, not {}", what, type_words(e, mask)), hint);
+  if (is_whole(e)) d.fix(replace(strip(e).span, int_text(e)));
   return false;
 }
 
@@ -101,7 +113,10 @@ void Expressions::report_not_scalar(const ast::Expr& e, Mask mask, std::string_v
     else if (product) hint = "only a product that sums all indices is one number";
     else hint = "a block is one number only when all its indices are simple";
   }
-  context_.report(Code::E_TYPE, e.span, fmt::format("{} a scalar, not {}", what, type_words(e, mask)), hint);
+  Diagnostic& d =
+      context_.report(Code::E_TYPE, e.span, fmt::format("{} a scalar, not {}", what, type_words(e, mask)), hint);
+  if (mask & (may_int | may_index))
+    if (std::optional<Fix> fix = as_scalar(e)) d.fix(std::move(*fix));
 }
 
 void Expressions::check_relation(const ast::Relation& relation) {
@@ -123,12 +138,27 @@ void Expressions::check_relation(const ast::Relation& relation) {
   const auto* real = std::get_if<ast::RealLit>(&strip((l & number) ? *relation.right : *relation.left).node);
   const bool whole =
       real && real->value == std::floor(real->value) && !std::holds_alternative<ast::IntLit>(strip(integer).node);
-  context_.report(
+  Diagnostic& d = context_.report(
       Code::E_COMPARE, relation.span,
       fmt::format("cannot compare {} with {}", type_words(*relation.left, l), type_words(*relation.right, r)),
       mixed && whole ? fmt::format("write {:.0f}", real->value)
       : mixed        ? real_form(integer)
                      : "scalars are compared with scalars, ints and indices with ints and indices");
+  if (!mixed) return;
+  const ast::Expr& scalar = (l & number) ? *relation.right : *relation.left;
+  if (whole) d.fix(replace(strip(scalar).span, int_text(scalar)));
+  else if (std::optional<Fix> fix = as_scalar(integer)) d.fix(std::move(*fix));
+}
+
+// "i,j" for the ranges i:i,j:j; empty for longer ones.
+static std::string single_segments(const ast::Region& region) {
+  std::string names;
+  for (const ast::SegRange& range : region.ranges) {
+    const auto *lo = std::get_if<ast::NameExpr>(&range.lo->node), *hi = std::get_if<ast::NameExpr>(&range.hi->node);
+    if (!lo || !hi || lo->name.name != hi->name.name) return {};
+    names += (names.empty() ? "" : ",") + lo->name.text;
+  }
+  return names;
 }
 
 SymbolId Expressions::check_region(const ast::Region& region) {
@@ -152,6 +182,8 @@ SymbolId Expressions::check_region(const ast::Region& region) {
         context_.report(Code::E_NOT_CONTIGUOUS, region.array.span,
                         fmt::format("ranges select parts of contiguous local arrays, `{}` is {}", a.text, describe(a)),
                         "declare it `contiguous local`, or select its blocks by index names");
+    if (const std::string names = single_segments(region); !names.empty())
+      d.fix(replace(cover(region.ranges.front().lo->span, region.ranges.back().hi->span), names));
     context_.note(d, array);
     return no_symbol;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/sema/expression_shape.h"
+#include "compiler/sema/fixes.h"
 #include "compiler/sema/labels.h"
 
 namespace sial::sema {
@@ -25,8 +26,9 @@ bool BlockForms::block_form(const Target& target, const ast::Expr& value, Assign
       return scaled_form(target, value, *binary, mask, form);
     }
     if (!is(mask, may_scalar)) {
-      context_.report(Code::E_BLOCK_EXPR, value.span, "a block expression is not put in parentheses",
-                      "leave the parentheses out");
+      Diagnostic& d = context_.report(Code::E_BLOCK_EXPR, value.span, "a block expression is not put in parentheses",
+                                      "leave the parentheses out");
+      if (std::optional<Fix> fix = without_parentheses(value)) d.fix(std::move(*fix));
       return false;
     }
   }
@@ -167,6 +169,19 @@ bool BlockForms::slice_form(const Target& target, const ast::Expr& value, const 
   return true;
 }
 
+namespace {
+
+/// `a[i] -= b[i] - c[i]` as `a[i] -= b[i]` and `a[i] += c[i]`.
+Fix two_statements(const Target& target, const ast::Binary& sum) {
+  const bool adds = (target.op == ast::AssignOp::add) == (sum.op == ast::BinaryOp::add);
+  return {"write two statements",
+          {{Edit::What::break_line,
+            {sum.left->span.file, sum.left->span.end, sum.right->span.begin},
+            fmt::format("{} {} ", text_of(*target.block), adds ? "+=" : "-=")}}};
+}
+
+}  // namespace
+
 bool BlockForms::sum_form(const Target& target, const ast::Expr& value, const ast::Binary& binary, Mask mask,
                           AssignInfo& form) {
   const BlockInfo &l = references_.block_info(*binary.left), &r = references_.block_info(*binary.right);
@@ -177,11 +192,12 @@ bool BlockForms::sum_form(const Target& target, const ast::Expr& value, const as
   const bool fits = l.labels == r.labels && l.labels == target.info->labels;
   if (target.op != ast::AssignOp::set) {
     if (scalar) return scalar_form(target, value, mask, form);
-    context_.report(Code::E_BLOCK_OP, target.op_span,
-                    fmt::format("`{}` takes one block, not a sum of blocks", op_word(target.op)),
-                    target.op == ast::AssignOp::multiply
-                        ? "`*=` takes a scalar"
-                        : fmt::format("write two statements, one `{}` for each block", op_word(target.op)));
+    Diagnostic& d = context_.report(
+        Code::E_BLOCK_OP, target.op_span, fmt::format("`{}` takes one block, not a sum of blocks", op_word(target.op)),
+        target.op == ast::AssignOp::multiply
+            ? "`*=` takes a scalar"
+            : fmt::format("write two statements, one `{}` for each block", op_word(target.op)));
+    if (target.op != ast::AssignOp::multiply) d.fix(two_statements(target, binary));
     return false;
   }
   if (!fits) {
@@ -242,8 +258,10 @@ bool BlockForms::product_form(const Target& target, const ast::Expr& value, cons
     return false;
   }
   if (binary.op == ast::BinaryOp::multiply && shared.empty())
-    context_.report(Code::W_OUTER_PRODUCT, binary.op_span.file >= 0 ? binary.op_span : value.span,
-                    "this `*` shares no index: it is an outer product", "`^` says so");
+    context_
+        .report(Code::W_OUTER_PRODUCT, binary.op_span.file >= 0 ? binary.op_span : value.span,
+                "this `*` shares no index: it is an outer product", "`^` says so")
+        .fix(replace(binary.op_span, "^"));
   expressions_.choose(value, Type::block);
   form.form = AssignForm::contract;
   form.left = &left;

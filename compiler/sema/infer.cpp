@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/sema/expression_shape.h"
+#include "compiler/sema/fixes.h"
 
 namespace sial::sema {
 
@@ -68,14 +69,19 @@ Mask Expressions::infer_name(const ast::Expr& e, const ast::NameExpr& name) {
   return 0;
 }
 
+static void with(Diagnostic& diagnostic, std::optional<Fix> fix) {
+  if (fix) diagnostic.fix(std::move(*fix));
+}
+
 Mask Expressions::infer_unary(const ast::Expr& e, const ast::Unary& unary) {
   const Mask m = infer(*unary.operand);
   if (m == 0) return 0;
   if (is(m, may_scalar)) return may_scalar;
   if (unary.op == ast::UnaryOp::sqrt) {
     if (is(m, may_int) || is(m, may_index))
-      context_.report(Code::E_TYPE, unary.operand->span, "`sqrt` takes a scalar, not an int",
-                      real_form(*unary.operand));
+      with(context_.report(Code::E_TYPE, unary.operand->span, "`sqrt` takes a scalar, not an int",
+                           real_form(*unary.operand)),
+           as_scalar(*unary.operand));
     else
       context_.report(Code::E_TYPE, unary.operand->span,
                       fmt::format("`sqrt` takes a scalar, not {}", type_words(*unary.operand, m)));
@@ -83,7 +89,8 @@ Mask Expressions::infer_unary(const ast::Expr& e, const ast::Unary& unary) {
   }
   if (is(m, may_int)) return may_int;
   if (is(m, may_block))
-    context_.report(Code::E_BLOCK_EXPR, e.span, "a block cannot be negated", "multiply it: `-1.0 * block`");
+    context_.report(Code::E_BLOCK_EXPR, e.span, "a block cannot be negated", "multiply it: `-1.0 * block`")
+        .fix(replace("write `-1.0*`", {e.span.file, e.span.begin, unary.operand->span.begin}, "-1.0*"));
   else
     context_.report(Code::E_TYPE, e.span,
                     fmt::format("`-` takes a scalar or an int, not {}", type_words(*unary.operand, m)));
@@ -97,8 +104,9 @@ Mask Expressions::infer_cast(const ast::Expr& e, const ast::Cast& cast) {
     case ast::CastType::int_:
       if (is(m, may_scalar)) return may_int;
       if (is(m, may_int) || is(m, may_index))
-        context_.report(Code::E_TYPE, e.span, "`(int)` converts a scalar; this is an int already",
-                        "leave the cast out");
+        with(context_.report(Code::E_TYPE, e.span, "`(int)` converts a scalar; this is an int already",
+                             "leave the cast out"),
+             without_cast(e, cast));
       else
         context_.report(Code::E_TYPE, e.span,
                         fmt::format("`(int)` converts a scalar, not {}", type_words(*cast.operand, m)));
@@ -106,8 +114,9 @@ Mask Expressions::infer_cast(const ast::Expr& e, const ast::Cast& cast) {
     case ast::CastType::scalar:
       if (is(m, may_int) || is(m, may_index)) return may_scalar;
       if (is(m, may_scalar))
-        context_.report(Code::E_TYPE, e.span, "`(scalar)` converts an int; this is a scalar already",
-                        "leave the cast out");
+        with(context_.report(Code::E_TYPE, e.span, "`(scalar)` converts an int; this is a scalar already",
+                             "leave the cast out"),
+             without_cast(e, cast));
       else
         context_.report(Code::E_TYPE, e.span,
                         fmt::format("`(scalar)` converts an int or an index, not {}", type_words(*cast.operand, m)));
@@ -167,10 +176,11 @@ Mask Expressions::mixing_error(const ast::Expr& e, const ast::Binary& binary, Ma
   if ((l_int && (r & (may_scalar | may_block))) || (r_int && (l & (may_scalar | may_block)))) {
     const ast::Expr& integer = l_int ? *binary.left : *binary.right;
     const ast::Expr& other = l_int ? *binary.right : *binary.left;
-    context_.report(Code::E_TYPE, span,
-                    fmt::format("`{}` mixes {} and {}; there is no implicit conversion", word,
-                                type_words(integer, l_int ? l : r), type_words(other, l_int ? r : l)),
-                    real_form(integer));
+    with(context_.report(Code::E_TYPE, span,
+                         fmt::format("`{}` mixes {} and {}; there is no implicit conversion", word,
+                                     type_words(integer, l_int ? l : r), type_words(other, l_int ? r : l)),
+                         real_form(integer)),
+         as_scalar(integer));
     return 0;
   }
   if (is(l, may_block) || is(r, may_block)) {
@@ -208,11 +218,12 @@ Mask Expressions::infer_product(const ast::Expr& e, const ast::Binary& binary, M
     for (const ast::Expr* operand : {binary.left.get(), binary.right.get()}) {
       if (is_bare_block(*operand)) continue;
       const bool paren = is_bare_block(strip(*operand));
-      context_.report(Code::E_BLOCK_EXPR, operand->span,
-                      paren ? "a block in parentheses cannot be a factor" : "a product of blocks has two factors",
-                      paren
-                          ? ((l & r & may_scalar) ? "store one factor in a scalar first" : "leave the parentheses out")
-                          : "store the first product in a temp or, if it is one number, in a scalar");
+      Diagnostic& d = context_.report(
+          Code::E_BLOCK_EXPR, operand->span,
+          paren ? "a block in parentheses cannot be a factor" : "a product of blocks has two factors",
+          paren ? ((l & r & may_scalar) ? "store one factor in a scalar first" : "leave the parentheses out")
+                : "store the first product in a temp or, if it is one number, in a scalar");
+      if (paren && !(l & r & may_scalar)) with(d, without_parentheses(*operand));
       return 0;
     }
     const BlockInfo &a = references_.block_info(*binary.left), &b = references_.block_info(*binary.right);
@@ -229,12 +240,13 @@ Mask Expressions::infer_product(const ast::Expr& e, const ast::Binary& binary, M
     if (!is(other, may_scalar)) return mixing_error(e, binary, l, r);
     if (is_bare_block(block)) return may_block | (block_mask & may_scalar);
     if (is_bare_block(strip(block)) && is(block_mask, may_scalar)) return may_scalar;
-    context_.report(Code::E_BLOCK_EXPR, block.span,
-                    is_bare_block(strip(block)) ? "a block in parentheses cannot be a factor"
-                                                : "a product with a block has two factors",
-                    is_bare_block(strip(block))
-                        ? "leave the parentheses out"
-                        : "put the scalar factors first (`x*y*block`), or store the inner product first");
+    Diagnostic& d = context_.report(
+        Code::E_BLOCK_EXPR, block.span,
+        is_bare_block(strip(block)) ? "a block in parentheses cannot be a factor"
+                                    : "a product with a block has two factors",
+        is_bare_block(strip(block)) ? "leave the parentheses out"
+                                    : "put the scalar factors first (`x*y*block`), or store the inner product first");
+    if (is_bare_block(strip(block))) with(d, without_parentheses(block));
     return 0;
   }
   if (is(l, may_scalar) && is(r, may_scalar)) return may_scalar;
@@ -244,10 +256,11 @@ Mask Expressions::infer_product(const ast::Expr& e, const ast::Binary& binary, M
 
 Mask Expressions::infer_tensor(const ast::Expr& e, const ast::Binary& binary, Mask l, Mask r) {
   if (!is(l, may_block) || !is(r, may_block)) {
-    context_.report(Code::E_TYPE, binary.op_span.file >= 0 ? binary.op_span : e.span,
-                    fmt::format("`^` is the outer product of two blocks, not of {} and {}", type_words(*binary.left, l),
-                                type_words(*binary.right, r)),
-                    is(l, may_scalar) && is(r, may_scalar) ? "the power is written `**`" : "");
+    Diagnostic& d = context_.report(Code::E_TYPE, binary.op_span.file >= 0 ? binary.op_span : e.span,
+                                    fmt::format("`^` is the outer product of two blocks, not of {} and {}",
+                                                type_words(*binary.left, l), type_words(*binary.right, r)),
+                                    is(l, may_scalar) && is(r, may_scalar) ? "the power is written `**`" : "");
+    if (is(l, may_scalar) && is(r, may_scalar) && binary.op_span.file >= 0) d.fix(replace(binary.op_span, "**"));
     return 0;
   }
   if (!is_bare_block(*binary.left) || !is_bare_block(*binary.right)) {
@@ -259,10 +272,12 @@ Mask Expressions::infer_tensor(const ast::Expr& e, const ast::Binary& binary, Ma
   const BlockInfo &a = references_.block_info(*binary.left), &b = references_.block_info(*binary.right);
   if (!references_.contraction_labels(a, b, e.span, shared, free)) return 0;
   if (!shared.empty()) {
-    context_.report(Code::E_TENSOR, e.span,
-                    fmt::format("the operands of `^` share `{}`: {} and {}", context_.symbol(shared.front().index).text,
-                                context_.list(a.labels), context_.list(b.labels)),
-                    "a product that sums shared indices is written `*`");
+    context_
+        .report(Code::E_TENSOR, e.span,
+                fmt::format("the operands of `^` share `{}`: {} and {}", context_.symbol(shared.front().index).text,
+                            context_.list(a.labels), context_.list(b.labels)),
+                "a product that sums shared indices is written `*`")
+        .fix(offered(replace(binary.op_span, "*")));
     return 0;
   }
   return may_block;

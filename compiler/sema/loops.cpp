@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/sema/fixes.h"
+
 #include "runtime/base/shape.h"
 
 namespace sial::sema {
@@ -22,6 +24,12 @@ void LoopHeads::open(const ast::SubLoop& loop) {
         Code::E_LOOP_VAR, loop.index.span,
         fmt::format("`do .. in` runs over a subindex, `{}` is {}", loop.index.text, describe(context_.symbol(index))),
         context_.symbol(index).kind == SymbolKind::index ? fmt::format("write `do {}`", loop.index.text) : "");
+    if (context_.symbol(index).kind == SymbolKind::index) {
+      const auto names = [](const ast::Name& name, const ast::Name& parent) { return cover(name.span, parent.span); };
+      d.fix({fmt::format("write `do {}`", loop.index.text),
+             {{Edit::What::replace, names(loop.index, loop.parent), loop.index.text},
+              {Edit::What::replace, names(loop.end_index, loop.end_parent), loop.index.text}}});
+    }
     context_.note(d, index);
   } else if (index != no_symbol && parent != no_symbol && context_.symbol(index).parent != parent) {
     const std::string& declared = context_.symbol(context_.symbol(index).parent).text;
@@ -29,6 +37,8 @@ void LoopHeads::open(const ast::SubLoop& loop) {
         Code::E_SUBINDEX_PARENT, loop.parent.span,
         fmt::format("`{}` is a subindex of `{}`, not of `{}`", loop.index.text, declared, loop.parent.text),
         fmt::format("write `do {} in {}`", loop.index.text, declared));
+    d.fix({fmt::format("write `do {} in {}`", loop.index.text, declared),
+           {{Edit::What::replace, loop.parent.span, declared}, {Edit::What::replace, loop.end_parent.span, declared}}});
     context_.note(d, index);
     enter_loop(loop.index, index);
   } else if (index != no_symbol) {
@@ -51,6 +61,15 @@ void LoopHeads::open(const ast::Stmt& stmt, const ast::PardoLoop& loop) {
   context_.program().pardos[&stmt] = std::move(info);
 }
 
+// Header and end without an index that is not the first.
+static Fix without_index(const ast::PardoLoop& loop, std::size_t i) {
+  const auto behind = [i](const std::vector<ast::Name>& names) {
+    return Span{names[i].span.file, names[i - 1].span.end, names[i].span.end};
+  };
+  return {fmt::format("remove the second `{}`", loop.indices[i].text),
+          {{Edit::What::replace, behind(loop.indices)}, {Edit::What::replace, behind(loop.end_indices)}}};
+}
+
 // Every index once; no_symbol where it was refused.
 std::vector<SymbolId> LoopHeads::pardo_indices(const ast::PardoLoop& loop) {
   std::vector<SymbolId> indices;
@@ -59,9 +78,11 @@ std::vector<SymbolId> LoopHeads::pardo_indices(const ast::PardoLoop& loop) {
     bool repeated = false;
     for (std::size_t j = 0; j < i; ++j) repeated = repeated || loop.indices[j].name == loop.indices[i].name;
     if (repeated) {
-      context_.report(Code::E_PARDO_DUP, loop.indices[i].span,
-                      fmt::format("`{}` is named twice in this pardo", loop.indices[i].text),
-                      "the indices of a pardo differ from each other");
+      context_
+          .report(Code::E_PARDO_DUP, loop.indices[i].span,
+                  fmt::format("`{}` is named twice in this pardo", loop.indices[i].text),
+                  "the indices of a pardo differ from each other")
+          .fix(without_index(loop, i));
       continue;
     }
     indices.push_back(id);

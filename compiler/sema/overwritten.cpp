@@ -9,6 +9,7 @@
 
 #include "compiler/sema/accesses.h"
 #include "compiler/sema/each_stmt.h"
+#include "compiler/sema/fixes.h"
 
 namespace sial::sema {
 
@@ -298,6 +299,7 @@ class Overwritten {
             index.text, symbol.text),
         fmt::format("`+=` sums over `{}`, with `{}` set to 0.0 before the loop", index.text, symbol.text));
     d.notes.push_back({loop.stmt->header_span, "the loop is here"});
+    if (const Span op = op_span(stmt); op.file >= 0) d.fix(offered(replace(op, "+=")));
   }
 
   // Statements that each iteration executes, with those of loops inside.
@@ -332,6 +334,12 @@ class Overwritten {
 
   std::vector<Label> target_labels(const ast::Stmt& stmt) const {
     if (const auto* block = std::get_if<ast::AssignBlock>(&stmt.node)) return labels_of(program_, block->target);
+    return {};
+  }
+
+  static Span op_span(const ast::Stmt& stmt) {
+    if (const auto* name = std::get_if<ast::AssignName>(&stmt.node)) return name->op_span;
+    if (const auto* block = std::get_if<ast::AssignBlock>(&stmt.node)) return block->op_span;
     return {};
   }
 

@@ -9,6 +9,7 @@
 
 #include "compiler/sema/accesses.h"
 #include "compiler/sema/each_stmt.h"
+#include "compiler/sema/fixes.h"
 
 namespace sial::sema {
 
@@ -135,6 +136,7 @@ class Patterns {
         Diagnostic& d = emitter_.report(Code::W_DOUBLE_BARRIER, stmt->span, "this barrier directly follows another one",
                                         "one of them is enough: sip_barrier and server_barrier do the same");
         d.notes.push_back({before->span, "the barrier before is here"});
+        d.fix(remove_lines("remove this barrier", {stmt->span}));
       }
       before = stmt.get();
       visit(*stmt, scope);
@@ -185,6 +187,7 @@ class Patterns {
         put.op == ast::AssignOp::set ? "use `+=` to add up the contributions"
                                      : "name all indices of the pardo in the target");
     d.notes.push_back({pardo_->header_span, "the pardo is here"});
+    if (put.op == ast::AssignOp::set) d.fix(offered(replace(put.op_span, "+=")));
   }
 
   void check_used(const ast::Stmt& stmt, const ast::Get& get, const ast::Body& scope) {
@@ -198,10 +201,12 @@ class Patterns {
     const auto& blocks = scope_reads_[&scope][array];
     const std::string& name = program_.symbol(array).text;
     if (blocks.empty())
-      emitter_.report(Code::W_UNUSED_GET, stmt.span,
-                      fmt::format("the fetched block of `{}` is not used before the end of this iteration", name),
-                      get.request ? "remove the request, or use the block inside this loop"
-                                  : "remove the get, or use the block inside this loop");
+      emitter_
+          .report(Code::W_UNUSED_GET, stmt.span,
+                  fmt::format("the fetched block of `{}` is not used before the end of this iteration", name),
+                  get.request ? "remove the request, or use the block inside this loop"
+                              : "remove the get, or use the block inside this loop")
+          .fix(offered(remove_lines(get.request ? "remove the `request`" : "remove the `get`", {stmt.span})));
     else if (const std::vector<SymbolId> mine = indices_of(get.block);
              std::none_of(blocks.begin(), blocks.end(), [&](const auto& other) { return may_be_same(mine, other); }))
       emitter_.report(
@@ -381,11 +386,16 @@ class Patterns {
       for (std::string word; words >> word;)
         fits = fits || word == special.signature || (word == "-" && special.signature.empty());
       if (fits) continue;
-      emitter_.report(
+      Diagnostic& d = emitter_.report(
           Code::W_SIGNATURE, special.span,
           fmt::format("`{}` is declared with the signature `{}`; the super instruction takes `{}`", special.text,
                       special.signature.empty() ? "-" : special.signature, *accepted),
           "the declaration decides what happens to the arguments: r reads, w fills with zero first, u updates");
+      const auto* declared = special.decl ? std::get_if<ast::SpecialDecl>(&special.decl->node) : nullptr;
+      // Another number of arguments would be an error at each call.
+      if (declared && declared->signature && accepted->find(' ') == std::string::npos &&
+          accepted->size() == special.signature.size())
+        d.fix(replace(declared->signature->span, *accepted));
     }
   }
 

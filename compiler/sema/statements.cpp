@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/sema/fixes.h"
+
 namespace sial::sema {
 
 Statements::Statements(CheckContext& context, RoutineWalk& walk, BlockReferences& references, Expressions& expressions)
@@ -68,6 +70,7 @@ void Statements::check_node(const ast::Stmt& stmt, const ast::Call& call) {
         Code::E_CALL, call.proc.span,
         fmt::format("`{}` is {}, not a procedure", call.proc.text, describe(context_.symbol(id))),
         context_.symbol(id).kind == SymbolKind::special ? fmt::format("use `execute {}`", call.proc.text) : "");
+    if (context_.symbol(id).kind == SymbolKind::special) d.fix(other_keyword(stmt.span, "call", "execute"));
     context_.note(d, id);
     return;
   }

@@ -30,11 +30,11 @@ class Statements {
   void check_node(const ast::Stmt&, const ast::Stop&) {}
   void check_node(const ast::Stmt& stmt, const ast::Exit&);
   void check_node(const ast::Stmt& stmt, const ast::Barrier&) { walk_.collective_use(stmt, CollectiveKind::barrier); }
-  void check_node(const ast::Stmt&, const ast::Allocate& node) { arrays_.check(node); }
+  void check_node(const ast::Stmt& stmt, const ast::Allocate& node) { arrays_.check(stmt, node); }
   void check_node(const ast::Stmt&, const ast::AllocateRegion& node) { arrays_.check(node); }
   void check_node(const ast::Stmt& stmt, const ast::Create& node) { arrays_.check(stmt, node); }
   void check_node(const ast::Stmt& stmt, const ast::Delete& node) { arrays_.check(stmt, node); }
-  void check_node(const ast::Stmt&, const ast::Get& node) { arrays_.check(node); }
+  void check_node(const ast::Stmt& stmt, const ast::Get& node) { arrays_.check(stmt, node); }
   void check_node(const ast::Stmt& stmt, const ast::Put& node) { assignments_.check(stmt, node); }
   void check_node(const ast::Stmt& stmt, const ast::Collective& node) { collectives_.check(stmt, node); }
   void check_node(const ast::Stmt& stmt, const ast::AssertSame& node) { collectives_.check(stmt, node); }
@@ -42,7 +42,7 @@ class Statements {
   void check_node(const ast::Stmt& stmt, const ast::Persistent& node) { collectives_.check(stmt, node); }
   void check_node(const ast::Stmt&, const ast::Print& node) { prints_.check(node); }
   void check_node(const ast::Stmt&, const ast::Inspect& node) { prints_.check(node); }
-  void check_node(const ast::Stmt&, const ast::Execute& node) { executes_.check(node); }
+  void check_node(const ast::Stmt& stmt, const ast::Execute& node) { executes_.check(stmt, node); }
   void check_node(const ast::Stmt&, const ast::GpuOp& node) { executes_.check(node); }
   void check_node(const ast::Stmt&, const ast::AssignName& node) { assignments_.check(node); }
   void check_node(const ast::Stmt& stmt, const ast::AssignBlock& node) { assignments_.check(stmt, node); }

@@ -6,18 +6,29 @@
 #include <map>
 #include <set>
 
+#include "compiler/sema/fixes.h"
+
 namespace sial::sema {
 
 namespace {
 
 constexpr std::size_t listed = 8;  // names spelled out in one message
 
+Fix without_declarations(const CheckedProgram& program, const std::vector<SymbolId>& ids, std::string title) {
+  std::vector<Span> declarations;
+  declarations.reserve(ids.size());
+  for (const SymbolId id : ids) declarations.push_back(program.symbol(id).decl->span);
+  return remove_lines(std::move(title), std::move(declarations));
+}
+
 void warn(const CheckedProgram& program, Emitter& emitter, Code code, const char* one, const char* many,
           const char* verb, const char* hint, const std::vector<SymbolId>& ids) {
   if (ids.size() <= 3) {
     for (const SymbolId id : ids)
-      emitter.report(code, program.symbol(id).span,
-                     fmt::format("{} `{}` is never {}", one, program.symbol(id).text, verb), hint);
+      emitter
+          .report(code, program.symbol(id).span, fmt::format("{} `{}` is never {}", one, program.symbol(id).text, verb),
+                  hint)
+          .fix(without_declarations(program, {id}, fmt::format("remove `{}`", program.symbol(id).text)));
     return;
   }
   // Long lists come from declarations copied between programs: one message says it all.
@@ -25,8 +36,10 @@ void warn(const CheckedProgram& program, Emitter& emitter, Code code, const char
   for (std::size_t i = 0; i < std::min(ids.size(), listed); ++i)
     names += fmt::format("{}`{}`", i == 0 ? "" : ", ", program.symbol(ids[i]).text);
   if (ids.size() > listed) names += fmt::format(" and {} more", ids.size() - listed);
-  emitter.report(code, program.symbol(ids.front()).span,
-                 fmt::format("{} {} are never {}: {}", ids.size(), many, verb, names), hint);
+  emitter
+      .report(code, program.symbol(ids.front()).span,
+              fmt::format("{} {} are never {}: {}", ids.size(), many, verb, names), hint)
+      .fix(without_declarations(program, ids, fmt::format("remove the {} declarations", ids.size())));
 }
 
 }  // namespace

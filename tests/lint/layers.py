@@ -8,14 +8,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Each component may include those above it in its half.
 RUNTIME = ["base", "manual", "bytecode", "version", "stats", "memory", "numa", "tier", "kernels", "device", "watch", "transport", "store", "job", "super", "checkpoint", "interp", "prediction", "gradient", "schema", ".", "python"]
-COMPILER = ["source", "diag", "ast", "format", "sema", "ir", "analysis", "plan", "emit", "report", "."]
+COMPILER = ["source", "diag", "ast", "format", "sema", "ir", "analysis", "plan", "emit", "report", "facts", "."]
 
 # What the two halves share: the compiler sees no more of the runtime, and the runtime nothing of the compiler.
 SHARED = re.compile(r"runtime/(base|bytecode|manual|version)/|runtime/super/(super_instructions|super_arguments|element_forms)\.def$")
 # The module format refers to the table of super instructions by number; the table itself uses no component.
 TABLES = re.compile(r"runtime/super/[a-z_]+\.def$")
 # Command lines put both halves together, and so does the module for Python.
-BOTH_HALVES = re.compile(r"(runtime/sialrun|compiler/sialreport|runtime/python/native/)[a-z_]*\.(cpp|h)$")
+BOTH_HALVES = re.compile(r"(runtime/sialrun|compiler/sialreport|compiler/sialc_hints|runtime/python/native/)[a-z_]*\.(cpp|h)$")
 # A report reads modules and run.json, never programs: it uses no other component of the compiler.
 REPORT_ALONE = re.compile(r"compiler/(source|diag|ast|format|sema|ir|analysis|plan|emit)/")
 # Bodies of super instructions see block views only.

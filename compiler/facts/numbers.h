@@ -1,0 +1,16 @@
+#pragma once
+// A job's numbers as the analyses take them. Private to the facts.
+
+#include <vector>
+
+#include "compiler/analysis/bound.h"
+#include "compiler/report/prediction/model.h"
+
+namespace sial::facts {
+
+analysis::Job job_of(const report::JobValues& values);
+
+/// Of the segments in an index's range, in order; of a simple index ones. Throws SialError where the job lacks some.
+std::vector<std::int32_t> extents_of(const ir::Program& program, const analysis::Job& job, IndexId index);
+
+}  // namespace sial::facts

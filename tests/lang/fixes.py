@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Applies each fix of each diagnostic of the language tests alone, and compiles again.
+
+    fixes.py --bin DIR [--filter TEXT] [--update]
+
+Behind a fix the same diagnostic is gone from its place, and behind an automatic one there are no more errors than
+before. A file that did not parse is checked for the first time once it does: then errors of the parser are compared with
+errors of the parser. The table at the end of the output says how many fixes each code had.
+
+Programs of tests/lang/fix are also given to `sialc --fix`, in a copy of the folder: NAME.fixed is what becomes of NAME.sialx,
+byte for byte; other files stay as they are, and a second `--fix` changes nothing.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+# Imports are looked for once a file is well formed.
+SYNTAX = set(re.findall(r'"(E-[A-Z-]+)"', (ROOT / "compiler/diag/diagnostics_syntax.def").read_text())) - {"E-IMPORT", "E-IMPORT-CYCLE", "E-FILE"}
+
+
+class Compiler:
+    def __init__(self, sialc: pathlib.Path) -> None:
+        self.sialc = sialc
+
+    def diagnostics(self, path: pathlib.Path) -> list[dict]:
+        p = subprocess.run([self.sialc, "-Wstrict", "--error-format=json", "-o", os.devnull, path.name], cwd=path.parent,
+                           capture_output=True, timeout=60)
+        if p.returncode not in (0, 1):
+            raise RuntimeError(f"{path}: exit code {p.returncode}: {p.stderr.decode(errors='replace')}")
+        return [json.loads(line) for line in p.stderr.decode(errors="replace").splitlines()]
+
+
+def offset(lines: list[bytes], line: int, column: int) -> int:
+    return sum(len(x) for x in lines[: line - 1]) + column - 1
+
+
+def lines_of(text: bytes) -> list[bytes]:
+    return re.findall(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", text) + [b""]
+
+
+def applied(text: bytes, edits: list[dict], place: int) -> tuple[bytes, int, int]:
+    """The new text, and where the text around `place` has come to: first and last offset that may stand for it."""
+    lines = lines_of(text)
+    out, at, first, last = b"", 0, place, place
+    for edit in sorted(edits, key=lambda e: (e["line"], e["column"])):
+        begin, end = offset(lines, edit["line"], edit["column"]), offset(lines, edit["endLine"], edit["endColumn"])
+        if begin < at or end < begin or end > len(text):
+            raise ValueError(f"edits overlap or leave the file: {edit}")
+        new = edit["text"].encode()
+        out += text[at:begin] + new
+        if end <= place:
+            first += len(new) - (end - begin)
+            last = first
+        elif begin <= place:
+            first, last = len(out) - len(new), len(out)
+        at = end
+    return out + text[at:], first, last
+
+
+def slice_of(text: bytes, place: dict) -> bytes:
+    lines = lines_of(text)
+    return text[offset(lines, place["line"], place["column"]):offset(lines, place["endLine"], place["endColumn"])]
+
+
+def errors(diagnostics: list[dict]) -> tuple[list[dict], bool]:
+    found = [d for d in diagnostics if d["severity"] == "error"]
+    return found, any(d["code"] in SYNTAX for d in found)
+
+
+def check_program(path: pathlib.Path, compiler: Compiler) -> tuple[list[str], collections.Counter[str], set[str]]:
+    before = compiler.diagnostics(path)
+    failures: list[str] = []
+    fixed: collections.Counter[str] = collections.Counter()
+    seen = {d["code"] for d in before}
+    text = path.read_bytes()
+    for d in before:
+        for fix in d["fixes"]:
+            files = {e["file"] for e in fix["edits"]}
+            if files != {path.name}:
+                continue  # of an imported file: it has its own test
+            where = f"{path.parent.name}/{path.name}:{d.get('line')}: {d['code']}: {fix['title']}"
+            fixed[d["code"]] += 1
+            place = offset(lines_of(text), d["line"], d["column"])
+            try:
+                new, first, last = applied(text, fix["edits"], place)
+            except ValueError as problem:
+                failures.append(f"{where}: {problem}")
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                copy = pathlib.Path(folder) / path.parent.name
+                shutil.copytree(path.parent, copy)
+                (copy / path.name).write_bytes(new)
+                after = compiler.diagnostics(copy / path.name)
+            lines = lines_of(new)
+            same = [x for x in after if x["code"] == d["code"] and x.get("file") == path.name and x["message"] == d["message"]
+                    and first <= offset(lines, x["line"], x["column"]) <= last and slice_of(new, x) == slice_of(text, d)]
+            if same:
+                failures.append(f"{where}: it is still there: {same[0]['message']}")
+            if not fix["automatic"]:
+                continue  # what is only offered may lead on to the next mistake
+            (old, old_syntax), (now, now_syntax) = errors(before), errors(after)
+            if old_syntax and not now_syntax:
+                continue  # the checks have seen the program for the first time
+            if len(now) > len(old):
+                known = {(x["code"], x["message"]) for x in old}
+                fresh = [x for x in now if (x["code"], x["message"]) not in known] or now
+                failures.append(f"{where}: {len(now)} errors instead of {len(old)}: line {fresh[0].get('line')}: {fresh[0]['message']}")
+    return failures, fixed, seen
+
+
+def check_fixed(path: pathlib.Path, compiler: Compiler, update: bool) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "fix"
+        shutil.copytree(path.parent, copy)
+        first = b""
+        for again in (False, True):
+            p = subprocess.run([compiler.sialc, "--fix", path.name], cwd=copy, capture_output=True, timeout=60)
+            if p.returncode not in (0, 1):
+                return [f"{path.name}: exit code {p.returncode}: {p.stderr.decode()}"]
+            text = (copy / path.name).read_bytes()
+            if again and (p.stdout or text != first):
+                return [f"{path.name}: a second --fix changes something: {p.stdout.decode()}"]
+            first = text
+        changed = [f.name for f in copy.rglob("*.sialx") if f.name != path.name and f.read_bytes() != (path.parent / f.relative_to(copy)).read_bytes()]
+        if changed:
+            return [f"{path.name}: {changed} changed as well"]
+    expected = path.with_suffix(".fixed")
+    if update:
+        expected.write_bytes(first)
+    elif not expected.exists() or expected.read_bytes() != first:
+        return [f"{path.name}: --fix leaves something else than {expected.name}:", first.decode()]
+    return []
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    compiler = Compiler((options.bin / "sialc").resolve())
+    programs = [p for room in ("parse", "check", "fix") for p in sorted((HERE / room).glob("*.sialx")) if options.filter in str(p)]
+    failures: list[str] = []
+    fixed: collections.Counter[str] = collections.Counter()
+    seen: set[str] = set()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for bad, counts, codes in pool.map(lambda p: check_program(p, compiler), programs):
+            failures += bad
+            fixed += counts
+            seen |= codes
+    for path in programs:
+        if path.parent.name == "fix":
+            failures += check_fixed(path, compiler, options.update)
+    for line in failures:
+        print(line)
+    print(f"{len(programs)} programs, {sum(fixed.values())} fixes of {len(fixed)} codes, {len(failures)} failures")
+    print("fixes:", ", ".join(f"{code} {n}" for code, n in sorted(fixed.items())))
+    print("shown without a fix:", ", ".join(sorted(seen - set(fixed))))
+    return 1 if failures or not fixed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
