@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/analysis/print.h"
@@ -17,6 +18,8 @@
 #include "compiler/ast/print.h"
 #include "compiler/diag/render.h"
 #include "compiler/diag/table.h"
+#include "compiler/diag/warning_words.h"
+#include "compiler/lsp/stdio.h"
 #include "compiler/pipeline.h"
 #include "compiler/repair.h"
 #include "compiler/report/kernels.h"
@@ -60,38 +63,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
 int usage_error(const std::string& message) {
   fmt::print(stderr, "sialc: error: {}\n", printable(message));
   return exit_input_error;
-}
-
-/// Words behind -W: error, error=GROUP, no-GROUP, GROUP. False, with a message, for a group that no warning belongs to.
-bool read_warnings(const std::vector<std::string>& words, WarningOptions& out) {
-  for (const std::string& word : words) {
-    std::string group = word;
-    std::vector<std::string>* list = &out.enabled;
-    if (word == "error") {
-      out.all_errors = true;
-      continue;
-    }
-    if (word.starts_with("error=")) {
-      group = word.substr(6);
-      list = &out.as_error;
-    } else if (word.starts_with("no-")) {
-      group = word.substr(3);
-      list = &out.disabled;
-    }
-    bool known = group == "all" && list == &out.enabled;
-    for (const DiagnosticRow& row : diagnostic_rows())
-      known = known || (row.severity == Severity::warning && in_group(row, group));
-    if (!known) {
-      std::string hint;
-      for (const std::string_view code : similar_codes("W-" + group))
-        if (code.front() == 'W') hint += (hint.empty() ? "; similar: " : ", ") + std::string(code);
-      usage_error(
-          fmt::format("-W{}: no warning is called `{}`{} (`sialc --explain list` shows all)", word, group, hint));
-      return false;
-    }
-    list->push_back(group);
-  }
-  return true;
 }
 
 int explain_code(const std::string& code) {
@@ -327,7 +298,7 @@ int run(int argc, char** argv) {
       ->type_name("man|bash|zsh|fish")
       ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
   app.footer(
-      "`sialc format` lays programs out in the usual style; `sialc format --help` says more.\n"
+      "`sialc format` lays programs out in the usual style; `sialc lsp` serves editors: each has `--help`.\n"
       "Exit codes: 0 fine, 1 errors in the program, 2 wrong usage or unreadable files, 3 an output that cannot be written.");
 
   std::vector<std::string> arguments;
@@ -359,7 +330,7 @@ int run(int argc, char** argv) {
     return usage_error("--fix changes sources and writes nothing else; leave out the other outputs");
   WarningOptions warnings;
   warnings.none = o.no_warnings;
-  if (!read_warnings(o.warnings, warnings)) return exit_input_error;
+  if (const std::string problem = read_warnings(o.warnings, warnings); !problem.empty()) return usage_error(problem);
   const bool hints = o.emit == "hints" || o.emit == "hover";
   if (!hints && !(o.job_file.empty() && o.run_file.empty()))
     return usage_error("--job and --run belong to --emit=hints and --emit=hover");
@@ -391,5 +362,7 @@ int run_reporting(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   sial::expect_failed_writes();
+  if (argc > 1 && std::string_view(argv[1]) == "lsp")
+    return sial::lsp::lsp_main(argc - 1, argv + 1, SIALX_VERSION, sial::lsp::Providers());
   return sial::end_output(run_reporting(argc, argv), sial::exit_environment_error, "sialc");
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ast/build_kept.h"
 #include "compiler/ast/build_lines.h"
 #include "compiler/ast/build_stop.h"
 #include "compiler/ast/build_tokens.h"
@@ -129,10 +130,28 @@ void check_dots(const std::vector<Line>& lines, const SourceManager& sources, Fi
     }
 }
 
+/// The file by the grammar's first rule; no module, and the offset, where that stops.
+parsing::BuiltModule parse_whole(const SourceManager& sources, FileId file, ast::NodeId& next_id,
+                                 std::uint32_t& stopped_at) {
+  antlr4::ANTLRInputStream input(parsing::text_for_lexer(sources.text(file)));
+  SialLexer lexer(&input);
+  lexer.removeErrorListeners();
+  antlr4::CommonTokenStream stream(&lexer);
+  SialParser parser(&stream);
+  parser.removeErrorListeners();
+  parser.setErrorHandler(std::make_shared<parsing::StopAtError>());
+  try {
+    return parsing::build_tree(parser.compilationUnit(), sources, file, next_id);
+  } catch (const parsing::SyntaxStop& stop) {
+    stopped_at = std::min(stopped_at, static_cast<std::uint32_t>(stop.offset));
+    return {};
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId file, Emitter& emitter,
-                                          ast::NodeId& next_id) {
+                                          ast::NodeId& next_id, LineTrees* known) {
   const std::string_view text = sources.text(file);
   const int errors_before = emitter.error_count();
   if (const std::size_t bad = parsing::find_invalid_utf8(text); bad != std::string_view::npos) {
@@ -143,31 +162,26 @@ std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId f
         what_instead(text));
     return nullptr;
   }
-  const std::vector<Line> lines = parsing::split_lines(parsing::lex(text), text.size());
+  parsing::KeptLines kept;
+  if (known) kept = parsing::lex_kept(text, *known);
+  else kept.lines = parsing::split_lines(parsing::lex(text), text.size());
+  const std::vector<Line>& lines = kept.lines;
   if (!nesting_is_fine(lines, file, emitter)) return nullptr;
   check_dots(lines, sources, file, emitter);
   check_sizes(lines, sources, file, emitter);
 
-  antlr4::ANTLRInputStream input(parsing::text_for_lexer(text));
-  SialLexer lexer(&input);
-  lexer.removeErrorListeners();
-  antlr4::CommonTokenStream stream(&lexer);
-  SialParser parser(&stream);
-  parser.removeErrorListeners();
-  parser.setErrorHandler(std::make_shared<parsing::StopAtError>());
   parsing::BuiltModule built;
   auto stopped_at = static_cast<std::uint32_t>(text.size());
-  try {
-    built = parsing::build_tree(parser.compilationUnit(), sources, file, next_id);
-  } catch (const parsing::SyntaxStop& stop) {
-    stopped_at = std::min(stopped_at, static_cast<std::uint32_t>(stop.offset));
-  }
+  if (known) built = parsing::build_from_lines(kept, text, file, next_id, *known);
+  else built = parse_whole(sources, file, next_id, stopped_at);
   if (!built.module || !built.end_names_agree) {
     const int before = emitter.error_count();
-    parsing::diagnose_lines(lines, sources, file, emitter);
+    parsing::diagnose_lines(lines, sources, file, emitter, known ? &parsing::probe_memo(*known) : nullptr);
     // What the line reader does not see must not pass: the grammar decides.
-    if (emitter.error_count() == before)
+    if (emitter.error_count() == before) {
+      if (known) parse_whole(sources, file, next_id, stopped_at);
       emitter.report(Code::E_SYNTAX, {file, stopped_at, stopped_at}, "this cannot stand here");
+    }
   }
   if (emitter.error_count() > errors_before) return nullptr;
   return std::move(built.module);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/ast/ast.h"
+#include "compiler/ast/line_trees.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/source/buffer.h"
 
@@ -17,9 +18,10 @@ inline constexpr int max_nesting = 200;
 inline constexpr int max_operators_per_line = 1000;
 inline constexpr std::uint32_t max_name_length = 400;  // of a token; modules hold names of twice that
 
-/// Null when the file has errors, which are reported. Nodes are numbered from `next_id`, which is advanced.
+/// Null when the file has errors, which are reported. Nodes are numbered from `next_id`, which is advanced. With
+/// `known` only lines that it does not know are parsed, to the same result.
 std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId file, Emitter& emitter,
-                                          ast::NodeId& next_id);
+                                          ast::NodeId& next_id, LineTrees* known = nullptr);
 
 /// The tokens, one line each: line:column, kind, text.
 std::string print_tokens(const SourceManager& sources, FileId file);

@@ -54,8 +54,14 @@ struct Frame {
 
 class LineReader {
  public:
-  LineReader(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter)
-      : lines_(lines), sources_(sources), file_(file), emitter_(emitter), errors_before_(emitter.error_count()) {}
+  LineReader(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter,
+             ProbeMemo* memo)
+      : lines_(lines),
+        sources_(sources),
+        file_(file),
+        emitter_(emitter),
+        errors_before_(emitter.error_count()),
+        probe_(memo) {}
 
   void read() {
     if (!find_program()) return;
@@ -528,8 +534,9 @@ class LineReader {
 
 }  // namespace
 
-void diagnose_lines(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter) {
-  LineReader(lines, sources, file, emitter).read();
+void diagnose_lines(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter,
+                    ProbeMemo* memo) {
+  LineReader(lines, sources, file, emitter, memo).read();
 }
 
 }  // namespace sial::parsing

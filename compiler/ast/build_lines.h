@@ -5,11 +5,13 @@
 
 #include <vector>
 
+#include "compiler/ast/build_probe.h"
 #include "compiler/ast/build_tokens.h"
 #include "compiler/diag/diagnostic.h"
 
 namespace sial::parsing {
 
-void diagnose_lines(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter);
+void diagnose_lines(const std::vector<Line>& lines, const SourceManager& sources, FileId file, Emitter& emitter,
+                    ProbeMemo* memo = nullptr);
 
 }  // namespace sial::parsing

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "compiler/ast/build_rule.h"
 #include "compiler/ast/build_stop.h"
 
 namespace sial::parsing {
@@ -65,6 +66,30 @@ LineRule rule_of_line(int first_type) {
   }
 }
 
+antlr4::ParserRuleContext* run_rule(SialParser& p, LineRule rule) {
+  switch (rule) {
+    case LineRule::import_line: return p.importLine();
+    case LineRule::program_header: return p.programHeader();
+    case LineRule::program_end: return p.programEnd();
+    case LineRule::declaration: return p.declarationLine();
+    case LineRule::proc_header: return p.procHeader();
+    case LineRule::proc_end: return p.procEnd();
+    case LineRule::do_header: return p.doHeader();
+    case LineRule::do_end: return p.doEnd();
+    case LineRule::pardo_header: return p.pardoHeader();
+    case LineRule::pardo_end: return p.pardoEnd();
+    case LineRule::where_line: return p.whereLine();
+    case LineRule::if_header: return p.ifHeader();
+    case LineRule::else_header: return p.elseHeader();
+    case LineRule::if_end: return p.ifEnd();
+    case LineRule::section_header: return p.sectionHeader();
+    case LineRule::section_end: return p.sectionEnd();
+    case LineRule::gpu_header: return p.gpuHeader();
+    case LineRule::gpu_end: return p.gpuEnd();
+    default: return p.statementLine();
+  }
+}
+
 class LineProbe::Parser {
  public:
   std::optional<std::size_t> refused_at(LineRule rule, const std::vector<Token>& tokens) {
@@ -77,7 +102,7 @@ class LineProbe::Parser {
     parser.removeErrorListeners();
     parser.setErrorHandler(strategy_);
     try {
-      run(parser, rule);
+      run_rule(parser, rule);
     } catch (const SyntaxStop& stop) { return std::min(stop.token_index, tokens.size()); }
     const std::size_t next = parser.getCurrentToken()->getTokenIndex();
     if (next < tokens.size()) return next;
@@ -85,44 +110,24 @@ class LineProbe::Parser {
   }
 
  private:
-  static void run(SialParser& p, LineRule rule) {
-    switch (rule) {
-      case LineRule::import_line: p.importLine(); return;
-      case LineRule::program_header: p.programHeader(); return;
-      case LineRule::program_end: p.programEnd(); return;
-      case LineRule::declaration: p.declarationLine(); return;
-      case LineRule::proc_header: p.procHeader(); return;
-      case LineRule::proc_end: p.procEnd(); return;
-      case LineRule::do_header: p.doHeader(); return;
-      case LineRule::do_end: p.doEnd(); return;
-      case LineRule::pardo_header: p.pardoHeader(); return;
-      case LineRule::pardo_end: p.pardoEnd(); return;
-      case LineRule::where_line: p.whereLine(); return;
-      case LineRule::if_header: p.ifHeader(); return;
-      case LineRule::else_header: p.elseHeader(); return;
-      case LineRule::if_end: p.ifEnd(); return;
-      case LineRule::section_header: p.sectionHeader(); return;
-      case LineRule::section_end: p.sectionEnd(); return;
-      case LineRule::gpu_header: p.gpuHeader(); return;
-      case LineRule::gpu_end: p.gpuEnd(); return;
-      case LineRule::statement: p.statementLine(); return;
-    }
-  }
-
   std::shared_ptr<StopAtError> strategy_ = std::make_shared<StopAtError>();
 };
 
-LineProbe::LineProbe() : parser_(std::make_unique<Parser>()) {}
+LineProbe::LineProbe(ProbeMemo* memo) : parser_(std::make_unique<Parser>()), memo_(memo ? *memo : own_memo_) {}
 LineProbe::~LineProbe() = default;
 
 std::optional<std::size_t> LineProbe::refused_at(LineRule rule, const std::vector<Token>& tokens) {
-  return parser_->refused_at(rule, tokens);
+  std::string key(1, static_cast<char>(rule));
+  for (const Token& t : tokens) key += static_cast<char>(t.type);
+  const auto [entry, added] = memo_.try_emplace(std::move(key));
+  if (added) entry->second = parser_->refused_at(rule, tokens);
+  return entry->second;
 }
 
 bool LineProbe::could_follow(LineRule rule, const std::vector<Token>& tokens, std::size_t count, int type) {
   std::vector<Token> prefix(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(count));
   if (type != L::NL) prefix.push_back({type, 0, 0});
-  const std::optional<std::size_t> refused = parser_->refused_at(rule, prefix);
+  const std::optional<std::size_t> refused = refused_at(rule, prefix);
   return !refused || (type != L::NL && *refused > count);
 }
 

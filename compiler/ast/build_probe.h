@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/ast/build_tokens.h"
@@ -40,9 +41,13 @@ LineRule rule_of_line(int first_type);
 bool begins_line(int type);
 bool begins_declaration(int type);
 
+/// Answers of refused_at by rule and kinds of tokens, which are all that they depend on.
+using ProbeMemo = std::unordered_map<std::string, std::optional<std::size_t>>;
+
 class LineProbe {
  public:
-  LineProbe();
+  /// `memo` outlives the probe; null: it keeps its own.
+  explicit LineProbe(ProbeMemo* memo = nullptr);
   ~LineProbe();
 
   /// Position of the first token the rule does not accept; the number of tokens when the line is too short; nullopt:
@@ -56,6 +61,8 @@ class LineProbe {
  private:
   class Parser;
   std::unique_ptr<Parser> parser_;
+  ProbeMemo own_memo_;
+  ProbeMemo& memo_;
 };
 
 }  // namespace sial::parsing

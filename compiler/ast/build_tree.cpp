@@ -30,10 +30,7 @@ class TreeBuilder {
     auto module = std::make_unique<Module>();
     module->file = file_;
     for (ParseTree* child : unit->children)
-      if (auto* line = dynamic_cast<P::ImportLineContext*>(child)) {
-        const Span span = span_of(line->STRING());
-        module->imports.push_back({inner_text(span), span, -1});
-      }
+      if (auto* line = dynamic_cast<P::ImportLineContext*>(child)) module->imports.push_back(import_line(line));
     P::ProgramContext* program = unit->program();
     module->name = name_of(program->programHeader()->IDENT());
     module->end_name = name_of(program->programEnd()->IDENT());
@@ -42,6 +39,49 @@ class TreeBuilder {
       if (auto* d = dynamic_cast<P::DeclarationContext*>(child)) module->declarations.push_back(declaration(d));
     module->statements = body(program);
     return {std::move(module), agree_};
+  }
+
+  LineTree line(ParserRuleContext* c) {
+    LineTree out;
+    const auto empty_statement = [&] {
+      out.statement = std::make_unique<Stmt>();
+      out.statement->id = next_id_++;
+      out.statement->span = out.statement->header_span = span_of(c);
+      return out.statement.get();
+    };
+    if (auto* import = dynamic_cast<P::ImportLineContext*>(c)) {
+      out.import = import_line(import);
+    } else if (auto* d = dynamic_cast<P::DeclarationLineContext*>(c)) {
+      out.declaration.emplace();
+      out.declaration->id = next_id_++;
+      out.declaration->span = span_of(c);
+      declaration_line(d, *out.declaration);
+    } else if (auto* s = dynamic_cast<P::StatementLineContext*>(c)) {
+      simple_statement(s, *empty_statement());
+    } else if (auto* header = dynamic_cast<P::DoHeaderContext*>(c)) {
+      Stmt* statement = empty_statement();
+      std::vector<Name> open = names_in(header);
+      if (open.size() == 1) statement->node = DoLoop{std::move(open[0]), {}, {}, {}};
+      else statement->node = SubLoop{std::move(open[0]), std::move(open[1]), {}, {}, {}, {}};
+    } else if (auto* header = dynamic_cast<P::PardoHeaderContext*>(c)) {
+      empty_statement()->node = pardo_header(header);
+    } else if (auto* header = dynamic_cast<P::IfHeaderContext*>(c)) {
+      Stmt* statement = empty_statement();
+      If node;
+      node.condition = relation(header->relation());
+      statement->node = std::move(node);
+    } else if (dynamic_cast<P::SectionHeaderContext*>(c)) {
+      empty_statement()->node = Section{};
+    } else if (dynamic_cast<P::GpuHeaderContext*>(c)) {
+      empty_statement()->node = GpuSection{};
+    } else if (auto* w = dynamic_cast<P::WhereLineContext*>(c)) {
+      out.where = relation(w->relation());
+    } else if (auto* end = dynamic_cast<P::PardoEndContext*>(c)) {
+      out.names = names_in(end->indexNames());
+    } else {
+      out.names = names_in(c);
+    }
+    return out;
   }
 
  private:
@@ -86,6 +126,11 @@ class TreeBuilder {
   double real(TerminalNode* t) const { return real_value(text_of(span_of(t))); }
 
   // ---- declarations
+  Import import_line(P::ImportLineContext* c) const {
+    const Span span = span_of(c->STRING());
+    return {inner_text(span), span, -1};
+  }
+
   Modifiers modifiers(ParserRuleContext* c) const {
     Modifiers out;
     for (ParseTree* child : c->children)
@@ -109,7 +154,11 @@ class TreeBuilder {
       out.node = std::move(p);
       return out;
     }
-    P::DeclarationLineContext* line = c->declarationLine();
+    declaration_line(c->declarationLine(), out);
+    return out;
+  }
+
+  void declaration_line(P::DeclarationLineContext* line, Decl& out) const {
     if (auto* s = line->scalarDecl()) {
       ScalarDecl d{modifiers(s), name_of(s->IDENT()), std::nullopt};
       if (s->DOUBLE()) d.initial = real(s->DOUBLE());
@@ -134,7 +183,6 @@ class TreeBuilder {
       if (names.size() > 1) d.signature = std::move(names[1]);
       out.node = std::move(d);
     }
-    return out;
   }
 
   RangeBound bound(P::RangeBoundContext* c) const {
@@ -226,13 +274,18 @@ class TreeBuilder {
     }
   }
 
-  void pardo_loop(P::PardoLoopContext* c, Stmt& out) {
+  PardoLoop pardo_header(P::PardoHeaderContext* c) const {
     PardoLoop loop;
-    loop.indices = names_in(c->pardoHeader()->indexNames());
-    if (TerminalNode* pragma = c->pardoHeader()->STRING()) {
+    loop.indices = names_in(c->indexNames());
+    if (TerminalNode* pragma = c->STRING()) {
       loop.pragma_span = span_of(pragma);
       loop.pragma = inner_text(loop.pragma_span);
     }
+    return loop;
+  }
+
+  void pardo_loop(P::PardoLoopContext* c, Stmt& out) {
+    PardoLoop loop = pardo_header(c->pardoHeader());
     loop.end_indices = names_in(c->pardoEnd()->indexNames());
     compare(loop.indices, loop.end_indices);
     loop.wheres = wheres(c);
@@ -458,6 +511,13 @@ double real_value(std::string_view text) {
 BuiltModule build_tree(antlr4::ParserRuleContext* unit, const SourceManager& sources, FileId file,
                        ast::NodeId& next_id) {
   return TreeBuilder(sources, file, next_id).build(dynamic_cast<P::CompilationUnitContext*>(unit));
+}
+
+LineTree build_line(antlr4::ParserRuleContext* line, const SourceManager& sources, FileId file) {
+  ast::NodeId ids = 0;
+  LineTree out = TreeBuilder(sources, file, ids).line(line);
+  out.ids = ids;
+  return out;
 }
 
 }  // namespace sial::parsing

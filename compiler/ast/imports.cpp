@@ -15,30 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string physical_path(const fs::path& path) {
-  std::error_code failed;
-  const fs::path out = fs::weakly_canonical(path, failed);
-  return failed ? path.string() : out.string();
-}
-
 class Loader {
  public:
-  Loader(SourceManager& sources, const std::vector<std::string>& include_dirs, Emitter& emitter,
-         const SourceTexts* texts, bool other_files)
-      : sources_(sources),
-        emitter_(emitter),
-        directories_(include_dirs),
-        texts_(texts),
-        reads_files_(!texts || other_files) {
-    if (const char* path = std::getenv("SIALPATH")) {
-      std::string_view rest = path;
-      while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find(':'), rest.size());
-        if (end > 0) directories_.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-      }
-    }
-  }
+  Loader(SourceManager& sources, const LoadOptions& options, Emitter& emitter)
+      : sources_(sources), emitter_(emitter), options_(options), reads_files_(!options.texts || options.other_files) {}
 
   std::unique_ptr<ast::Compilation> load(const std::string& main_path) {
     std::string error;
@@ -53,8 +33,11 @@ class Loader {
 
  private:
   std::optional<std::string> read(const std::string& path, std::string& error) const {
-    if (texts_) {
-      if (const auto given = texts_->find(path); given != texts_->end()) return given->second;
+    if (options_.buffers)
+      if (const auto open = options_.buffers->find(physical_path(path)); open != options_.buffers->end())
+        return open->second;
+    if (options_.texts) {
+      if (const auto given = options_.texts->find(path); given != options_.texts->end()) return given->second;
       error = "it was not given";
     }
     return reads_files_ ? read_source_file(path, error) : std::nullopt;
@@ -62,7 +45,9 @@ class Loader {
 
   bool is_file(const fs::path& path) const {
     std::error_code ignored;
-    return (texts_ && texts_->contains(path.string())) || (reads_files_ && fs::is_regular_file(path, ignored));
+    if (options_.buffers && options_.buffers->contains(physical_path(path.string()))) return true;
+    if (options_.texts && options_.texts->contains(path.string())) return true;
+    return reads_files_ && fs::is_regular_file(path, ignored);
   }
 
   struct Open {
@@ -73,7 +58,7 @@ class Loader {
   bool load_file(FileId file) {
     File& state = files_[sources_.canonical_path(file)];
     state = {file, true, false};
-    std::unique_ptr<ast::Module> module = parse_module(sources_, file, emitter_, next_id_);
+    std::unique_ptr<ast::Module> module = parse_module(sources_, file, emitter_, next_id_, options_.known);
     bool good = module != nullptr;
     if (module) {
       open_.push_back({file, {}});
@@ -117,19 +102,14 @@ class Loader {
     const fs::path wanted = import.path;
     std::error_code ignored;
     if (is_file(wanted)) return wanted;
-    const fs::path importer = sources_.name(open_.back().file), own = importer.parent_path();
-    std::vector<fs::path> searched;
-    if (!wanted.is_absolute()) {
-      searched.push_back(own.empty() ? fs::path(".") : own);
-      if (fs::is_symlink(importer, ignored)) searched.push_back(fs::path(physical_path(importer)).parent_path());
-      for (const std::string& d : directories_) searched.emplace_back(d);
-      for (const fs::path& directory : searched) {
-        const fs::path candidate = directory == "." ? wanted : directory / wanted;
-        if (is_file(candidate)) return candidate;
-      }
+    const std::vector<std::string> searched =
+        import_folders(import.path, sources_.name(open_.back().file), options_.include_dirs);
+    for (const std::string& folder : searched) {
+      const fs::path candidate = folder == "." ? wanted : folder / wanted;
+      if (is_file(candidate)) return candidate;
     }
-    if (texts_)  // found along folders that only the first compilation knew
-      for (const auto& [name, text] : *texts_)
+    if (options_.texts)  // found along folders that only the first compilation knew
+      for (const auto& [name, text] : *options_.texts)
         if (name.ends_with("/" + import.path)) return name;
     if (fs::is_directory(wanted, ignored)) {
       emitter_.report(Code::E_FILE, import.span, fmt::format("`{}` is a directory", import.path), "name a file in it");
@@ -139,8 +119,8 @@ class Loader {
     Diagnostic& d =
         emitter_.report(Code::E_IMPORT, import.span, fmt::format("the file `{}` is not found", import.path), hint);
     std::string list;
-    for (const fs::path& directory : searched) {
-      const std::string name = fmt::format("`{}`", directory.string());
+    for (const std::string& directory : searched) {
+      const std::string name = fmt::format("`{}`", directory);
       if (directory != "." && list.find(name) == std::string::npos) list += (list.empty() ? "" : ", ") + name;
     }
     if (!searched.empty())
@@ -176,9 +156,8 @@ class Loader {
 
   SourceManager& sources_;
   Emitter& emitter_;
-  std::vector<std::string> directories_;
-  const SourceTexts* texts_;  // null: none are given
-  const bool reads_files_;    // the disk's
+  const LoadOptions& options_;
+  const bool reads_files_;  // the disk's
   std::unique_ptr<ast::Compilation> compilation_ = std::make_unique<ast::Compilation>();
   std::map<std::string, File> files_;  // by canonical path
   std::vector<Open> open_;
@@ -186,6 +165,31 @@ class Loader {
 };
 
 }  // namespace
+
+std::string physical_path(const std::string& path) {
+  std::error_code failed;
+  const fs::path out = fs::weakly_canonical(path, failed);
+  return failed ? path : out.string();
+}
+
+std::vector<std::string> import_folders(const std::string& path, const std::string& importer,
+                                        const std::vector<std::string>& include_dirs) {
+  std::vector<std::string> out;
+  if (fs::path(path).is_absolute()) return out;
+  const fs::path own = fs::path(importer).parent_path();
+  std::error_code ignored;
+  out.push_back(own.empty() ? "." : own.string());
+  if (fs::is_symlink(importer, ignored)) out.push_back(fs::path(physical_path(importer)).parent_path().string());
+  out.insert(out.end(), include_dirs.begin(), include_dirs.end());
+  const char* list = std::getenv("SIALPATH");
+  std::string_view rest = list ? list : "";
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) out.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return out;
+}
 
 std::optional<std::string> read_source_file(const std::string& path, std::string& error) {
   std::string text = read_file(path, input_limit::source, error);
@@ -195,7 +199,16 @@ std::optional<std::string> read_source_file(const std::string& path, std::string
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
                                                    const std::vector<std::string>& include_dirs, Emitter& emitter,
                                                    const SourceTexts* texts, bool other_files) {
-  return Loader(sources, include_dirs, emitter, texts, other_files).load(main_path);
+  LoadOptions options;
+  options.include_dirs = include_dirs;
+  options.texts = texts;
+  options.other_files = other_files;
+  return load_compilation(sources, main_path, options, emitter);
+}
+
+std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
+                                                   const LoadOptions& options, Emitter& emitter) {
+  return Loader(sources, options, emitter).load(main_path);
 }
 
 }  // namespace sial

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ast/ast.h"
+#include "compiler/ast/line_trees.h"
 #include "compiler/diag/diagnostic.h"
 #include "compiler/source/buffer.h"
 
@@ -24,6 +25,23 @@ using SourceTexts = std::map<std::string, std::string>;
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
                                                    const std::vector<std::string>& include_dirs, Emitter& emitter,
                                                    const SourceTexts* texts = nullptr, bool other_files = false);
+
+/// What an editor needs beyond that.
+struct LoadOptions {
+  std::vector<std::string> include_dirs;
+  const SourceTexts* texts = nullptr;  // as above
+  bool other_files = false;
+  const SourceTexts* buffers = nullptr;  // by physical path: read instead of the files, which may not even exist
+  LineTrees* known = nullptr;            // as for parse_module
+};
+std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
+                                                   const LoadOptions& options, Emitter& emitter);
+
+/// The file that a path means, with links resolved.
+std::string physical_path(const std::string& path);
+/// The folders, in order, in which a file that is no path from the working directory is looked for; `.` is that one.
+std::vector<std::string> import_folders(const std::string& path, const std::string& importer,
+                                        const std::vector<std::string>& include_dirs);
 
 /// The file's text; nullopt with a message in `error` when it cannot be read.
 std::optional<std::string> read_source_file(const std::string& path, std::string& error);
