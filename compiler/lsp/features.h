@@ -20,6 +20,7 @@ struct Context {
   Workspace files;
   Encoding encoding = Encoding::utf16;
   bool snippets = false, nested_symbols = true, markdown = true;
+  bool refreshes_hints = false;  // it asks for inlay hints again when told to
 };
 
 /// A request that cannot be granted; the editor shows the message.

@@ -72,6 +72,7 @@ const std::map<std::string, Server::Handler>& Server::requests() {
       {"textDocument/codeAction", &Server::on_code_actions},
       {"textDocument/inlayHint", &Server::on_inlay_hints},
       {"textDocument/formatting", &Server::on_formatting},
+      {"textDocument/rangeFormatting", &Server::on_range_formatting},
   };
   return table;
 }
@@ -169,6 +170,7 @@ json Server::initialize(const json& params) {
   style_.encoding = context_.encoding;
   context_.snippets = flag(text, {"completion", "completionItem", "snippetSupport"});
   context_.nested_symbols = flag(text, {"documentSymbol", "hierarchicalDocumentSymbolSupport"});
+  context_.refreshes_hints = flag(client, {"workspace", "inlayHint", "refreshSupport"});
   context_.markdown = lists(member(member(text, "hover"), "contentFormat"), "markdown");
   style_.related = flag(text, {"publishDiagnostics", "relatedInformation"});
   style_.tags = member(text, "publishDiagnostics").contains("tagSupport");
@@ -204,7 +206,7 @@ json Server::initialize(const json& params) {
   offers["renameProvider"] = flag(text, {"rename", "prepareSupport"}) ? json{{"prepareProvider", true}} : json(true);
   if (providers_.code_actions) offers["codeActionProvider"] = {{"codeActionKinds", {"quickfix"}}};
   if (providers_.inlay_hints) offers["inlayHintProvider"] = true;
-  if (providers_.format) offers["documentFormattingProvider"] = true;
+  if (providers_.formatting) offers["documentFormattingProvider"] = offers["documentRangeFormattingProvider"] = true;
   return {{"capabilities", offers}, {"serverInfo", {{"name", "sialc"}, {"version", settings_.version}}}};
 }
 
@@ -284,6 +286,14 @@ void Server::did_change_folders(const json& params) {
 void Server::make_stale(const std::string& path) {
   for (const auto& [uri, analysis] : analyses_)
     if (analysis->import_failed || analysis->files.contains(path)) stale_.insert(uri);
+}
+
+void Server::idle() {
+  if (!providers_.idle || !initialized_ || shut_down_ || !providers_.idle(context_) || !context_.refreshes_hints)
+    return;
+  send_({{"jsonrpc", "2.0"},
+         {"id", fmt::format("sialc-{}", ++requests_sent_)},
+         {"method", "workspace/inlayHint/refresh"}});
 }
 
 void Server::settle() {
@@ -385,7 +395,7 @@ json Server::on_hover(const json& params) {
   const std::uint32_t offset = offset_of(*file, params.at("position"));
   json out = hover(context_, file, offset);
   if (!providers_.hover_facts) return out;
-  const std::string facts = providers_.hover_facts(context_, file, *analysis_of(*file), offset);
+  const std::string facts = providers_.hover_facts(context_, file, offset);
   if (facts.empty()) return out;
   if (out.is_null()) out = {{"contents", {{"kind", context_.markdown ? "markdown" : "plaintext"}, {"value", ""}}}};
   std::string value = out["contents"]["value"].get<std::string>();
@@ -434,17 +444,22 @@ json Server::on_inlay_hints(const json& params) {
   if (!providers_.inlay_hints) return json::array();
   const FilePtr file = file_of(params);
   const json& range = params.at("range");
-  return providers_.inlay_hints(context_, file, *analysis_of(*file), position_of(range.at("start")).line,
-                                position_of(range.at("end")).line);
+  return providers_.inlay_hints(context_, file, position_of(range.at("start")).line, position_of(range.at("end")).line);
 }
 
 json Server::on_formatting(const json& params) {
-  if (!providers_.format) throw Refusal{"this sialc cannot format"};
+  if (!providers_.formatting) throw Refusal{"this sialc cannot format"};
   const FilePtr file = file_of(params);
-  const std::optional<std::string> text = providers_.format(file->text.bytes());
-  if (!text || *text == file->text.bytes()) return json::array();
-  return {{{"range", range_json(*file, 0, static_cast<std::uint32_t>(file->text.bytes().size()), context_.encoding)},
-           {"newText", *text}}};
+  return providers_.formatting(context_, file, 0, file->text.line_count());
+}
+
+json Server::on_range_formatting(const json& params) {
+  if (!providers_.formatting) throw Refusal{"this sialc cannot format"};
+  const json& range = params.at("range");
+  const Position end = position_of(range.at("end"));
+  // A selection of whole lines ends where the next one begins.
+  const int last = end.character == 0 && end.line > position_of(range.at("start")).line ? end.line - 1 : end.line;
+  return providers_.formatting(context_, file_of(params), position_of(range.at("start")).line, last);
 }
 
 }  // namespace sial::lsp

@@ -16,17 +16,18 @@
 
 namespace sial::lsp {
 
-/// What other components add. Empty functions are not offered to the editor. All get the file as it is now; `analysis`
-/// is that of its last diagnostics, whose text is older while changes are settled.
+/// What other components add. Empty functions are not offered to the editor. All get the file as it is now.
 struct Providers {
   /// Code actions for a range of bytes.
   std::function<json(Context&, const FilePtr&, const Analysis&, std::uint32_t begin, std::uint32_t end)> code_actions;
   /// Inlay hints of the lines first..last.
-  std::function<json(Context&, const FilePtr&, const Analysis&, int first, int last)> inlay_hints;
+  std::function<json(Context&, const FilePtr&, int first, int last)> inlay_hints;
   /// Lines of Markdown that a hover shows beside what it says anyway.
-  std::function<std::string(Context&, const FilePtr&, const Analysis&, std::uint32_t offset)> hover_facts;
-  /// The text in the one style; nullopt: it cannot be formatted, as it has syntax errors.
-  std::function<std::optional<std::string>(const std::string& text)> format;
+  std::function<std::string(Context&, const FilePtr&, std::uint32_t offset)> hover_facts;
+  /// Edits that lay out the lines first..last in the one style; none in a file with syntax errors.
+  std::function<json(Context&, const FilePtr&, int first, int last)> formatting;
+  /// Work for while the editor is silent; whether inlay hints are others now.
+  std::function<bool(Context&)> idle;
 };
 
 /// Codes of errors, as JSON-RPC and the protocol number them.
@@ -54,6 +55,8 @@ class Server {
   /// Makes and publishes the diagnostics that changes have made old.
   void settle();
   bool unsettled() const { return !stale_.empty(); }
+  /// To be called once when nothing has come for a moment.
+  void idle();
 
   bool finished() const { return finished_; }
   /// After `finished`, or at the end of the input.
@@ -107,6 +110,7 @@ class Server {
   json on_code_actions(const json& params);
   json on_inlay_hints(const json& params);
   json on_formatting(const json& params);
+  json on_range_formatting(const json& params);
 
   Settings settings_;
   Providers providers_;
@@ -119,6 +123,7 @@ class Server {
   std::set<std::string> changed_;                // URIs whose diagnostics the editor waits for
   std::map<std::string, json> published_;        // by URI: what the editor shows
   std::vector<std::string> folders_;
+  int requests_sent_ = 0;
 };
 
 }  // namespace sial::lsp

@@ -21,6 +21,8 @@ constexpr std::size_t longest_header = 1 << 16;
 constexpr std::size_t longest_body = std::size_t{1} << 29;
 /// Requests that come without a pause do not keep diagnostics from being made.
 constexpr auto longest_unsettled = std::chrono::milliseconds(200);
+/// Milliseconds without a message after which the editor counts as silent.
+constexpr int silence = 300;
 
 std::optional<std::size_t> content_length(std::string_view header) {
   while (!header.empty()) {
@@ -46,7 +48,13 @@ class Loop {
 
   int run() {
     while (!server_.finished() && !failed_) {
-      receive(queue_.empty() && !server_.unsettled());
+      const bool wait = queue_.empty() && !server_.unsettled();
+      if (wait && !ended_ && !was_idle_ && !readable(silence)) {
+        was_idle_ = true;
+        server_.idle();
+        continue;
+      }
+      receive(wait);
       if (!queue_.empty()) handle();
       else if (server_.unsettled() && !readable()) server_.settle();
       else if (ended_) break;
@@ -60,14 +68,15 @@ class Loop {
     bool cancelled = false;
   };
 
-  bool readable() const {
+  bool readable(int milliseconds = 0) const {
     pollfd wanted{in_, POLLIN, 0};
-    return !ended_ && ::poll(&wanted, 1, 0) > 0;
+    return !ended_ && ::poll(&wanted, 1, milliseconds) > 0;
   }
 
   /// Takes what has come; waits for something where nothing else is to be done.
   void receive(bool wait) {
     while (!ended_ && (wait || readable())) {
+      was_idle_ = false;
       std::array<char, 1 << 16> bytes{};
       const ssize_t n = ::read(in_, bytes.data(), bytes.size());
       if (n < 0 && errno == EINTR) continue;
@@ -126,7 +135,7 @@ class Loop {
   MessageParser parser_;
   std::deque<Queued> queue_;
   std::chrono::steady_clock::time_point unsettled_since_;
-  bool ended_ = false, failed_ = false;
+  bool ended_ = false, failed_ = false, was_idle_ = false;
   Server server_;
 };
 
