@@ -402,7 +402,7 @@ class Patterns {
       // Another number of arguments would be an error at each call.
       if (declared && declared->signature && accepted->find(' ') == std::string::npos &&
           accepted->size() == special.signature.size())
-        d.fix(replace(declared->signature->span, *accepted));
+        d.fix(offered(replace(declared->signature->span, *accepted)));
     }
   }
 
