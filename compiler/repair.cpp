@@ -43,7 +43,7 @@ class Repairer {
   }
 
   Repair run() {
-    constexpr int max_rounds = 50;
+    constexpr int max_rounds = 100;
     for (int round = 0; round < max_rounds; ++round) {
       State now(warnings_);
       look(now);

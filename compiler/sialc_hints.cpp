@@ -127,6 +127,7 @@ std::optional<facts::Facts> hints_of(const HintRequest& request, SourceManager& 
   for (FileId f = 0; f < sources.file_count(); ++f) input.texts.emplace_back(sources.text(f));
   if (request.job) input.numbers = facts::Numbers{*request.job, "the command line"};
   else if (job) input.numbers = numbers_of(*job);
+  input.max_steps = request.max_steps;
   input.run = find_run(request, job, compiled.module->program, notes);
   facts::Facts facts = facts::gather(std::move(input));
   facts.notes.insert(facts.notes.begin(), notes.begin(), notes.end());

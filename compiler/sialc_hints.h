@@ -18,6 +18,7 @@ struct HintRequest {
   CompileOptions options;
   std::string job_file, run_file;             // empty: searched beside the program
   std::optional<report::JobValues> job = {};  // instead of a job file
+  std::int64_t max_steps = analysis::Job{}.max_steps;
 };
 
 /// Nothing when the program has errors, which `emitter` has then. What is missing besides is said in the facts' notes;

@@ -290,14 +290,14 @@ class LineReader {
       emitter_
           .report(Code::E_DECL_ORDER, view.whole(), "a declaration inside a procedure",
                   "move it above the procedure, together with any others")
-          .fix(moved("move it above the procedure", view, scope->header))
+          .fix(moved_declarations("above the procedure", true, scope->header))
           .notes.push_back({scope->header, "the procedure begins here"});
     else if (first) {
       Diagnostic& d =
           emitter_.report(Code::E_DECL_ORDER, view.whole(),
                           proc ? "a procedure after the first statement" : "a declaration after the first statement",
                           "move it above the statements, together with any others");
-      if (!proc) d.fix(moved("move it above the statements", view, first_statement_));
+      if (!proc) d.fix(moved_declarations("above the statements", false, first_statement_));
     }
     return first || (inside && proc);
   }
@@ -307,6 +307,23 @@ class LineReader {
     return {std::move(title),
             {{Edit::What::remove_lines, view.whole()},
              {Edit::What::line_above, target, std::string(sources_.slice(view.whole()))}}};
+  }
+
+  /// This declaration and those that follow it in the procedure, or outside of procedures, above another line.
+  Fix moved_declarations(const char* where, bool in_procedure, Span target) const {
+    Fix fix{fmt::format("move it {}", where), {}};
+    bool skipping = false;
+    for (std::size_t k = at_; k < lines_.size(); ++k) {
+      const LineView view(lines_[k], sources_, file_);
+      const int first = view.type(0);
+      if (first == L::ENDSIAL || (in_procedure && first == L::ENDPROC)) break;
+      if (first == L::PROC || first == L::ENDPROC) skipping = first == L::PROC;
+      if (skipping || (k != at_ && rule_of_line(first) != LineRule::declaration)) continue;
+      Fix one = moved({}, view, target);
+      fix.edits.insert(fix.edits.end(), one.edits.begin(), one.edits.end());
+      if (k != at_) fix.title = fmt::format("move the declarations {}", where);
+    }
+    return fix;
   }
 
   // ---- block structure
@@ -341,8 +358,10 @@ class LineReader {
         break;
       }
     if (found == frames_.size()) {
-      emitter_.report(Code::E_UNMATCHED, view.whole(),
-                      fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text));
+      emitter_
+          .report(Code::E_UNMATCHED, view.whole(),
+                  fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text))
+          .fix(offered(remove_lines("remove this line", {view.whole()})));
       return;
     }
     close_above(found, view.whole(), words(kind).close_text);
@@ -394,10 +413,12 @@ class LineReader {
           .notes.push_back({frame.header, "the loop begins here"});
       return;
     }
-    emitter_.report(Code::E_UNMATCHED, view.whole(),
-                    names.empty()
-                        ? fmt::format("`{}` without an open loop", words(kind).close_text)
-                        : fmt::format("no loop `{} {}` is open here", words(kind).open_text, text_of(names, kind)));
+    emitter_
+        .report(Code::E_UNMATCHED, view.whole(),
+                names.empty()
+                    ? fmt::format("`{}` without an open loop", words(kind).close_text)
+                    : fmt::format("no loop `{} {}` is open here", words(kind).open_text, text_of(names, kind)))
+        .fix(offered(remove_lines("remove this line", {view.whole()})));
   }
 
   void close_anonymous(Kind kind, const LineView& view) {
@@ -405,8 +426,10 @@ class LineReader {
       close_above(*found, view.whole(), words(kind).close_text);
       frames_.pop_back();
     } else if (!swallow(kind, {})) {
-      emitter_.report(Code::E_UNMATCHED, view.span(0),
-                      fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text));
+      emitter_
+          .report(Code::E_UNMATCHED, view.span(0),
+                  fmt::format("`{}` without `{}`", words(kind).close_text, words(kind).open_text))
+          .fix(offered(remove_lines("remove this line", {view.whole()})));
     }
   }
 

@@ -44,6 +44,7 @@ class Gatherer {
     if (!in_.numbers && in_.run && in_.run->job) in_.numbers = Numbers{*in_.run->job, "the last run"};
     if (!in_.numbers) return;
     job_ = job_of(in_.numbers->values);
+    job_->max_steps = in_.max_steps;
     try {
       counts_ = analysis::count_job(in_.program, *job_);
       f_.numbers_from = in_.numbers->origin;

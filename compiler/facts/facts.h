@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/analysis/bound.h"
 #include "compiler/ir/ir.h"
 #include "compiler/report/prediction/model.h"
 #include "runtime/bytecode/module.h"
@@ -28,7 +29,8 @@ struct Input {
   std::vector<std::string> texts;  // of its files, in the program's order
   std::string source_hash;         // of all of them
   std::optional<Numbers> numbers = {};
-  std::optional<report::Run> run = {};  // of this program, in this or an earlier version
+  std::int64_t max_steps = analysis::Job{}.max_steps;  // of counting: fewer take less time and are less exact
+  std::optional<report::Run> run = {};                 // of this program, in this or an earlier version
 };
 
 /// Of the last run; seconds are those of a mean rank, counts and bytes those of all ranks.

@@ -23,7 +23,7 @@ std::string join(const std::vector<std::string>& parts, const char* separator) {
 /// The first words of a sentence.
 std::string shortened(const std::string& text) {
   std::size_t end = text.find_first_of(";:");
-  if (end == std::string::npos || end > longest_reason) end = text.size();
+  if (end > longest_reason) end = text.size();
   if (end <= longest_reason) return text.substr(0, end);
   end = text.rfind(' ', longest_reason);
   return text.substr(0, end == std::string::npos ? longest_reason : end) + " ...";

@@ -294,6 +294,10 @@ class CallGraph {
                                     : fmt::format("`{}` inside a pardo, through the call of `{}`",
                                                   word(*use.stmt, use.kind), symbol(routines_[r].proc).text),
                           remedy(use.kind));
+      if (use.pardo && use.kind == CollectiveKind::barrier)
+        d.fix(offered({"move the barrier behind `endpardo`",
+                       {{Edit::What::remove_lines, use.stmt->span},
+                        {Edit::What::line_below, use.pardo->span, word(*use.stmt, use.kind)}}}));
       const ast::Stmt* pardo = use.pardo;
       std::size_t at = r;
       std::set<std::size_t> seen;

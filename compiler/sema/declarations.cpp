@@ -167,7 +167,7 @@ void Declarations::check_range(const ast::IndexDecl& index, const BoundValue& lo
     context_
         .report(Code::W_RANGE_REVERSED, span,
                 fmt::format("the range {} runs backwards; it has at most one segment", text), swapped)
-        .fix(fix);
+        .fix(offered(fix));
 }
 
 void Declarations::declare_index(const ast::Decl& decl, const ast::IndexDecl& index) {

@@ -350,6 +350,7 @@ class Patterns {
             fmt::format("`{}` is saved under the name of `{}`, which is not saved", item.text, other.text),
             "is it the right one? Later programs find it under this label");
         d.notes.push_back({other.span, fmt::format("`{}` is declared here", other.text)});
+        d.fix(offered(replace(save->label_span, "\"" + item.text + "\"")));
         break;
       }
     }
@@ -371,6 +372,12 @@ class Patterns {
                                       fmt::format("no block of the local `{}` is ever allocated or written", s.text),
                                       s.contiguous ? "allocate the region first: `allocate contiguous`"
                                                    : "allocate it first, which fills it with zero");
+      const ast::Body& main = program_.compilation->modules.back()->statements;
+      if (!s.contiguous && !main.empty()) {
+        std::string stars = "*";
+        for (std::size_t i = 1; i < s.dims.size(); ++i) stars += ",*";
+        d.fix(offered(insert_above(main.front()->header_span, fmt::format("allocate {}[{}]", s.text, stars))));
+      }
       d.notes.push_back({s.span, fmt::format("`{}` is declared here", s.text)});
     }
   }
@@ -395,7 +402,7 @@ class Patterns {
       // Another number of arguments would be an error at each call.
       if (declared && declared->signature && accepted->find(' ') == std::string::npos &&
           accepted->size() == special.signature.size())
-        d.fix(replace(declared->signature->span, *accepted));
+        d.fix(offered(replace(declared->signature->span, *accepted)));
     }
   }
 

@@ -142,6 +142,33 @@ def check_fixed(path: pathlib.Path, compiler: Compiler, update: bool) -> list[st
     return []
 
 
+def check_elsewhere(compiler: Compiler) -> list[str]:
+    """Files outside of the program's folder belong to others: they stay as they are, and it is said."""
+    with tempfile.TemporaryDirectory() as folder:
+        own = pathlib.Path(folder) / "own"
+        own.mkdir()
+        other = pathlib.Path(folder) / "other.sialx"
+        other.write_text("sial other\npredefined int norb\naoindex mu = 1,norb\nendsial other\n")
+        (own / "beside.sialx").write_text("sial beside\nscalar y = 1\nendsial beside\n")
+        (own / "p.sialx").write_text('import "../other.sialx"\nimport "beside.sialx"\nsial p\nscalar x\nx = 1.0e1\nendsial p\n')
+        (own / "p.sialx").chmod(0o640)
+        before = other.read_bytes()
+        p = subprocess.run([compiler.sialc, "--fix", "p.sialx"], cwd=own, capture_output=True, text=True, timeout=60)
+        problems = []
+        if p.returncode != 1 or other.read_bytes() != before or "is outside the folder of" not in p.stderr:
+            problems.append(f"a file of another folder: exit code {p.returncode}: {other.read_text()}{p.stderr}")
+        if "y = 1.0\n" not in (own / "beside.sialx").read_text() or "x = 10.0\n" not in (own / "p.sialx").read_text():
+            problems.append(f"an import in the folder was not changed: {p.stdout}{p.stderr}")
+        if p.stdout.splitlines() != ["p.sialx:5: write `10.0` [E-EXPONENT]", "beside.sialx:2: write `1.0` [E-INITIAL]"]:
+            problems.append(f"what was changed is not said: {p.stdout}")
+        if (own / "p.sialx").stat().st_mode & 0o777 != 0o640:
+            problems.append("the permissions changed")
+        p = subprocess.run([compiler.sialc, "--fix", "-o", "p.siox", "p.sialx"], cwd=own, capture_output=True, text=True, timeout=60)
+        if p.returncode != 2:
+            problems.append(f"--fix with -o: exit code {p.returncode}")
+    return problems
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -158,6 +185,7 @@ def main() -> int:
             failures += bad
             fixed += counts
             seen |= codes
+    failures += check_elsewhere(compiler)
     for path in programs:
         if path.parent.name == "fix":
             failures += check_fixed(path, compiler, options.update)
