@@ -1,6 +1,7 @@
 #include "compiler/sialc_format.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -75,7 +76,10 @@ int format_one(const std::string& input, const Options& options) {
     show_diagnostics(emitter, sources, options.error_format == "json");
     return exit_program_error;
   }
-  if (options.diff) print_output(printable(format::unified_diff(sources.text(file), *formatted, printable_name(name))));
+  if (options.diff) {
+    const std::string diff = format::unified_diff(sources.text(file), *formatted, printable_name(name));
+    print_output(::isatty(STDOUT_FILENO) != 0 ? printable(diff) : diff);  // `patch` needs every byte
+  }
   if (options.check && !formatted->edits.empty())
     fmt::print(stderr, "{}:{}: not in the usual style: `sialc format {}` changes it\n", printable_name(name),
                formatted->first_difference, printable_name(input));

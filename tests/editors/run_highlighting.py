@@ -15,12 +15,11 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 EDITORS = ROOT / "grammar" / "editors"
-sys.path[:0] = [str(HERE), str(EDITORS), str(ROOT / "runtime" / "python")]
+sys.path[:0] = [str(HERE), str(EDITORS), str(ROOT / "tests" / "python"), str(ROOT / "runtime" / "python")]
 
 import compiler_tokens  # noqa: E402
 import generate_editors  # noqa: E402
-
-SKIPPED = 77
+import needed  # noqa: E402
 
 
 def compare(sialc, tokens_of, least=500):
@@ -34,11 +33,9 @@ def compare(sialc, tokens_of, least=500):
 
 
 def pygments(sialc):
-    try:
-        from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
-    except ImportError:
-        print("skipped: there is no Pygments")
-        sys.exit(SKIPPED)
+    needed.need("pygments")
+    from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
+
     from sialx.pygments_lexer import SialLexer
 
     kinds = [(Comment, "comment"), (Operator.Word, "keyword"), (Keyword, "keyword"), (Name, "name"), (String, "string"), (Number, "number"), (Operator, "sign"), (Punctuation, "sign"), (Error, "error")]
@@ -59,6 +56,9 @@ def pygments(sialc):
     compare(sialc, tokens_of)
 
 
+BLANKS = re.compile(r"[ \t\f]*")
+
+
 class TextMate:
     """As far as the grammar goes: one level of `match` rules; the leftmost match wins, then the first rule."""
 
@@ -71,6 +71,7 @@ class TextMate:
         for rule in grammar["patterns"]:
             assert set(rule) <= {"match", "name", "captures"}, rule
             self.rules.append((re.compile(rule["match"]), rule.get("name"), {int(n): c["name"] for n, c in rule.get("captures", {}).items()}))
+        assert not any(expression.match(blank) for expression, _, _ in self.rules for blank in " \t\f")
         self.expressions = [rule["match"] for rule in grammar["patterns"]]
 
     def kind(self, scope):
@@ -78,11 +79,12 @@ class TextMate:
 
     def line(self, number, line):
         at, out = 0, []
-        while at < len(line):
-            found = [(m.start(), i, m) for i, (expression, _, _) in enumerate(self.rules) if (m := expression.search(line, at))]
-            if not found:
+        while match := BLANKS.match(line, at):
+            at = match.end()
+            if at == len(line):
                 break
-            _, i, match = min(found, key=lambda f: f[:2])
+            # The last rule takes any character, so the leftmost match of all begins here.
+            i, match = next((i, m) for i, (expression, _, _) in enumerate(self.rules) if (m := expression.match(line, at)))
             assert match.end() > at, "an empty match"
             _, name, captures = self.rules[i]
             if name:

@@ -84,6 +84,10 @@ def main():
         if shutil.which("patch"):
             subprocess.run(["patch", "-s", "b.sialx"], input=diff.encode(), cwd=work, check=True)
             expect("the patch", b.read_text(), nice)
+            c = work / "c.sialx"
+            c.write_bytes(b"sial c\r\nscalar x\r\n\r\n\r\nx=1.0\r\nendsial c")
+            subprocess.run(["patch", "-s", "--binary", "c.sialx"], input=run("--diff", "c.sialx")[1].encode(), cwd=work, check=True)
+            expect("the patch of other line ends", c.read_bytes(), b"sial c\r\nscalar x\r\n\r\nx = 1.0\r\nendsial c\r\n")
         expect("in place, through a link", run("link.sialx"), (0, "", ""))
         expect("its text, rights and link", (a.read_text(), a.stat().st_mode & 0o777, link.is_symlink()), (nice, 0o640, True))
         inode = a.stat().st_ino

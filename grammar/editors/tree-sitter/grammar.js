@@ -4,7 +4,7 @@
 /** A keyword whose letters may be large or small; in queries it has its name in small letters. */
 function keyword(word) {
   const letters = [...word].map(c => (/[a-z]/.test(c) ? `[${c}${c.toUpperCase()}]` : c)).join('');
-  return alias(token(prec(1, new RegExp(letters))), word);
+  return alias(new RegExp(letters), word);
 }
 
 const commaSeparated = rule => seq(rule, repeat(seq(',', rule)));
@@ -14,7 +14,6 @@ module.exports = grammar({
 
   extras: $ => [/[ \t\f\uFEFF]/, $.comment],
   word: $ => $.identifier,
-  conflicts: $ => [[$.block, $.region], [$.index, $._primary], [$.argument, $._primary]],
 
   rules: {
     source_file: $ => seq(repeat($._newline), repeat(seq($.import, $._lines)), $.program),
@@ -33,11 +32,12 @@ module.exports = grammar({
 
     // ---- declarations
     _declaration: $ => choice($.scalar_declaration, $.array_declaration, $.index_declaration, $.subindex_declaration, $.special_declaration),
+    _modifiers: $ => repeat1($.modifier),
     modifier: _ => choice(keyword('predefined'), keyword('contiguous'), keyword('sparse')),
-    scalar_declaration: $ => seq(repeat($.modifier), choice(keyword('scalar'), keyword('int')), field('name', $.identifier), optional(seq('=', choice($.real, $.integer)))),
-    array_declaration: $ => seq(repeat($.modifier), choice(keyword('static'), keyword('temp'), keyword('local'), keyword('distributed'), keyword('served')),
+    scalar_declaration: $ => seq(optional($._modifiers), choice(keyword('scalar'), keyword('int')), field('name', $.identifier), optional(seq('=', choice($.real, $.integer)))),
+    array_declaration: $ => seq(optional($._modifiers), choice(keyword('static'), keyword('temp'), keyword('local'), keyword('distributed'), keyword('served')),
       field('name', $.identifier), '[', commaSeparated($.identifier), ']'),
-    index_declaration: $ => seq(repeat($.modifier), choice(keyword('aoindex'), keyword('moindex'), keyword('moaindex'), keyword('mobindex'), keyword('index'), keyword('laindex')),
+    index_declaration: $ => seq(optional($._modifiers), choice(keyword('aoindex'), keyword('moindex'), keyword('moaindex'), keyword('mobindex'), keyword('index'), keyword('laindex')),
       field('name', $.identifier), '=', $._bound, ':', $._bound),
     _bound: $ => choice(seq(optional('-'), $.integer), $.identifier),
     subindex_declaration: $ => seq(keyword('subindex'), field('name', $.identifier), keyword('of'), $.identifier),
