@@ -19,10 +19,10 @@
 #include "compiler/diag/render.h"
 #include "compiler/diag/table.h"
 #include "compiler/diag/warning_words.h"
-#include "compiler/lsp/stdio.h"
 #include "compiler/pipeline.h"
 #include "compiler/report/kernels.h"
 #include "compiler/sema/super_table.h"
+#include "compiler/sialc_lsp.h"
 #include "runtime/base/error.h"
 #include "runtime/base/fault_injection.h"
 #include "runtime/base/output_file.h"
@@ -298,6 +298,6 @@ int run_reporting(int argc, char** argv) {
 int main(int argc, char** argv) {
   sial::expect_failed_writes();
   if (argc > 1 && std::string_view(argv[1]) == "lsp")
-    return sial::lsp::lsp_main(argc - 1, argv + 1, SIALX_VERSION, sial::lsp::Providers());
+    return sial::lsp_main(argc - 1, argv + 1, SIALX_VERSION, sial::lsp::Providers());
   return sial::end_output(run_reporting(argc, argv), sial::exit_environment_error, "sialc");
 }

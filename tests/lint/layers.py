@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Each component may include those above it in its half.
 RUNTIME = ["base", "manual", "bytecode", "version", "stats", "memory", "numa", "tier", "kernels", "device", "watch", "transport", "store", "job", "super", "checkpoint", "interp", "prediction", "gradient", "schema", ".", "python"]
-COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "."]
+COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "lsp", "."]
 
 # What the two halves share: the compiler sees no more of the runtime, and the runtime nothing of the compiler.
 SHARED = re.compile(r"runtime/(base|bytecode|manual|version)/|runtime/super/(super_instructions|super_arguments|element_forms)\.def$")

@@ -1,4 +1,4 @@
-// The command line of `sialc lsp`.
+#include "compiler/sialc_lsp.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "runtime/base/printable.h"
 #include "runtime/manual/manual.h"
 
-namespace sial::lsp {
+namespace sial {
 namespace {
 
 std::string pages_folder(const std::string& version) {
@@ -25,8 +25,8 @@ std::string pages_folder(const std::string& version) {
 
 }  // namespace
 
-int lsp_main(int argc, char** argv, const std::string& version, Providers providers) {
-  Server::Settings settings;
+int lsp_main(int argc, char** argv, const std::string& version, lsp::Providers providers) {
+  lsp::Server::Settings settings;
   settings.version = version;
   settings.pages = pages_folder(version);
   std::vector<std::string> search_paths, warnings;
@@ -59,7 +59,7 @@ int lsp_main(int argc, char** argv, const std::string& version, Providers provid
     fmt::print(stderr, "sialc: error: {}\n", printable(problem));
     return exit_input_error;
   }
-  return serve(STDIN_FILENO, STDOUT_FILENO, std::move(settings), std::move(providers));
+  return lsp::serve(STDIN_FILENO, STDOUT_FILENO, std::move(settings), std::move(providers));
 }
 
-}  // namespace sial::lsp
+}  // namespace sial
