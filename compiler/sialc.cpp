@@ -19,7 +19,6 @@
 #include "compiler/diag/render.h"
 #include "compiler/diag/table.h"
 #include "compiler/diag/warning_words.h"
-#include "compiler/lsp/stdio.h"
 #include "compiler/pipeline.h"
 #include "compiler/repair.h"
 #include "compiler/report/kernels.h"
@@ -27,6 +26,7 @@
 #include "compiler/sialc_format.h"
 #include "compiler/sialc_hints.h"
 #include "compiler/sialc_lsp.h"
+#include "compiler/sialc_providers.h"
 #include "runtime/base/error.h"
 #include "runtime/base/fault_injection.h"
 #include "runtime/base/output_file.h"
@@ -364,6 +364,6 @@ int run_reporting(int argc, char** argv) {
 int main(int argc, char** argv) {
   sial::expect_failed_writes();
   if (argc > 1 && std::string_view(argv[1]) == "lsp")
-    return sial::lsp::lsp_main(argc - 1, argv + 1, SIALX_VERSION, sial::language_providers());
+    return sial::lsp_main(argc - 1, argv + 1, SIALX_VERSION, sial::language_providers());
   return sial::end_output(run_reporting(argc, argv), sial::exit_environment_error, "sialc");
 }

@@ -1,214 +1,65 @@
 #include "compiler/sialc_lsp.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <map>
-#include <memory>
-#include <utility>
+#include <cstdlib>
 
-#include "compiler/facts/same_lines.h"
-#include "compiler/facts/words.h"
-#include "compiler/format/format.h"
-#include "compiler/sialc_hints.h"
+#include "compiler/diag/warning_words.h"
+#include "compiler/lsp/stdio.h"
 #include "runtime/base/error.h"
+#include "runtime/base/printable.h"
+#include "runtime/manual/manual.h"
 
 namespace sial {
 namespace {
 
-using lsp::Analysis;
-using lsp::Context;
-using lsp::File;
-using lsp::FilePtr;
-using lsp::json;
-
-// ---- code actions
-
-std::string uri_of_file(Context& context, const std::string& path) {
-  const std::string open = context.files.open_uri(path);
-  return open.empty() ? lsp::uri_of(path) : open;
+std::string pages_folder(const std::string& version) {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache && *cache == '/') return fmt::format("{}/sialx/{}/explain", cache, version);
+  return home && *home == '/' ? fmt::format("{}/.cache/sialx/{}/explain", home, version) : std::string();
 }
-
-json workspace_edit(Context& context, const SourceManager& sources, const Fix& fix) {
-  json changes = json::object();
-  for (const TextEdit& edit : text_edits(fix, sources))
-    changes[uri_of_file(context, sources.canonical_path(edit.span.file))].push_back(
-        {{"range", lsp::range_json(sources, edit.span, context.encoding)}, {"newText", edit.text}});
-  return {{"changes", std::move(changes)}};
-}
-
-/// The fixes of all diagnostics that touch the range.
-json code_actions(Context& context, const FilePtr& file, const Analysis& analysis, std::uint32_t begin,
-                  std::uint32_t end) {
-  json actions = json::array();
-  for (const Diagnostic& d : analysis.diagnostics) {
-    if (d.span.file < 0 || analysis.sources.canonical_path(d.span.file) != file->path) continue;
-    if (d.span.begin > end || d.span.end < begin) continue;
-    for (std::size_t i = 0; i < d.fixes.size(); ++i)
-      actions.push_back({{"title", d.fixes[i].title},
-                         {"kind", "quickfix"},
-                         {"isPreferred", i == 0 && d.fixes[i].automatic},
-                         {"edit", workspace_edit(context, analysis.sources, d.fixes[i])}});
-  }
-  return actions;
-}
-
-// ---- formatting
-
-/// Edits that lay out the lines first..last, from 0; none in a file with syntax errors.
-json formatting(Context& context, const FilePtr& file, int first, int last) {
-  SourceManager sources;
-  Emitter emitter;
-  const FileId id = sources.add(file->name, file->path, file->text.bytes());
-  const std::optional<format::Formatted> formatted = format::format_source(sources, id, emitter);
-  json edits = json::array();
-  if (!formatted) return edits;
-  const auto begin_of = [&](int line) {  // from 1; one behind the last is the end of the text
-    return line > file->text.line_count() ? static_cast<std::uint32_t>(file->text.bytes().size())
-                                          : file->text.line_begin(line - 1);
-  };
-  for (const format::LineEdit& edit : format::edits_in(*formatted, first + 1, last + 1))
-    edits.push_back({{"range", lsp::range_json(*file, begin_of(edit.first), begin_of(edit.last), context.encoding)},
-                     {"newText", edit.text}});
-  return edits;
-}
-
-// ---- facts
-
-/// Declarations decide what the numbers of all lines are.
-std::string declarations(const File& file) {
-  std::string text;
-  for (const lsp::Declared& declared : file.outline.declared)
-    if (declared.kind != lsp::DeclKind::proc) text.append(file.text.line(declared.line)).push_back('\n');
-  return text;
-}
-
-/// The facts of programs, as of the last time that they compiled. They are gathered while the editor is silent, where
-/// it can be told of it.
-class KnownFacts {
- public:
-  json inlay_hints(Context& context, const FilePtr& file, int first, int last) {
-    json hints = json::array();
-    const Known* known = of(context, file);
-    if (!known || !known->facts) return hints;
-    const auto add = [&](int line, const std::string& label, const std::string& more) {
-      if (label.empty() || line < first || line > last) return;
-      const auto end = file->text.line_begin(line) + static_cast<std::uint32_t>(file->text.line(line).size());
-      hints.push_back({{"position", lsp::range_json(*file, end, end, context.encoding)["start"]},
-                       {"label", label},
-                       {"paddingLeft", true},
-                       {"tooltip", more}});
-    };
-    const std::vector<int> before = lines_before(*known, *file);
-    for (int line = std::max(first, 0); line <= last && line + 1 < static_cast<int>(before.size()); ++line)
-      if (const int old = before[static_cast<std::size_t>(line) + 1]; old > 0)
-        add(line, facts::inlay(*known->facts, {0, old}), facts::hover(*known->facts, {0, old}));
-    if (before.empty()) return hints;
-    for (const lsp::Declared& declared : file->outline.declared)
-      if (declared.kind == lsp::DeclKind::array)
-        add(declared.line, facts::array_inlay(*known->facts, declared.name), {});
-    return hints;
-  }
-
-  std::string hover(Context& context, const FilePtr& file, std::uint32_t offset) {
-    const Known* known = of(context, file);
-    if (!known || !known->facts) return {};
-    const std::vector<int> before = lines_before(*known, *file);
-    const int line = file->text.line_of(offset) + 1;
-    if (before.empty()) return {};
-    std::string text;
-    if (const auto place = context.files.named_at(*file, offset); place && place->use && !place->qualifier)
-      text = facts::array_hover(*known->facts, place->use->name);
-    if (const int old = line < static_cast<int>(before.size()) ? before[static_cast<std::size_t>(line)] : 0; old > 0)
-      if (const std::string more = facts::hover(*known->facts, {0, old}); !more.empty())
-        text += (text.empty() ? "" : "\n\n") + more;
-    if (text.empty() || !context.markdown) return text;
-    return "```text\n" + text + "\n```";
-  }
-
-  /// Gathers what was asked for and is old; whether anything changed.
-  bool idle(Context& context) {
-    bool changed = false;
-    for (auto& [path, known] : known_) {
-      const FilePtr file = context.files.file_of_uri(known.uri);
-      if (file && context.files.is_open(known.uri) && is_old(known, context)) changed |= gather(context, file, known);
-    }
-    return changed;
-  }
-
- private:
-  struct Known {
-    std::string uri;
-    std::shared_ptr<const facts::Facts> facts;  // null: it has not compiled yet
-    FilePtr file;                               // whose facts they are
-    SourceTexts buffers;                        // when this was last tried
-    std::chrono::steady_clock::time_point tried;
-    std::string shown;  // all texts
-  };
-
-  /// A job file, a run or an imported file may have changed since.
-  static bool is_old(const Known& known, Context& context) {
-    return known.buffers != context.files.buffers() ||
-           std::chrono::steady_clock::now() - known.tried > std::chrono::seconds(1);
-  }
-
-  const Known* of(Context& context, const FilePtr& file) {
-    const auto [found, is_new] = known_.try_emplace(file->path);
-    Known& known = found->second;
-    known.uri = file->uri;
-    if (!context.refreshes_hints && (is_new || is_old(known, context))) gather(context, file, known);
-    return &known;
-  }
-
-  static bool gather(Context& context, const FilePtr& file, Known& known) {
-    known.buffers = context.files.buffers();
-    SourceManager sources;
-    Emitter emitter;
-    HintRequest request;
-    request.path = file->path;
-    request.options.include_dirs = context.files.include_dirs();
-    request.options.texts = &known.buffers;
-    request.options.imports_files = true;
-    try {
-      if (std::optional<facts::Facts> facts = hints_of(request, sources, emitter)) {
-        known.facts = std::make_shared<const facts::Facts>(std::move(*facts));
-        known.file = file;
-      }
-    } catch (const SialError&) {
-      known.facts = nullptr;  // a file that cannot be read: its diagnostics say so
-    }
-    known.tried = std::chrono::steady_clock::now();
-    std::string shown = known.facts ? hints_text(*known.facts, true) : std::string();
-    const bool changed = shown != known.shown;
-    known.shown = std::move(shown);
-    return changed;
-  }
-
-  /// For each line of the file, from 1, that of the text whose facts are known; 0: none that these belong to.
-  static std::vector<int> lines_before(const Known& known, const File& now) {
-    if (known.file->text.bytes() != now.text.bytes() && declarations(*known.file) != declarations(now)) return {};
-    return facts::same_lines(known.file->text.bytes(), now.text.bytes());
-  }
-
-  std::map<std::string, Known> known_;  // by path
-};
 
 }  // namespace
 
-lsp::Providers language_providers() {
-  lsp::Providers providers;
-  const auto known = std::make_shared<KnownFacts>();
-  providers.code_actions = code_actions;
-  providers.formatting = formatting;
-  providers.inlay_hints = [known](Context& context, const FilePtr& file, int first, int last) {
-    return known->inlay_hints(context, file, first, last);
-  };
-  providers.hover_facts = [known](Context& context, const FilePtr& file, std::uint32_t offset) {
-    return known->hover(context, file, offset);
-  };
-  providers.idle = [known](Context& context) { return known->idle(context); };
-  return providers;
+int lsp_main(int argc, char** argv, const std::string& version, lsp::Providers providers) {
+  lsp::Server::Settings settings;
+  settings.version = version;
+  settings.pages = pages_folder(version);
+  std::vector<std::string> search_paths, warnings;
+  bool stdio = false;
+  CLI::App app{"sialc lsp: a language server for editors, on standard input and output", "sialc lsp"};
+  app.formatter(help_formatter());
+  app.option_defaults()->always_capture_default(false);
+  app.add_option("-I", settings.include_dirs, "directory to search for imported files (repeatable)")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
+  app.add_option("--search-path", search_paths, "directories to search, separated by colons")->allow_extra_args(false);
+  app.add_option("-W", warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
+  app.add_flag("-w", settings.warnings.none, "no warnings");
+  app.add_flag("--stdio", stdio, "as it is anyway: some editors say so");
+  app.footer(
+      "Started by an editor, not by hand. The manual has the lines of configuration for some editors: compiler/lsp/README.md.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "sialc: error: {}; `sialc lsp --help` shows the options\n", printable(error.what()));
+    return exit_input_error;
+  }
+  for (const std::string& list : search_paths)
+    for (std::size_t begin = 0; begin < list.size();) {
+      const std::size_t end = std::min(list.find(':', begin), list.size());
+      if (end > begin) settings.include_dirs.push_back(list.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  if (const std::string problem = read_warnings(warnings, settings.warnings); !problem.empty()) {
+    fmt::print(stderr, "sialc: error: {}\n", printable(problem));
+    return exit_input_error;
+  }
+  return lsp::serve(STDIN_FILENO, STDOUT_FILENO, std::move(settings), std::move(providers));
 }
 
 }  // namespace sial

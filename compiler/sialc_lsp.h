@@ -1,11 +1,13 @@
 #pragma once
-// What the language server offers beside names and diagnostics: fixes as code actions, the one style, and facts of
-// lines from the program's job and its last run. Belongs to command lines, as sialc_hints.h does.
+// `sialc lsp`: the language server on standard input and output.
+
+#include <string>
 
 #include "compiler/lsp/server.h"
 
 namespace sial {
 
-lsp::Providers language_providers();
+/// `argv[0]` is `lsp`. The exit code of the program.
+int lsp_main(int argc, char** argv, const std::string& version, lsp::Providers providers);
 
 }  // namespace sial

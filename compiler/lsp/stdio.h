@@ -34,7 +34,4 @@ std::string framed(const nlohmann::json& message);
 /// Serves until `exit` or the end of the input; the exit code of the program. `in` and `out` are file descriptors.
 int serve(int in, int out, Server::Settings settings, Providers providers);
 
-/// `sialc lsp ARGUMENTS...`: reads the options and serves standard input and output.
-int lsp_main(int argc, char** argv, const std::string& version, Providers providers);
-
 }  // namespace sial::lsp

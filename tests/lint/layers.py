@@ -15,7 +15,7 @@ SHARED = re.compile(r"runtime/(base|bytecode|manual|version)/|runtime/super/(sup
 # The module format refers to the table of super instructions by number; the table itself uses no component.
 TABLES = re.compile(r"runtime/super/[a-z_]+\.def$")
 # Command lines put both halves together, and so does the module for Python.
-BOTH_HALVES = re.compile(r"(runtime/sialrun|compiler/sialreport|compiler/sialc_(hints|lsp)|runtime/python/native/)[a-z_]*\.(cpp|h)$")
+BOTH_HALVES = re.compile(r"(runtime/sialrun|compiler/sialreport|compiler/sialc_(hints|providers)|runtime/python/native/)[a-z_]*\.(cpp|h)$")
 # A report reads modules and run.json, never programs: it uses no other component of the compiler.
 REPORT_ALONE = re.compile(r"compiler/(source|diag|ast|format|sema|ir|analysis|plan|emit)/")
 # Bodies of super instructions see block views only.
