@@ -33,7 +33,7 @@ def compare(sialc, tokens_of, least=500):
 
 
 def pygments(sialc):
-    needed.need("pygments")
+    needed.need("pygments", "numpy")
     from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
     from sialx.pygments_lexer import SialLexer
