@@ -257,9 +257,9 @@ class Assembler {
 
 /// Lines that have not been met for some time are dropped when they are the most.
 void forget(LineTrees::State& state, std::size_t in_file) {
-  if (state.lines.size() > 8 * in_file + 20000)
+  if (state.lines.size() > 4 * in_file + 4000)
     std::erase_if(state.lines, [&](const auto& entry) { return entry.second.used + 16 < state.calls; });
-  if (state.probes.size() > 50000) state.probes.clear();
+  if (state.probes.size() > 20000) state.probes.clear();
 }
 
 }  // namespace

@@ -53,8 +53,10 @@ json diagnostic_json(const Diagnostic& d, const Analysis& analysis, const Diagno
       const LineColumn at = analysis.sources.position(note.span.file, note.span.begin);
       message += fmt::format("\n{}:{}: {}", analysis.sources.name(note.span.file), at.line, text);
     } else {
+      const std::string& path = analysis.sources.canonical_path(note.span.file);
+      const auto open = analysis.open_uris.find(path);
       related.push_back({{"location",
-                          {{"uri", uri_of(analysis.sources.canonical_path(note.span.file))},
+                          {{"uri", open == analysis.open_uris.end() ? uri_of(path) : open->second},
                            {"range", range_json(analysis.sources, note.span, style.encoding)}}},
                          {"message", text}});
     }
@@ -84,7 +86,11 @@ AnalysisPtr analyse(const std::string& name, Workspace& files, const WarningOpti
   if (const auto compilation = load_compilation(out->sources, name, options, emitter))
     check(*compilation, out->sources, emitter);
   out->diagnostics = in_source_order(emitter.all());
-  for (FileId f = 0; f < out->sources.file_count(); ++f) out->files.insert(out->sources.canonical_path(f));
+  for (FileId f = 0; f < out->sources.file_count(); ++f) {
+    const std::string& path = out->sources.canonical_path(f);
+    out->files.insert(path);
+    if (std::string uri = files.open_uri(path); !uri.empty()) out->open_uris[path] = std::move(uri);
+  }
   for (const Diagnostic& d : out->diagnostics)
     out->import_failed = out->import_failed || d.code == Code::E_IMPORT || d.code == Code::E_FILE;
   return out;

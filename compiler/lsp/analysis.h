@@ -2,6 +2,7 @@
 // The diagnostics of an open program: exactly those of `sialc` on the same texts. What a program's diagnostics depend
 // on is kept with them, so that a change elsewhere makes them again.
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -16,10 +17,11 @@
 namespace sial::lsp {
 
 struct Analysis {
-  SourceManager sources;                // file 0: the program itself
-  std::vector<Diagnostic> diagnostics;  // in the order of their places, each once
-  std::set<std::string> files;          // physical paths of everything read
-  bool import_failed = false;           // any new file may be what it looks for
+  SourceManager sources;                         // file 0: the program itself
+  std::vector<Diagnostic> diagnostics;           // in the order of their places, each once
+  std::set<std::string> files;                   // physical paths of everything read
+  std::map<std::string, std::string> open_uris;  // of those of them that are open, as the editor spells them
+  bool import_failed = false;                    // any new file may be what it looks for
 };
 using AnalysisPtr = std::shared_ptr<const Analysis>;
 

@@ -139,10 +139,12 @@ void Server::notification(const std::string& method, const json& params) {
   try {
     (this->*handler->second)(params);
   } catch (const std::exception& e) {  // a notification has no answer
-    send_({{"jsonrpc", "2.0"},
-           {"method", "window/logMessage"},
-           {"params", {{"type", 1}, {"message", fmt::format("{}: {}", method, e.what())}}}});
+    log(fmt::format("{}: {}", method, e.what()));
   }
+}
+
+void Server::log(const std::string& message) {
+  send_({{"jsonrpc", "2.0"}, {"method", "window/logMessage"}, {"params", {{"type", 1}, {"message", message}}}});
 }
 
 void Server::reply(const json& id, json result) {
@@ -309,7 +311,12 @@ void Server::settle() {
     if (!context_.files.is_open(uri)) continue;
     AnalysisPtr& analysis = analyses_[uri];
     if (analysis) touch(*analysis);
-    analysis = analyse(path_of(uri), context_.files, settings_.warnings);
+    try {
+      analysis = analyse(path_of(uri), context_.files, settings_.warnings);
+    } catch (const std::exception& e) {  // the file system fails
+      log(fmt::format("{}: {}", path_of(uri), e.what()));
+      analysis = std::make_shared<Analysis>();
+    }
     touch(*analysis);
   }
   for (const auto& [uri, diagnostics] : published_)

@@ -72,6 +72,7 @@ class Server {
   void notification(const std::string& method, const json& params);
   void reply(const json& id, json result);
   void fail(const json& id, int code, const std::string& message);
+  void log(const std::string& message);
 
   // ---- life
   json initialize(const json& params);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "compiler/sema/accesses.h"
 #include "compiler/sema/fixes.h"
@@ -179,6 +180,13 @@ class BlockDomain {
   void returned(const ast::Stmt&, const State& before, State& s) { restore(before, s, false); }
 
  private:
+  /// Of a block of the program; made once, since every put is compared with many others.
+  const std::vector<Label>& names_of(const ast::Block& block) const {
+    const auto [entry, added] = labels_.try_emplace(&block);
+    if (added) entry->second = labels_of(program_, block);
+    return entry->second;
+  }
+
   std::size_t slot(const Symbol& array) const { return slots_[static_cast<std::size_t>(array.id)]; }
 
   static void restore(const State& before, State& s, bool temps) {
@@ -289,12 +297,16 @@ class BlockDomain {
 
   // The blocks that a serial loop's index names are others in its next iteration.
   void goes_on(SymbolId index, State& s) const {
+    const auto moves = [&](const Record& record) {
+      const std::vector<Label>& names = names_of(block_of(*record.stmt));
+      return record.moved == no_symbol &&  // an outer loop that has gone on stays noted
+             std::any_of(names.begin(), names.end(), [&](const Label& label) { return label.index == index; });
+    };
     for (std::vector<Record>* records : {&s.puts, &s.gets}) {
+      if (std::none_of(records->begin(), records->end(), moves)) continue;
       std::vector<Record> moved;
       for (Record record : *records) {
-        for (const Label& label : labels_of(program_, block_of(*record.stmt)))
-          if (label.index == index && record.moved == no_symbol)
-            record.moved = index;  // an outer loop that has gone on stays noted
+        if (moves(record)) record.moved = index;
         State::add(moved, record);
       }
       *records = std::move(moved);
@@ -304,6 +316,7 @@ class BlockDomain {
   // Behind the loop its index means nothing: the records stand for the blocks of all its iterations.
   static void comes_to_rest(SymbolId index, State& s) {
     for (std::vector<Record>* records : {&s.puts, &s.gets}) {
+      if (std::none_of(records->begin(), records->end(), [&](const Record& r) { return r.moved == index; })) continue;
       std::vector<Record> rested;
       for (Record record : *records) {
         if (record.moved == index) record.moved = no_symbol;
@@ -315,7 +328,7 @@ class BlockDomain {
 
   bool moved_on(const Record& record, const std::vector<Label>& labels) const {
     if (record.moved == no_symbol) return false;
-    const std::vector<Label> before = labels_of(program_, block_of(*record.stmt));
+    const std::vector<Label>& before = names_of(block_of(*record.stmt));
     for (std::size_t i = 0; i < labels.size(); ++i)
       if (labels[i].index == record.moved && labels[i] == before[i]) return true;
     return false;
@@ -405,7 +418,7 @@ class BlockDomain {
   /// Whether two statements that name blocks alike never mean the same one, since the conditions around them exclude
   /// each other.
   bool apart(const Record& record, const ast::Stmt& stmt, const std::vector<Label>& labels, const State& s) const {
-    if (labels_of(program_, block_of(*record.stmt)) != labels) return false;
+    if (names_of(block_of(*record.stmt)) != labels) return false;
     const std::vector<Clause> mine = clauses_of(stmt, s.pardo), theirs = clauses_of(*record.stmt, record.pardo);
     return std::any_of(mine.begin(), mine.end(), [&](const Clause& a) {
       return std::any_of(theirs.begin(), theirs.end(), [&](const Clause& b) { return exclude(a, b, labels); });
@@ -476,12 +489,12 @@ class BlockDomain {
   void check_get(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record,
                  const State& s) {
     const ast::Block& put = block_of(*record.stmt);
-    if (program_.names.at(&put.array) != array.id || moved_on(record, labels_of(program_, *access.block)) ||
-        apart(record, stmt, labels_of(program_, *access.block), s))
+    if (program_.names.at(&put.array) != array.id || moved_on(record, names_of(*access.block)) ||
+        apart(record, stmt, names_of(*access.block), s))
       return;
     // Within one iteration a worker may use its own block; only another block of the array is somebody else's.
     if (s.pardo && !record.over && record.pardo == s.pardo &&
-        own_block(*s.pardo, labels_of(program_, put), labels_of(program_, *access.block)))
+        own_block(*s.pardo, names_of(put), names_of(*access.block)))
       return;
     if (!first_time(record.stmt, &stmt)) return;
     Diagnostic& d = emitter_.report(Code::W_PHASE_GET_AFTER_PUT, access.span,
@@ -498,12 +511,11 @@ class BlockDomain {
   void check_puts(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record,
                   const State& s) {
     const auto& earlier = std::get<ast::Put>(record.stmt->node);
-    const std::vector<Label> labels = labels_of(program_, *access.block);
+    const std::vector<Label>& labels = names_of(*access.block);
     if (program_.names.at(&earlier.block.array) != array.id ||
         (earlier.op == ast::AssignOp::add) == (access.op == ast::AssignOp::add))
       return;
-    if (labels_of(program_, earlier.block) != labels || moved_on(record, labels) || apart(record, stmt, labels, s))
-      return;
+    if (names_of(earlier.block) != labels || moved_on(record, labels) || apart(record, stmt, labels, s)) return;
     if ((!s.pardo && access.op != ast::AssignOp::add) || (s.pardo == record.pardo && !record.over)) return;
     if (!first_time(record.stmt, &stmt)) return;
     const bool adds = access.op == ast::AssignOp::add;
@@ -521,8 +533,8 @@ class BlockDomain {
   void check_put(const ast::Stmt& stmt, const Access& access, const Symbol& array, const Record& record,
                  const State& s) {
     const ast::Block& got = block_of(*record.stmt);
-    if (program_.names.at(&got.array) != array.id || moved_on(record, labels_of(program_, *access.block)) ||
-        apart(record, stmt, labels_of(program_, *access.block), s))
+    if (program_.names.at(&got.array) != array.id || moved_on(record, names_of(*access.block)) ||
+        apart(record, stmt, names_of(*access.block), s))
       return;
     if ((!s.pardo && !record.pardo) || (s.pardo && s.pardo == record.pardo && !record.over)) return;
     if (!first_time(record.stmt, &stmt)) return;
@@ -539,6 +551,7 @@ class BlockDomain {
 
   const CheckedProgram& program_;
   Emitter& emitter_;
+  mutable std::unordered_map<const ast::Block*, std::vector<Label>> labels_;
   std::vector<std::size_t> slots_;  // by symbol
   std::size_t temps_ = 0, remotes_ = 0;
   std::map<std::size_t, const ast::Stmt*> deletes_, restores_;  // by slot

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from client import Client  # noqa: E402
+from lsp_client import Client  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 1400  # bytes of a program: each is typed whole

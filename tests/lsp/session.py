@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from client import Client, ServerError  # noqa: E402
+from lsp_client import Client, ServerError  # noqa: E402
 
 SIALC = Path()
 
@@ -132,7 +132,8 @@ class Session(unittest.TestCase):
         edits = client.at("rename", main, 9, 12, newName="total")["changes"]
         self.assertEqual({uri: len(found) for uri, found in edits.items()}, {main: 2, defs: 1})
         for uri, found in edits.items():
-            client.change(uri, *sorted(found, key=lambda e: (-e["range"]["start"]["line"], -e["range"]["start"]["character"])))
+            last_first = sorted(found, key=lambda e: (-e["range"]["start"]["line"], -e["range"]["start"]["character"]))
+            client.change(uri, *({"range": e["range"], "text": e["newText"]} for e in last_first))
         renamed = MAIN.replace("energy", "total")
         self.defs.write_text(DEFS.replace("energy", "total"))
         self.assertEqual(self.agrees(main, self.main, renamed), [])

@@ -218,7 +218,7 @@ TEST_CASE("a program put together from lines that are known is the program that 
 TEST_CASE("after every one of many random edits the diagnostics are those of a fresh compilation") {
   // The number of edits: 5,000 for a thorough run.
   const char* wanted = std::getenv("SIALX_LSP_EDITS");
-  const int edits = wanted ? std::atoi(wanted) : 700;
+  const int edits = wanted ? std::atoi(wanted) : 2000;
   Editing editing(20261128, programs({"examples", "tests/lang"}));
   std::size_t after_some = 0;
   for (int n = 0; n < edits; ++n) {

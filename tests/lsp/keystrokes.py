@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long the diagnostics of `sialc lsp` take after a keystroke: in a program given, and in a generated one of 5,000 lines in 100 procedures.
 
-    measure.py --bin DIR [PROGRAM ...]
+    keystrokes.py --bin DIR [PROGRAM ...]
 
 Prints a line per program and place of the edit: the median and the largest of 30 times in milliseconds, from the change to its diagnostics.
 """
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from client import Client  # noqa: E402
+from lsp_client import Client  # noqa: E402
 
 
 def generated(procedures: int = 100) -> str:

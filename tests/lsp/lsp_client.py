@@ -29,6 +29,7 @@ class Client:
         threading.Thread(target=self._read, daemon=True).start()
         self._id = 0
         self._versions: dict[str, int] = {}
+        self._diagnosed: dict[str, int | None] = {}  # versions that the diagnostics are of
         self.slowest = 0.0  # seconds of the slowest answer
         self.diagnostics: dict[str, list[dict[str, Any]]] = {}
         uri = root.as_uri() if root else None
@@ -42,6 +43,9 @@ class Client:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream and not stream.closed:
+                stream.close()
 
     # ---- messages
     def send(self, message: dict[str, Any]) -> None:
@@ -69,7 +73,9 @@ class Client:
         if message is None:
             raise EOFError(f"the server ended with exit code {self.process.wait()}")
         if message.get("method") == "textDocument/publishDiagnostics":
-            self.diagnostics[message["params"]["uri"]] = message["params"]["diagnostics"]
+            uri = message["params"]["uri"]
+            self.diagnostics[uri] = message["params"]["diagnostics"]
+            self._diagnosed[uri] = message["params"].get("version")
         return message
 
     def request(self, method: str, params: Any) -> Any:
@@ -102,10 +108,9 @@ class Client:
 
     def wait_for_diagnostics(self, uri: str) -> list[dict[str, Any]]:
         """Those of the text as it is now."""
-        while True:
-            message = self.take()
-            if message.get("method") == "textDocument/publishDiagnostics" and message["params"]["uri"] == uri and message["params"].get("version") == self._versions[uri]:
-                return list(message["params"]["diagnostics"])
+        while self._diagnosed.get(uri) != self._versions[uri]:
+            self.take()
+        return self.diagnostics[uri]
 
     def at(self, what: str, uri: str, line: int, character: int, **more: Any) -> Any:
         return self.request(f"textDocument/{what}", {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}, **more})
