@@ -118,7 +118,12 @@ class Gatherer {
     if (found == run.files.size()) return {};
     name = run.files[found];
     if (!f_.run_of_this_text && found >= run.sources.size()) return {};
-    return same_lines(f_.run_of_this_text ? in_.texts[file] : run.sources[found], in_.texts[file]);
+    if (f_.run_of_this_text) return same_lines(in_.texts[file], in_.texts[file]);
+    std::vector<int> lines = same_lines(run.sources[found], in_.texts[file]);
+    // A text that has less than half of its lines left may be that of another program of this name.
+    const auto left = std::count_if(lines.begin(), lines.end(), [](int n) { return n > 0; });
+    if (2 * left < std::count(run.sources[found].begin(), run.sources[found].end(), '\n')) lines.clear();
+    return lines;
   }
   /// The program's own file is the first of a module.
   static std::size_t main_file() { return 0; }

@@ -121,6 +121,13 @@ def check(session: Session) -> None:
             expect(not has_time(hints.get(n)), f"line {n} may be the old or the new one, and has a time")
     expect("earlier version of this text" in session.emitted("hover"), "nothing says that the run was of an earlier version")
 
+    # Another program of the name, in which some lines are the same.
+    session.write("sial hinted\npredefined int norb\naoindex i = 1:norb\naoindex j = 1:norb\ntemp t[i,j]\nscalar x\npardo i, j\n  t[i,j] = 2.0\n"
+                  "  x -= t[i,j]*t[i,j]\nendpardo i, j\nendsial hinted\n")
+    hints, _ = session.hints()
+    expect(not any(has_time(hint) for hint in hints.values()), f"another program has the times of this one: {hints}")
+    session.write(edited)
+
     # Sizes of a newer job, and those of the command line.
     newer = session.folder / "newer.toml"
     newer.write_text(JOB.replace("[4, 3, 2]", "[10, 10, 10]"))
