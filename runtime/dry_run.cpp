@@ -5,6 +5,7 @@
 
 #include "runtime/base/printable.h"
 #include "runtime/bytecode/read.h"
+#include "runtime/gradient_run.h"
 #include "runtime/interp/blocks/given_arrays.h"
 #include "runtime/job/array_source.h"
 #include "runtime/prediction/earlier_results.h"
@@ -21,6 +22,7 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   if (const ExitCode code = read_programs(stated, compile, err, contents); code != exit_ok) return code;
   for (std::size_t p = 0; p < contents.size(); ++p)
     programs.push_back(std::make_shared<const Module>(read_module(contents[p], stated.programs[p])));
+  check_gradient_scalar(stated, programs);
   Job job = stated;
   take_extents(job, programs);
   read_arrays(job.data, arrays_read_in_parts(programs));
@@ -41,6 +43,7 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
     fits = !setting.spill.empty() && spill.fits(setting.memory_per_rank);
   }
   if (const std::string predicted = predicted_text(choice.predicted); !predicted.empty()) text << predicted << '\n';
+  if (!job.gradient_scalar.empty()) text << gradient_plan(job);
   out << printable(text.str());
   return fits ? exit_ok : exit_program_error;
 }

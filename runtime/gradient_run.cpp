@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <initializer_list>
 #include <iostream>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +18,9 @@
 #include "runtime/base/printable.h"
 #include "runtime/gradient/displacements.h"
 #include "runtime/job/hdf5_file.h"
+#include "runtime/job/results.h"
 #include "runtime/job/segments.h"
+#include "runtime/prediction/earlier_results.h"
 
 namespace sial {
 namespace {
@@ -120,6 +124,23 @@ Choice choose(const Job& job, std::span<const Vector3> points) {
   return choice;
 }
 
+std::vector<Vector3> points_of(const Job& job) {
+  std::vector<Vector3> points;
+  for (const Atom& atom : job.data.molecule.atoms) points.push_back(atom.position);
+  return points;
+}
+
+/// Whether one more derivative has to show that the state has the symmetry of the nuclei.
+bool is_assumed(const Job& job, const Choice& choice) {
+  return job.gradient_symmetry == "auto" && choice.operations.size() > 1 && job.data.molecule.atoms.size() > 1;
+}
+
+std::string plan_line(const Job& job, std::size_t displaced, const Choice& choice) {
+  return fmt::format("gradient of {} by central differences of {} bohr: {} displaced jobs; {}{}", job.gradient_scalar,
+                     job.gradient_step, displaced, choice.text,
+                     choice.rigid ? "; translation and rotation of the whole molecule are used" : "");
+}
+
 std::string units_of(const Job& job) { return is_energy(job) ? "hartree/bohr" : "1/bohr, times the scalar's own unit"; }
 
 /// An integer where it was given as one.
@@ -140,6 +161,19 @@ void warn_of_convergence(const Job& job) {
           << std::flush;
 }
 
+/// Collective: drops what has no place twice, here and in the store, beside what a job needs.
+void drop_large_arrays(Session& session, JobOutcome& outcome) {
+  double bytes = 0.0;
+  for (const auto& [label, array] : outcome.saved_blocks) {
+    double elements = 1.0;
+    for (const auto& extents : array->layout.extents)
+      elements *= static_cast<double>(std::reduce(extents.begin(), extents.end()));
+    bytes += elements * sizeof(double);
+  }
+  if (!outcome.saved_blocks.empty() && !session.has_memory_for(static_cast<std::int64_t>(std::min(2.0 * bytes, 1e18))))
+    outcome.saved_blocks.clear();
+}
+
 double scalar_of(const JobOutcome& outcome, const std::string& name) {
   const auto found = outcome.scalars.find(name);
   if (found == outcome.scalars.end())
@@ -152,14 +186,31 @@ double scalar_of(const JobOutcome& outcome, const std::string& name) {
 /// A vector per atom, in bohr.
 using Field = std::vector<Vector3>;
 
+/// Amplitudes of coupled cluster, for displaced jobs that have the segments of the undisplaced one.
+void take_amplitudes(Job& displaced, const JobOutcome& start, const NamedSegments& segments) {
+  const auto doubles = start.saved_blocks.find("t2");
+  const auto singles = start.saved_statics.find("t1");
+  const auto energy = start.scalars.find("ccsd_energy");
+  if (doubles == start.saved_blocks.end() || singles == start.saved_statics.end() || energy == start.scalars.end() ||
+      !displaced.saved_before.contains("guess_a") || named_segments(displaced.data) != segments)
+    return;
+  displaced.saved_before["guess_t1"] = singles->second;
+  displaced.saved_blocks_before["guess_t2"] = doubles->second;
+  displaced.data.scalars["guess_energy"] = energy->second;
+  displaced.given_values.insert("guess_energy");
+  derive_job_data(displaced);
+}
+
 /// The molecule of the displaced job, which writes no files and starts from these orbitals.
-Job displaced_job(const Job& job, const JobOutcome& start, const Field& field, double by) {
+Job displaced_job(const Job& job, const JobOutcome& start, const NamedSegments& segments, const Field& field,
+                  double by) {
   Job displaced = job;
   for (std::size_t a = 0; a < field.size(); ++a)
     for (int i = 0; i < 3; ++i) displaced.data.molecule.atoms[a].position[i] += by * field[a][i];
   displaced.data.arrays.erase("coords");
   displaced.warnings.clear();
-  displaced.results_path = displaced.run_json_path = displaced.molden_path = displaced.trexio_path = "none";
+  displaced.results_path = displaced.run_json_path = displaced.molden_path = displaced.fcidump_path =
+      displaced.trexio_path = "none";
   displaced.saved_arrays.clear();
   const auto take = [&](std::initializer_list<const char*> labels, const char* to) {
     for (const char* label : labels)
@@ -171,6 +222,8 @@ Job displaced_job(const Job& job, const JobOutcome& start, const Field& field, d
   take({"ca", "c"}, "guess_a");
   take({"cb", "c"}, "guess_b");
   derive_job_data(displaced);
+  for (const std::string& option : earlier_segments(displaced, segments)) apply_segments(displaced, option);
+  take_amplitudes(displaced, start, segments);
   return displaced;
 }
 
@@ -179,9 +232,14 @@ std::string place_of(const Job& job, const Derivative& derivative) {
                      direction_text(derivative.direction));
 }
 
-template <class Error>
-[[noreturn]] void fail_displaced(const std::string& place, const Error& error) {
-  throw Error(fmt::format("the displaced job ({}) failed: {}", place, error.what()), error.hint(), error.where());
+/// The error with the place of the displaced job, of the kind that has its exit code.
+[[noreturn]] void fail_displaced(const std::string& place, const SialError& error) {
+  const std::string text = fmt::format("the displaced job ({}) failed: {}", place, error.what());
+  switch (exit_code_of(error)) {
+    case exit_input_error: throw InputError(text, error.hint(), error.where());
+    case exit_environment_error: throw EnvironmentError(text, error.hint(), error.where());
+    default: throw SialError(text, error.hint(), error.where());
+  }
 }
 
 /// The scalar of one displaced job. What that printed is shown where it fails.
@@ -199,12 +257,6 @@ double displaced_value(Session& session, int rank, const Job& job, const std::st
     try {
       code = session.run(job);
       if (code != exit_ok) show();
-    } catch (const InputError& error) {
-      show();
-      fail_displaced(place, error);
-    } catch (const EnvironmentError& error) {
-      show();
-      fail_displaced(place, error);
     } catch (const SialError& error) {
       show();
       fail_displaced(place, error);
@@ -254,17 +306,23 @@ void print_table(const Job& job, const Gradient& gradient) {
 class Measurement {
  public:
   Measurement(Session& session, int rank, const Job& job, JobOutcome& outcome, Gradient& gradient)
-      : session_(session), rank_(rank), job_(job), outcome_(outcome), gradient_(gradient) {}
+      : session_(session),
+        rank_(rank),
+        job_(job),
+        outcome_(outcome),
+        gradient_(gradient),
+        segments_(session.segments()) {}
 
   /// The whole gradient.
   void all(std::span<const Vector3> points, const Choice& choice) {
     const DisplacementPlan plan(points, choice.operations, choice.rigid);
     gradient_.operations = choice.operations.size();
-    say(fmt::format("\ngradient of {} by central differences of {} bohr: {} displaced jobs; {}{}", job_.gradient_scalar,
-                    gradient_.step, 2 * plan.derivatives().size(), choice.text,
-                    choice.rigid ? "; translation and rotation of the whole molecule are used" : ""));
-    say(fmt::format("convergence: scf_conv = {:g}, cc_conv = {:g}", convergence_of(job_, "scf_conv"),
-                    convergence_of(job_, "cc_conv")));
+    say("\n" + plan_line(job_, 2 * plan.derivatives().size(), choice));
+    const JobOutcome& start = gradient_.undisplaced;
+    say(fmt::format(
+        "convergence: scf_conv = {:g}, cc_conv = {:g}{}", convergence_of(job_, "scf_conv"),
+        convergence_of(job_, "cc_conv"),
+        start.saved_blocks.contains("t2") ? "; amplitudes of the undisplaced job are the first guess" : ""));
     std::vector<double> values;
     for (const Derivative& derivative : plan.derivatives()) {
       Field field(points.size());
@@ -314,7 +372,7 @@ class Measurement {
     for (const int side : {0, 1}) {
       const double by = side == 0 ? gradient_.step : -gradient_.step;
       const std::string place = fmt::format("{}, {:+g} bohr", what, by);
-      const Job displaced = displaced_job(job_, gradient_.undisplaced, field, by);
+      const Job displaced = displaced_job(job_, gradient_.undisplaced, segments_, field, by);
       values[side] = displaced_value(session_, rank_, displaced, place, outcome_);
       say(fmt::format("displacement {}: {}: {:.12f}", ++gradient_.displaced, place, values[side]));
     }
@@ -326,18 +384,29 @@ class Measurement {
   const Job& job_;
   JobOutcome& outcome_;
   Gradient& gradient_;
+  NamedSegments segments_;  // of the undisplaced job
 };
 
 }  // namespace
 
 std::shared_ptr<JobOutcome> keep_outcomes(SessionOptions& options) {
   auto outcome = std::make_shared<JobOutcome>();
-  options.take_results = [outcome](const JobRunner& runner, const RankState& state, const StoreSnapshots&) {
+  options.take_results = [outcome](const JobRunner& runner, const RankState& state, const StoreSnapshots& snapshots) {
+    const std::set<std::string> wanted = std::move(outcome->wanted_blocks);
     *outcome = {};
+    outcome->wanted_blocks = wanted;
     for (const ProgramOutcome& program : runner.outcomes())
       for (const auto& [name, value] : program.scalars) outcome->scalars[name] = value;
     for (const auto& [label, value] : state.saved_scalars) outcome->scalars.try_emplace(label, value);
     outcome->saved_statics = state.saved_statics;
+    for (const auto& [label, layout] : state.saved_remote) {
+      if (!outcome->wanted_blocks.contains(label)) continue;
+      auto array = std::make_shared<SavedArrayBlocks>();
+      array->layout = layout;
+      for (const BlockIndex& block : snapshots.saved_blocks(label))
+        array->blocks.emplace_back(block, snapshots.saved_block(label, block));
+      outcome->saved_blocks[label] = std::move(array);
+    }
     outcome->is_set = true;
   };
   return outcome;
@@ -353,21 +422,36 @@ void check_gradient(const Job& job) {
                        "leave it to the molecule", job.file);
 }
 
+std::string gradient_plan(const Job& job) {
+  check_gradient(job);
+  const std::vector<Vector3> points = points_of(job);
+  const Choice choice = choose(job, points);
+  const DisplacementPlan plan(points, choice.operations, choice.rigid);
+  const std::size_t displaced = 2 * plan.derivatives().size();
+  std::string text = plan_line(job, displaced, choice) + "\n";
+  if (is_assumed(job, choice))
+    text += fmt::format(
+        "2 more displaced jobs check the symmetry of the state; without it there are {}\n",
+        2 * DisplacementPlan(points, std::span(choice.operations).first(1), choice.rigid).derivatives().size());
+  return text + fmt::format("the job runs {} times, one after the other, each in the memory and time above\n",
+                            1 + displaced + (is_assumed(job, choice) ? 2 : 0));
+}
+
 int run_gradient(Session& session, int rank, const Job& job, JobOutcome& outcome, Gradient& gradient) {
   check_gradient(job);
   gradient.step = job.gradient_step;
-  std::vector<Vector3> points;
-  for (const Atom& atom : job.data.molecule.atoms) points.push_back(atom.position);
+  const std::vector<Vector3> points = points_of(job);
   Choice choice = choose(job, points);
   outcome = {};
+  outcome.wanted_blocks = {"t2"};
   if (const int code = session.run(job); code != exit_ok) return code;
-  gradient.undisplaced = outcome;
-  gradient.value = scalar_of(outcome, job.gradient_scalar);
+  gradient.undisplaced = std::exchange(outcome, {});
+  drop_large_arrays(session, gradient.undisplaced);
+  gradient.value = scalar_of(gradient.undisplaced, job.gradient_scalar);
   if (rank == 0) warn_of_convergence(job);
   Measurement measurement(session, rank, job, outcome, gradient);
   measurement.all(points, choice);
-  const bool is_assumed = job.gradient_symmetry == "auto" && choice.operations.size() > 1 && points.size() > 1;
-  if (is_assumed && !measurement.agrees_elsewhere()) {
+  if (is_assumed(job, choice) && !measurement.agrees_elsewhere()) {
     choice.operations.resize(1);
     choice.text = "symmetry is not used (the state does not have it)";
     measurement.all(points, choice);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace sial {
 struct JobOutcome {
   std::map<std::string, double> scalars;  // from the last program that has each, and saved ones by label
   std::map<std::string, DataArray> saved_statics;
+  std::map<std::string, std::shared_ptr<const SavedArrayBlocks>> saved_blocks;  // of the labels wanted
+  std::set<std::string> wanted_blocks;                                          // labels, which stay from job to job
   bool is_set = false;
 };
 
@@ -32,6 +35,9 @@ struct Gradient {
 
 /// Throws InputError where the job has no gradient: no molecule, given coordinates, a job of ACES4.
 void check_gradient(const Job& job);
+
+/// Lines on how often the job will run for its gradient, for `--dry-run`. Throws as check_gradient().
+std::string gradient_plan(const Job& job);
 
 /// Collective. Runs the job, writes lines about displacements and the gradient on rank 0, and adds `derivatives` to the
 /// results file. Returns the exit code of the job where it is not 0. Throws SialError where a displaced job fails, with

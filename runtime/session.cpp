@@ -25,6 +25,7 @@
 #include "runtime/interp/blocks/given_arrays.h"
 #include "runtime/interp/job/shared_folder.h"
 #include "runtime/job/array_source.h"
+#include "runtime/job/fcidump.h"
 #include "runtime/job/molden.h"
 #include "runtime/job/names.h"
 #include "runtime/job/options.h"
@@ -33,6 +34,8 @@
 #include "runtime/job/trexio_file.h"
 #include "runtime/kernels/contraction/contraction_calibration.h"
 #include "runtime/prediction/earlier_results.h"
+#include "runtime/super/mulliken.h"
+#include "runtime/super/orbital_integrals.h"
 
 namespace sial {
 namespace {
@@ -170,6 +173,25 @@ int Session::run(const Job& job) {
   own_job_.reset();
   choice_lines_.clear();
   return code;
+}
+
+bool Session::has_memory_for(std::int64_t bytes) {
+  if (options_.servers > 0) return false;  // which have memories of their own
+  if (!options_.store.spill.empty()) return true;
+  PhasePeak most;
+  for (const PhasePeak& peak : store_->monitor().phase_peaks()) {
+    most.own = std::max(most.own, peak.own);
+    most.shared = std::max(most.shared, peak.shared);
+  }
+  const std::int64_t mine = most.own + most.shared;
+  double all = static_cast<double>(bytes);
+  for (const auto& theirs : transport_.all_gather(std::as_bytes(std::span(&mine, 1)), tag(CollectiveKind::gather))) {
+    std::int64_t peak = 0;
+    SIAL_CHECK(theirs.size() == sizeof peak, "{} bytes of a peak", theirs.size());
+    std::memcpy(&peak, theirs.data(), sizeof peak);
+    all += static_cast<double>(peak);
+  }
+  return all < 0.9 * static_cast<double>(options_.store.memory_per_rank) * transport_.size();
 }
 
 /// On rank 0: options of `--segments`, separated by blanks.
@@ -345,10 +367,14 @@ int Session::run_programs(const Job& given) {
   }
   sequence_ += static_cast<std::int32_t>(programs.size());
   phase_ = state_->phase;
+  segments_ = named_segments(job.data);
   if (results) write_results(job);
   if (job.molden_path != "none" && transport_.rank() == 0)
     write_file((std::filesystem::path(job.output_dir) / job.molden_path).string(),
                molden_text(job.data.molecule, state_->saved_statics));
+  if (job.fcidump_path != "none" && transport_.rank() == 0)
+    write_fcidump(integrals_over_orbitals(job.data, state_->saved_statics),
+                  (std::filesystem::path(job.output_dir) / job.fcidump_path).string());
   if (job.trexio_path != "none" && transport_.rank() == 0)
     write_trexio_file((std::filesystem::path(job.output_dir) / job.trexio_path).string(),
                       trexio_data(job.data.molecule, state_->saved_statics));
@@ -394,6 +420,9 @@ void Session::write_results(const Job& job) {
     }
     for (const auto& [label, value] : state_->saved_scalars) writer->saved_scalar(label, value);
     for (const auto& [label, array] : state_->saved_statics) writer->saved_static(label, array);
+    if (!job.legacy)
+      if (const std::vector<double> charges = mulliken_charges(job.data, state_->saved_statics); !charges.empty())
+        writer->property("mulliken_charges", charges, "e");
   }
   for (const auto& saved : state_->saved_remote) {
     const std::string& label = saved.first;

@@ -83,6 +83,10 @@ class Session {
   /// job without an exception, reported by rank 0; `exit_stopped` when it ended early, to be continued). Throws
   /// SialError for errors while it runs; `job` then outlives the session.
   int run(const Job& job);
+  /// Of the last job that ended, as they were used.
+  const NamedSegments& segments() const { return segments_; }
+  /// Collective: whether blocks of so many bytes, over all ranks, fit beside what the jobs so far needed at most.
+  bool has_memory_for(std::int64_t bytes);
   /// Lets other jobs have this job's outputs: before the process ends in a way that skips destructors.
   void release_outputs();
 
@@ -136,6 +140,7 @@ class Session {
   std::unique_ptr<RankState> state_;
   std::int32_t sequence_ = 0;  // programs run so far
   std::int64_t phase_ = 0;     // barriers so far
+  NamedSegments segments_;     // of the last job
   // Of the job that runs, or was left by an error:
   std::optional<Job> own_job_;                 // with segments that are chosen here
   std::vector<PredictedTime> predicted_;       // on rank 0
@@ -165,6 +170,9 @@ bool lacks_values(const Job& job, std::span<const std::shared_ptr<const Module>>
 /// Sets those that the shapes of given arrays tell, and segments that nobody stated. Throws InputError where shapes do
 /// not agree with each other or with segments.
 void take_extents(Job& job, std::span<const std::shared_ptr<const Module>> programs);
+
+/// Throws InputError where a gradient is wanted of a scalar that no program has.
+void check_gradient_scalar(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
 
 /// "error: prog.sialx:12:3: ..." with the hint, the rank and the host, for the error stream. No host: there is only
 /// one.

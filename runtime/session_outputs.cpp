@@ -29,6 +29,7 @@ std::string checkpoint_folder(const std::string& path) {
 const char* const results_role = "the results file";
 const char* const statistics_role = "the statistics file";
 const char* const molden_role = "the Molden file";
+const char* const fcidump_role = "the FCIDUMP file";
 const char* const trexio_role = "the TREXIO file";
 const char* const checkpoint_role = "the checkpoint's index";
 const char* const trace_role = "the trace";
@@ -54,6 +55,7 @@ bool may_be_of_a_job(const NamedFile& file) {
   if (found.empty()) return true;
   if (file.role == results_role || file.role == trexio_role) return found == "\x89HDF\r\n\x1a\n";
   if (file.role == molden_role) return found == "[Molden ";
+  if (file.role == fcidump_role) return found.starts_with("&FCI");
   return file.role != statistics_role || found.front() == '{';
 }
 
@@ -77,10 +79,21 @@ void check_output(const NamedFile& file) {
   if (!may_be_of_a_job(file))
     throw InputError(
         fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
-        fmt::format("give it another name with `{}`, or remove the file", file.role == results_role  ? "--results"
-                                                                          : file.role == molden_role ? "--molden"
-                                                                          : file.role == trexio_role ? "--trexio"
-                                                                                                     : "--run-json"));
+        fmt::format("give it another name with `{}`, or remove the file", file.role == results_role   ? "--results"
+                                                                          : file.role == molden_role  ? "--molden"
+                                                                          : file.role == fcidump_role ? "--fcidump"
+                                                                          : file.role == trexio_role  ? "--trexio"
+                                                                                                      : "--run-json"));
+}
+
+/// Whether a program of the job saves a static array under such a label, or an earlier job may have done so.
+template <class IsLabel>
+bool may_be_saved(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const IsLabel& is_label) {
+  for (const auto& program : programs)
+    for (const Instruction& in : program->code)
+      if (in.op == Opcode::set_persistent && in.a == 1 && is_label(program->strings[static_cast<std::size_t>(in.c)]))
+        return true;
+  return std::ranges::any_of(job.restore_files, [](const std::string& file) { return !file.empty(); });
 }
 
 /// A job that ran for days must not find out at its end that there are no orbitals. `option`: what asks for them.
@@ -88,17 +101,39 @@ void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module
   if (!job.data.has_molecule)
     throw InputError(fmt::format("`{}` asks for orbitals, and the job has no molecule", option),
                      "leave it out, or give the job a [molecule]");
-  for (const auto& program : programs)
-    for (const Instruction& in : program->code)
-      if (in.op == Opcode::set_persistent && in.a == 1 &&
-          is_orbital_label(program->strings[static_cast<std::size_t>(in.c)]))
-        return;
-  for (const std::string& file : job.restore_files)
-    if (!file.empty()) return;  // which may hold them
+  if (may_be_saved(job, programs, is_orbital_label)) return;
   throw InputError(
       fmt::format("`{}` asks for orbitals, and no program of the job saves any", option),
       "an SCF program saves its coefficients x[ao, mo] as `set_persistent c \"c\"`, of UHF as \"ca\" and \"cb\"");
 }
+
+void check_integrals(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if ((!job.data.has_molecule && !job.data.hamiltonian) || job.legacy)
+    throw InputError("`--fcidump` asks for integrals, and the job has neither [molecule] nor [hamiltonian]",
+                     "leave it out, or run a job file with one of the two");
+  if (!may_be_saved(job, programs, [](const std::string& label) { return label == "c"; }))
+    throw InputError(
+        "`--fcidump` asks for the orbitals of a closed shell, and no program of the job saves them",
+        "RHF saves its coefficients x[ao, mo] as `set_persistent c \"c\"`; those of UHF, with two kinds of integrals, are not written");
+}
+
+void check_orbital_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if (job.molden_path != "none") {
+    check_orbitals(job, programs, "--molden");
+    check_molden(job.data.molecule);
+  }
+  if (job.fcidump_path != "none") check_integrals(job, programs);
+  if (job.trexio_path == "none") return;
+  require_trexio();
+  check_orbitals(job, programs, "--trexio");
+  check_trexio(job.data.molecule);
+  const std::filesystem::path place = std::filesystem::path(job.output_dir) / job.trexio_path;
+  if (std::error_code ignored; is_trexio_text(job.trexio_path) && std::filesystem::exists(place, ignored))
+    throw InputError(fmt::format("there is a `{}` already", place.string()),
+                     "a folder of texts is not replaced: remove it, or give `--trexio` another name");
+}
+
+}  // namespace
 
 /// A misspelt name would be noticed when the programs have run.
 void check_gradient_scalar(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
@@ -114,23 +149,6 @@ void check_gradient_scalar(const Job& job, std::span<const std::shared_ptr<const
                     : fmt::format("did you mean `{}`?", close.front()),
       job.file);
 }
-
-void check_orbital_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
-  if (job.molden_path != "none") {
-    check_orbitals(job, programs, "--molden");
-    check_molden(job.data.molecule);
-  }
-  if (job.trexio_path == "none") return;
-  require_trexio();
-  check_orbitals(job, programs, "--trexio");
-  check_trexio(job.data.molecule);
-  const std::filesystem::path place = std::filesystem::path(job.output_dir) / job.trexio_path;
-  if (std::error_code ignored; is_trexio_text(job.trexio_path) && std::filesystem::exists(place, ignored))
-    throw InputError(fmt::format("there is a `{}` already", place.string()),
-                     "a folder of texts is not replaced: remove it, or give `--trexio` another name");
-}
-
-}  // namespace
 
 std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
   std::vector<NamedFile> inputs;
@@ -154,6 +172,7 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
   if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
   if (job.run_json_path != "none") outputs.push_back({statistics_role, (folder / job.run_json_path).string()});
   if (job.molden_path != "none") outputs.push_back({molden_role, (folder / job.molden_path).string()});
+  if (job.fcidump_path != "none") outputs.push_back({fcidump_role, (folder / job.fcidump_path).string()});
   if (job.trexio_path != "none" && !is_trexio_text(job.trexio_path))
     outputs.push_back({trexio_role, (folder / job.trexio_path).string()});
   if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});

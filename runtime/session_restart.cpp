@@ -148,7 +148,13 @@ void Session::restore_earlier(const Job& job) {
     }
   }
   for (const auto& [label, array] : job.saved_before) state_->saved_statics[label] = array;
-  if (!job.restore_files.empty()) store_->synchronization().barrier({sequence_, -1});
+  for (const auto& [label, array] : job.saved_blocks_before) {
+    state_->saved_remote[label] = array->layout;
+    store_->snapshots().load_label(label);
+    for (const auto& [block, values] : array->blocks) store_->snapshots().load_saved_block(label, block, values);
+  }
+  if (!job.restore_files.empty() || !job.saved_blocks_before.empty())
+    store_->synchronization().barrier({sequence_, -1});
 }
 
 }  // namespace sial

@@ -157,6 +157,7 @@ Job make_job(const JobArguments& arguments, int ranks) {
                      "scalar = \"total_energy\" under [gradient], or --gradient total_energy", job.file);
   job.batch_file = arguments.batch_file;
   job.ranks = ranks;
+  take_guess(job);
   if ((job.data.has_molecule || job.data.hamiltonian) && !job.legacy)
     derive_job_data(job);  // automatic segments follow the ranks and the memory
   return job;

@@ -6,9 +6,9 @@ Pariser-Parr-Pople of benzene (R. Pariser, R. G. Parr, J. Chem. Phys. 21, 466 (1
 repulsion between sites by K. Ohno, Theor. Chim. Acta 2, 219 (1964): v(r) = u / sqrt(1 + (u r / 14.397 eV Angstrom)**2), u = 11.26 eV, hopping -2.4 eV,
 bonds of 1.4 Angstrom. Each site has one electron and a core of charge 1."""
 
+import argparse
 import math
 import pathlib
-import sys
 
 
 def write(path, sites, electrons, hopping, repulsion, cores):
@@ -25,7 +25,11 @@ def write(path, sites, electrons, hopping, repulsion, cores):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    parser = argparse.ArgumentParser(description="Writes hubbard.FCIDUMP and benzene.FCIDUMP, models of rings of six sites.")
+    parser.add_argument("folder", nargs="?", default=".", type=pathlib.Path, help="where to, an existing folder (without it the current one)")
+    folder = parser.parse_args().folder
+    if not folder.is_dir():
+        parser.error(f"`{folder}` is no folder")
     n = 6
     write(folder / "hubbard.FCIDUMP", n, 6, -1.0, [[2.0 if p == r else 0.0 for r in range(n)] for p in range(n)], False)
     place = [(1.4 * math.cos(math.pi * p / 3), 1.4 * math.sin(math.pi * p / 3)) for p in range(n)]

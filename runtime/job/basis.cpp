@@ -5,10 +5,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -215,6 +218,17 @@ void normalise(Shell& s) {
   for (double& c : s.coefficients) c /= std::sqrt(sum);
 }
 
+/// Pople's sets have two names, 6-31g(d,p) and 6-31g**.
+static std::string with_stars(const std::string& name) {
+  if (!name.starts_with("6-31")) return name;
+  std::string file;
+  std::ranges::remove_copy(name, std::back_inserter(file), ' ');
+  for (const auto& [polarization, stars] : {std::pair{"(d)", "*"}, {"(d,p)", "**"}})
+    if (file.ends_with(polarization))
+      return file.substr(0, file.size() - std::string_view(polarization).size()) + stars;
+  return name;
+}
+
 std::string find_basis(const std::string& name, const std::string& relative_to) {
   bool is_path =
       name.find('/') != std::string::npos || lower_case(name).ends_with(".g94") || lower_case(name).ends_with(".gbs");
@@ -230,7 +244,7 @@ std::string find_basis(const std::string& name, const std::string& relative_to) 
                        "a basis is a name such as \"cc-pvdz\", or the path of a Gaussian 94 file");
     return path.string();
   }
-  std::string file = lower_case(name);
+  std::string file = with_stars(lower_case(name));
   for (std::size_t at = 0; (at = file.find('*', at)) != std::string::npos;) file[at] = 's';
   std::vector<std::string> searched, known;
   for (const fs::path& folder : basis_folders()) {

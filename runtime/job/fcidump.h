@@ -15,6 +15,9 @@ namespace sial {
 /// gets what is left out, with its place.
 GivenHamiltonian read_fcidump(const std::string& path, std::vector<std::string>& warnings);
 
+/// Writes each element once; those up to 1e-15 are left out. Throws EnvironmentError.
+void write_fcidump(const GivenHamiltonian& hamiltonian, const std::string& path);
+
 /// The job has this Hamiltonian in place of a molecule.
 void take_fcidump(Job& job, const std::string& path);
 

@@ -45,6 +45,12 @@ void prepare() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
+}  // namespace
+
+void quiet_hdf5() { prepare(); }
+
+namespace {
+
 /// The innermost description on HDF5's error stack.
 std::string last_error() {
   std::string text;

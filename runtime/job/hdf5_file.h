@@ -17,6 +17,9 @@
 
 namespace sial {
 
+/// HDF5 prints its own description of each error unless it is told not to: for libraries that use it beside us.
+void quiet_hdf5();
+
 /// A dataset of numbers that is read in parts, as doubles. Datasets of one process may be read by several threads.
 class Hdf5Dataset {
  public:

@@ -95,6 +95,7 @@ class JobReader {
         check_keys(*t, section, option_keys(section));
         settings(*t, section);
       }
+    if (job_.guess_path != "none") job_.guess_path = resolve(job_.guess_path);
     if (auto* t = table(root, "restore")) restore(*t);
     at(root.get("segments") ? *root.get("segments") : root, [&] { derive_job_data(job_); });
     return std::move(job_);
@@ -268,7 +269,11 @@ class JobReader {
         fail(*n, fmt::format("`{}` follows from `trexio`", key), "leave out one of the two");
     Molecule& m = job_.data.molecule;
     const std::string path = data_file(resolve(string(file, "trexio")));
-    at(file, [&] { m = trexio_molecule(read_trexio_file(path), path); });
+    at(file, [&] {
+      const TrexioData data = read_trexio_file(path);
+      m = trexio_molecule(data, path);
+      if (const std::vector<DataArray> c = trexio_orbitals(data, m); !c.empty()) set_guess(job_, c.front(), c.back());
+    });
     if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
     if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
     finish_molecule(t);

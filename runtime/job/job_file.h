@@ -29,6 +29,7 @@ struct SegmentRequest {
 };
 
 struct LegacyDat;
+struct SavedArrayBlocks;
 
 struct Job {
   std::string file;                       // the job file or initial-data file, empty when there is none
@@ -44,6 +45,7 @@ struct Job {
   std::string results_path = "results.h5";    // relative to output_dir; "none" writes no file
   std::string run_json_path = "run.json";     // likewise
   std::string molden_path = "none";           // orbitals; likewise
+  std::string fcidump_path = "none";          // integrals over orbitals; likewise
   std::string trexio_path = "none";           // molecule and orbitals; likewise
   std::vector<std::string> saved_arrays;      // whose values go into the results file, though no program says so
   std::string print_format = "classic";       // classic, classic-test, plain
@@ -56,10 +58,12 @@ struct Job {
   bool keep_integrals = true;        // in memory that nothing else needs
   std::vector<std::string> data_files;            // that data came from: molecule, basis, arrays
   std::vector<std::string> restore_files;         // results of earlier jobs whose saved items this job may restore
+  std::string guess_path = "none";                // results of an earlier job whose orbitals the SCF begins with
   std::map<std::string, DataArray> saved_before;  // static arrays by label that it may restore as well
-  std::string gradient_scalar;                    // whose gradient is wanted; empty: none is
-  double gradient_step = 0.001;                   // bohr
-  std::string gradient_symmetry = "auto";         // auto, on, off: whether it leaves displacements out
+  std::map<std::string, std::shared_ptr<const SavedArrayBlocks>> saved_blocks_before;  // others; this rank's blocks
+  std::string gradient_scalar;             // whose gradient is wanted; empty: none is
+  double gradient_step = 0.001;            // bohr
+  std::string gradient_symmetry = "auto";  // auto, on, off: whether it leaves displacements out
 
   // What the user stated, kept apart from what follows from it.
   std::set<std::string> given_values, given_arrays;
@@ -75,6 +79,11 @@ struct Job {
 /// Throws SialError with `where` = file:line:column for everything that is wrong in the file or in a file it names.
 /// Arrays that are datasets of HDF5 files are looked at only: read_arrays() reads them.
 Job read_job_file(const std::string& path);
+
+/// Orbitals of one spin, or of alpha and beta, that SCF programs begin with: they find them as "guess_a" and "guess_b".
+void set_guess(Job& job, const DataArray& alpha, const DataArray& beta);
+/// Those of `guess_path`, or a warning why not. Throws InputError for a file that is no results file.
+void take_guess(Job& job);
 
 /// `--set name=value`: an integer or a real, by its spelling. Overrides the job file.
 void apply_set(Job& job, std::string_view text);

@@ -249,11 +249,13 @@ void set_option(Job& job, OptionId id, const std::string& text) {
     case OptionId::save: job.saved_arrays = parse_array_list(text); return;
     case OptionId::run_json: job.run_json_path = file_or_none(text); return;
     case OptionId::molden: job.molden_path = file_or_none(text); return;
+    case OptionId::fcidump: job.fcidump_path = file_or_none(text); return;
     case OptionId::trexio: job.trexio_path = file_or_none(text); return;
     case OptionId::checkpoint_every: job.checkpoint_every = parse_checkpoint_every(text); return;
     case OptionId::checkpoint_dir: job.checkpoint_dir = text; return;
     case OptionId::checkpoint_local: job.checkpoint_local = text == "none" ? std::string() : text; return;
     case OptionId::time_limit: job.time_limit = parse_duration(text, 1); return;
+    case OptionId::guess: job.guess_path = file_or_none(text); return;
     case OptionId::gradient: job.gradient_scalar = lower_case(text); return;
     case OptionId::gradient_step: job.gradient_step = gradient_step(text); return;
     case OptionId::gradient_symmetry: job.gradient_symmetry = text; return;

@@ -261,6 +261,12 @@ void ResultsWriter::saved_static(const std::string& label, const DataArray& arra
     describe_static(path, found->second);
 }
 
+void ResultsWriter::property(const std::string& name, std::span<const double> values, const std::string& units) {
+  file_.make_group("properties");
+  file_.write("properties/" + name, std::vector<std::int64_t>{std::ssize(values)}, values);
+  file_.set_attribute("properties/" + name, "units", units);
+}
+
 void ResultsWriter::begin_saved(const std::string& label, const SavedLayout& layout, std::optional<bool> plain) {
   SIAL_CHECK(label_.empty() && layout.first_segment.size() == layout.extents.size(), "saved array {}", label);
   label_ = "saved/arrays/" + encode(label);
@@ -324,17 +330,31 @@ ResultsReader::ResultsReader(const std::string& path) : path_(path), file_(Hdf5F
     throw InputError(fmt::format("`{}` is not a results file", path), "restore reads the results.h5 of an earlier job");
 }
 
+std::string ResultsReader::atoms_difference_of(const Molecule& molecule) const {
+  const std::vector<double> charges = file_.read("molecule/charges");
+  const std::size_t n = molecule.atoms.size();
+  if (charges.size() != n) return fmt::format("it had {} atoms, not {}", charges.size(), n);
+  for (std::size_t i = 0; i < n; ++i)
+    if (charges[i] != molecule.atoms[i].charge)
+      return fmt::format("atom {} had nuclear charge {}, not {}", i + 1, charges[i], molecule.atoms[i].charge);
+  return {};
+}
+
+std::string ResultsReader::basis_difference_of(const Molecule& molecule) const {
+  const std::string theirs = file_.attribute_text("molecule", "basis");
+  return theirs == molecule.basis_name ? std::string()
+                                       : fmt::format("its basis was {}, not {}", theirs, molecule.basis_name);
+}
+
 std::string ResultsReader::difference_of(const Molecule& molecule) const {
   constexpr double same_place = 1e-6;  // bohr: coordinates may have gone through a text
   constexpr double angstrom = 0.529177210903;
   if (!file_.exists("molecule/coordinates") || !file_.exists("molecule/charges")) return {};
-  const std::vector<double> charges = file_.read("molecule/charges"), places = file_.read("molecule/coordinates");
-  const std::size_t n = molecule.atoms.size();
-  if (charges.size() != n || places.size() != 3 * n) return fmt::format("it had {} atoms, not {}", charges.size(), n);
-  for (std::size_t i = 0; i < n; ++i) {
+  if (std::string difference = atoms_difference_of(molecule); !difference.empty()) return difference;
+  const std::vector<double> places = file_.read("molecule/coordinates");
+  if (places.size() != 3 * molecule.atoms.size()) return fmt::format("it had {} coordinates", places.size());
+  for (std::size_t i = 0; i < molecule.atoms.size(); ++i) {
     const Atom& atom = molecule.atoms[i];
-    if (charges[i] != atom.charge)
-      return fmt::format("atom {} had nuclear charge {}, not {}", i + 1, charges[i], atom.charge);
     double far = 0;
     for (std::size_t d = 0; d < 3; ++d)
       far += (places[3 * i + d] - atom.position[d]) * (places[3 * i + d] - atom.position[d]);
@@ -347,9 +367,13 @@ std::string ResultsReader::difference_of(const Molecule& molecule) const {
   for (const auto& [name, mine] : numbers)
     if (const auto theirs = file_.attribute_ints("molecule", name); theirs.size() == 1 && theirs[0] != mine)
       return fmt::format("its {} was {}, not {}", name, theirs[0], mine);
-  if (const std::string theirs = file_.attribute_text("molecule", "basis"); theirs != molecule.basis_name)
-    return fmt::format("its basis was {}, not {}", theirs, molecule.basis_name);
-  return {};
+  return basis_difference_of(molecule);
+}
+
+std::string ResultsReader::functions_difference_of(const Molecule& molecule) const {
+  if (!file_.exists("molecule/charges")) return "it had no molecule";
+  const std::string difference = atoms_difference_of(molecule);
+  return difference.empty() ? basis_difference_of(molecule) : difference;
 }
 
 std::map<std::string, double> ResultsReader::saved_scalars() const {

@@ -34,6 +34,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/output_file.h"
@@ -48,6 +49,12 @@ struct SavedLayout {
   std::string array;
   std::vector<std::int32_t> first_segment;
   std::vector<std::vector<std::int64_t>> extents;
+};
+
+/// A saved distributed or served array in memory: the blocks that one rank has of it.
+struct SavedArrayBlocks {
+  SavedLayout layout;
+  std::vector<std::pair<BlockIndex, std::vector<double>>> blocks;
 };
 
 /// Whether it can be the layout of any array: files may be damaged.
@@ -96,6 +103,8 @@ class ResultsWriter {
 
   void saved_scalar(const std::string& label, double value);
   void saved_static(const std::string& label, const DataArray& array);
+  /// A number per atom, below `/properties`.
+  void property(const std::string& name, std::span<const double> values, const std::string& units);
   /// Blocks between begin and end, each once, in any order. `plain`: the array is one dataset.
   void begin_saved(const std::string& label, const SavedLayout& layout, std::optional<bool> plain = {});
   void saved_block(const BlockIndex& block, std::span<const double> data);
@@ -150,8 +159,13 @@ class ResultsReader {
   /// In what the molecule of the job that wrote the file differs from this one: the first of atoms, places, charge,
   /// multiplicity, frozen core and basis. Empty: in nothing, or the file does not say.
   std::string difference_of(const Molecule& molecule) const;
+  /// Likewise in its kinds of atoms and its basis set: what orbitals belong to.
+  std::string functions_difference_of(const Molecule& molecule) const;
 
  private:
+  std::string atoms_difference_of(const Molecule& molecule) const;
+  std::string basis_difference_of(const Molecule& molecule) const;
+
   std::string path_;
   Hdf5File file_;
   std::unique_ptr<Hdf5Dataset> plain_;  // a large one, of which each block is read

@@ -338,7 +338,8 @@ void derive_job_data(Job& job) {
                              {"cc_iter", 50},
                              {"eom_roots", 0},
                              {"nfrags", 0},
-                             {"guess_orbitals", job.saved_before.contains("guess_a") ? 1 : 0}})
+                             {"guess_orbitals", job.saved_before.contains("guess_a") ? 1 : 0},
+                             {"guess_amplitudes", job.saved_blocks_before.contains("guess_t2") ? 1 : 0}})
     set_int(job, name, value);
   std::int32_t roots = job.data.ints.at("eom_roots");
   set_int(job, "eom_subspc", roots > 0 ? 12 * std::min(roots, 1'000'000) + 8 : 0);
@@ -346,6 +347,7 @@ void derive_job_data(Job& job) {
                              {"cc_conv", convergence(job)},
                              {"eom_tol", 1e-8},
                              {"damp", 0.0},
+                             {"guess_energy", 0.0},
                              {"scfeneg", 0.0},
                              {"totenerg", 0.0}})
     set_scalar(job, name, value);

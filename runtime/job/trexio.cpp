@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -45,6 +47,27 @@ void add_nuclei(const Molecule& molecule, TrexioData& out) {
   out.electrons = alpha + beta;
 }
 
+/// Of each function of the file, our function within the shell.
+std::vector<std::int32_t> file_order(std::int32_t l, bool cartesian) {
+  if (!cartesian) return l == 1 ? std::vector<std::int32_t>{2, 0, 1} : zonal_first(l);
+  std::vector<std::int32_t> order(static_cast<std::size_t>((l + 1) * (l + 2) / 2));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+/// Of each Cartesian function, which has unit norm with the factor, where z^l has.
+std::vector<double> cartesian_norms(std::int32_t l) {
+  std::vector<double> norms;
+  for (std::int32_t x = l; x >= 0; --x)
+    for (std::int32_t y = l - x; y >= 0; --y) {
+      const std::int32_t z = l - x - y;
+      norms.push_back(
+          std::sqrt(double_factorial(2 * l - 1) /
+                    (double_factorial(2 * x - 1) * double_factorial(2 * y - 1) * double_factorial(2 * z - 1))));
+    }
+  return norms;
+}
+
 /// Contractions become shells of their own. `ours` gets our function for each of the file.
 void add_basis(const Molecule& molecule, TrexioData& out, std::vector<std::int64_t>& ours) {
   out.cartesian = is_cartesian(molecule);
@@ -63,17 +86,9 @@ void add_basis(const Molecule& molecule, TrexioData& out, std::vector<std::int64
         out.coefficient.push_back(coefficient);
         out.primitive_factor.push_back(norm_of_primitive(s.exponents[p], s.l));
       }
-      std::vector<std::int32_t> order;
-      if (!out.cartesian) order = s.l == 1 ? std::vector<std::int32_t>{2, 0, 1} : zonal_first(s.l);
-      for (std::int32_t x = s.l; x >= 0 && out.cartesian; --x)
-        for (std::int32_t y = s.l - x; y >= 0; --y) {
-          order.push_back(static_cast<std::int32_t>(order.size()));
-          const std::int32_t z = s.l - x - y;
-          out.ao_normalization.push_back(
-              std::sqrt(double_factorial(2 * s.l - 1) /
-                        (double_factorial(2 * x - 1) * double_factorial(2 * y - 1) * double_factorial(2 * z - 1))));
-        }
-      if (!out.cartesian) out.ao_normalization.insert(out.ao_normalization.end(), order.size(), 1.0);
+      const std::vector<std::int32_t> order = file_order(s.l, out.cartesian);
+      const std::vector<double> norms = out.cartesian ? cartesian_norms(s.l) : std::vector<double>(order.size(), 1.0);
+      out.ao_normalization.insert(out.ao_normalization.end(), norms.begin(), norms.end());
       for (const std::int32_t k : order) {
         out.ao_shell.push_back(shell);
         ours.push_back(first + k);
@@ -191,7 +206,79 @@ std::vector<Ecp> potentials_of(const TrexioData& data, const std::string& path) 
   return all;
 }
 
+/// Our function for each of the file, and what its coefficients are to be multiplied with.
+struct FileFunctions {
+  std::vector<std::int64_t> ours;
+  std::vector<double> factor;
+};
+
+/// Empty where the file does not say enough. `molecule` has the file's shells, those of each atom together.
+FileFunctions functions_of(const TrexioData& data, const Molecule& molecule) {
+  std::vector<std::size_t> order(data.shell_l.size());  // shells of the file in our order
+  for (std::size_t s = 0; s < order.size(); ++s) order[s] = s;
+  std::ranges::stable_sort(order, {}, [&](std::size_t s) { return data.shell_nucleus[s]; });
+  std::vector<std::int64_t> first(order.size()), next(order.size(), 0);
+  std::vector<double> factor(order.size(), 1.0), largest(order.size(), 0.0);
+  std::vector<std::size_t> our_shell(order.size()), primitive(order.size(), 0);
+  std::int64_t functions = 0;
+  for (std::size_t s = 0; s < order.size(); ++s) {
+    our_shell[order[s]] = s;
+    first[order[s]] = functions;
+    functions += molecule.shells[s].n_functions();
+  }
+  for (std::size_t p = 0; p < data.exponent.size(); ++p) {
+    const auto s = static_cast<std::size_t>(data.primitive_shell[p]);
+    const double file =
+        data.coefficient[p] * data.primitive_factor[p] / norm_of_primitive(data.exponent[p], data.shell_l[s]);
+    const double mine = molecule.shells[our_shell[s]].coefficients[primitive[s]++];
+    if (std::abs(file) <= largest[s]) continue;
+    largest[s] = std::abs(file);
+    factor[s] = (s < data.shell_factor.size() ? data.shell_factor[s] : 1.0) * file / mine;
+  }
+  FileFunctions out;
+  if (std::ssize(data.ao_shell) != functions) return out;
+  for (std::size_t k = 0; k < data.ao_shell.size(); ++k) {
+    const std::int32_t in = data.ao_shell[k];
+    if (in < 0 || in >= std::ssize(order)) return {};
+    const auto s = static_cast<std::size_t>(in);
+    const std::int32_t l = data.shell_l[s];
+    const std::vector<std::int32_t> places = file_order(l, data.cartesian);
+    const std::int64_t at = next[s]++;
+    if (at >= std::ssize(places)) return {};
+    const std::int32_t mine = places[static_cast<std::size_t>(at)];
+    out.ours.push_back(first[s] + mine);
+    const double norm = data.cartesian ? cartesian_norms(l)[static_cast<std::size_t>(mine)] : 1.0;
+    out.factor.push_back(factor[s] * (k < data.ao_normalization.size() ? data.ao_normalization[k] : norm) / norm);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<DataArray> trexio_orbitals(const TrexioData& data, const Molecule& molecule) {
+  const std::int64_t n = molecule.n_basis();
+  const FileFunctions functions = functions_of(data, molecule);
+  if (data.mo_coefficient.empty() || functions.ours.empty() ||
+      data.mo_coefficient.size() % functions.ours.size() != 0 ||
+      !std::ranges::all_of(data.mo_coefficient, [](double x) { return std::isfinite(x); }))
+    return {};
+  std::vector<std::size_t> of_spin[2];
+  const std::size_t orbitals = data.mo_coefficient.size() / functions.ours.size();
+  for (std::size_t p = 0; p < orbitals; ++p)
+    of_spin[p < data.mo_spin.size() && data.mo_spin[p] == 1 ? 1 : 0].push_back(p);
+  std::vector<DataArray> out;
+  for (std::vector<std::size_t>& list : of_spin) {
+    if (list.empty()) continue;
+    if (data.mo_occupation.size() == orbitals)
+      std::ranges::stable_sort(list, std::ranges::greater(), [&](std::size_t p) { return data.mo_occupation[p]; });
+    DataArray& c = out.emplace_back(DataArray{{n, n}, std::vector<double>(static_cast<std::size_t>(n * n), 0.0)});
+    for (std::size_t to = 0; to < std::min(list.size(), static_cast<std::size_t>(n)); ++to)
+      for (std::size_t k = 0; k < functions.ours.size(); ++k)
+        c.data[to * static_cast<std::size_t>(n) + static_cast<std::size_t>(functions.ours[k])] =
+            data.mo_coefficient[list[to] * functions.ours.size() + k] * functions.factor[k];
+  }
+  return out;
+}
 
 bool is_trexio_text(const std::string& path) { return path.ends_with(".text"); }
 

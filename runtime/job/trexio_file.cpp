@@ -31,6 +31,7 @@ template <class E>
 class File {
  public:
   File(const std::string& path, const std::string& shown, char mode, back_end_t kind) : path_(shown) {
+    quiet_hdf5();
     trexio_exit_code code = TREXIO_SUCCESS;
     file_ = trexio_open(path.c_str(), mode, kind, &code);
     if (!file_ || code != TREXIO_SUCCESS) fail("cannot be opened", code);
@@ -218,6 +219,22 @@ void read_potentials(File<InputError>& f, TrexioData& d) {
   f.list("ecp_coefficient", trexio_read_ecp_coefficient, d.ecp_coefficient, terms);
 }
 
+void read_orbitals(File<InputError>& f, TrexioData& d) {
+  std::int32_t orbitals = 0, functions = 0;
+  if (!f.read("mo_num", trexio_has_mo_num, trexio_read_mo_num, &orbitals) || !f.has(trexio_has_mo_coefficient) ||
+      f.has(trexio_has_mo_coefficient_im) || !f.has(trexio_has_ao_shell) ||
+      !f.read("ao_num", trexio_has_ao_num, trexio_read_ao_num, &functions))
+    return;
+  f.list("ao_shell", trexio_read_ao_shell, d.ao_shell, functions);
+  if (f.has(trexio_has_ao_normalization))
+    f.list("ao_normalization", trexio_read_ao_normalization, d.ao_normalization, functions);
+  if (f.has(trexio_has_basis_shell_factor))
+    f.list("basis_shell_factor", trexio_read_basis_shell_factor, d.shell_factor, std::ssize(d.shell_l));
+  f.list("mo_coefficient", trexio_read_mo_coefficient, d.mo_coefficient, std::int64_t{orbitals} * functions);
+  if (f.has(trexio_has_mo_occupation)) f.list("mo_occupation", trexio_read_mo_occupation, d.mo_occupation, orbitals);
+  if (f.has(trexio_has_mo_spin)) f.list("mo_spin", trexio_read_mo_spin, d.mo_spin, orbitals);
+}
+
 /// Radial functions with powers of r, which libraries before 2.4 do not know.
 void refuse_powers(const std::string& path) {
   const Hdf5File file = Hdf5File::open(path);
@@ -266,6 +283,7 @@ TrexioData read_trexio_file(const std::string& path) {
   read_nuclei(file, data);
   read_basis(file, data);
   read_potentials(file, data);
+  read_orbitals(file, data);
   return data;
 }
 

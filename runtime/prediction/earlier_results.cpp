@@ -48,6 +48,7 @@ SavedArrays saved_arrays(const Job& job) {
     ResultsReader reader(path);
     for (const std::string& label : reader.saved_arrays()) saved[label] = reader.layout(label);
   }
+  for (const auto& [label, array] : job.saved_blocks_before) saved[label] = array->layout;
   return saved;
 }
 

@@ -10,7 +10,7 @@
 
 namespace sial {
 
-/// The remote arrays that the job's results files hold, by label.
+/// The remote arrays that the job may restore, by label: those of its results files, and those given in memory.
 SavedArrays saved_arrays(const Job& job);
 
 NamedSegments named_segments(const JobData& data);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,22 +27,23 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view rhf = "04_rhf/rhf.sialx", uhf = "06_uhf/uhf.sialx", transformation = "09_ccsd/tran.sialx",
-                           ccsd = "09_ccsd/ccsd.sialx";
-constexpr SchemaMethod methods[] = {
-    {"hf", false, {rhf}, "scf_energy"},
-    {"hf", true, {uhf}, "scf_energy"},
-    {"mp2", false, {rhf, "05_mp2/mp2.sialx"}, "total_energy"},
-    {"mp2", true, {uhf, "07_ump2/ump2.sialx"}, "total_energy"},
-    {"ccsd", false, {rhf, transformation, ccsd}, "total_energy"},
-    {"ccsd(t)", false, {rhf, transformation, ccsd, "11_ccsd_t/ccsd_t.sialx"}, "total_energy"},
-};
-
 /// Keywords of the input, by what they set.
 const std::set<std::string, std::less<>> integer_values = {"scf_iter", "scf_hist", "cc_iter"};
 const std::set<std::string, std::less<>> real_values = {"scf_conv", "cc_conv"};
 constexpr std::string_view other_keywords[] = {"reference", "freeze_core", "memory",
                                                "spherical", "segments",    "gradient_step"};
+
+/// "hf, mp2 and ccsd": names of the methods of one reference.
+std::string listed(std::span<const SchemaMethod> methods, std::string_view reference,
+                   std::string SchemaMethod::* name) {
+  std::vector<std::string> names;
+  for (const SchemaMethod& method : methods)
+    if (method.reference == reference) names.push_back(method.*name);
+  if (names.empty()) return "none";
+  const std::string last = std::exchange(names.back(), {});
+  names.pop_back();
+  return names.empty() ? last : fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
 
 class Reader {
  public:
@@ -212,13 +213,15 @@ class Reader {
 
   void choose_method(const std::string& given) {
     std::string name = lower_case(given), reference;
-    static const std::map<std::string, std::pair<const char*, const char*>, std::less<>> others = {
-        {"scf", {"hf", ""}},      {"rhf", {"hf", "rhf"}},     {"uhf", {"hf", "uhf"}},          {"rmp2", {"mp2", "rhf"}},
-        {"ump2", {"mp2", "uhf"}}, {"rccsd", {"ccsd", "rhf"}}, {"rccsd(t)", {"ccsd(t)", "rhf"}}};
-    if (const auto found = others.find(name); found != others.end()) {
-      reference = found->second.second;
-      name = found->second.first;
-    }
+    if (name == "scf") name = "hf";
+    examples_ = find_examples();
+    const std::vector<SchemaMethod> methods = read_methods(examples_);
+    for (const SchemaMethod& method : methods)
+      if (method.full_name == name) {
+        reference = method.reference;
+        name = method.name;
+        break;
+      }
     if (const Json* keyword = keywords_ ? find(*keywords_, "reference") : nullptr) {
       const std::string stated = lower_case(text_of(*keyword, "keywords.reference"));
       if (stated != "rhf" && stated != "uhf")
@@ -233,17 +236,18 @@ class Reader {
       fail("model.method",
            fmt::format("`{}` is for closed shells, and the molecule has multiplicity {}", printable(given),
                        input_.job.data.molecule.multiplicity),
-           "open shells have uhf and ump2");
+           "open shells have " + listed(methods, "uhf", &SchemaMethod::full_name));
     bool known = false;
     for (const SchemaMethod& method : methods) {
       known = known || method.name == name;
-      if (method.name == name && method.unrestricted == unrestricted) input_.method = &method;
+      if (method.name == name && (method.reference == "uhf") == unrestricted) input_.method = method;
     }
     if (input_.method) return;
     if (known)
       fail("model.method", fmt::format("`{}` is there for closed shells with RHF only", printable(given)),
-           "open shells have hf and mp2");
-    fail("model.method", fmt::format("`{}` is not known", printable(given)), "there are hf, mp2, ccsd and ccsd(t)");
+           "open shells have " + listed(methods, "uhf", &SchemaMethod::name));
+    fail("model.method", fmt::format("`{}` is not known", printable(given)),
+         "there are " + listed(methods, "rhf", &SchemaMethod::name));
   }
 
   void embedded_basis(const Json& basis) {
@@ -349,12 +353,10 @@ class Reader {
 
   void settings() {
     Job& job = input_.job;
-    const std::string examples = find_examples(input_.method->programs[0]);
-    for (const std::string_view program : input_.method->programs)
-      if (!program.empty()) job.programs.push_back((fs::path(examples) / program).string());
+    for (const std::string& program : input_.method->programs)
+      job.programs.push_back((fs::path(examples_) / program).string());
     job.results_path = job.run_json_path = "none";
-    if (input_.driver == SchemaDriver::gradient)
-      set_option(job, OptionId::gradient, std::string(input_.method->energy));
+    if (input_.driver == SchemaDriver::gradient) set_option(job, OptionId::gradient, input_.method->energy);
     if (keywords_)
       for (const auto& [name, value] : keywords_->items())
         if (!value.is_null()) keyword(name, value);
@@ -406,32 +408,13 @@ class Reader {
   AtomicInput& input_;
   std::string name_;
   const Json* keywords_ = nullptr;
+  std::string examples_;
 };
 
 }  // namespace
 
 void read_atomic_input(const std::string& text, const std::string& name, AtomicInput& input) {
   Reader(input, name).read(text);
-}
-
-std::string find_examples(std::string_view program) {
-  std::vector<std::string> folders;
-  std::error_code ignored;
-  if (const char* given = std::getenv("SIAL_EXAMPLES_PATH"); given && *given) {
-    if (fs::exists(fs::path(given) / program, ignored)) return given;
-    throw InputError(fmt::format("the folder `{}`, which SIAL_EXAMPLES_PATH names, has no {}", given, program),
-                     "name the folder `examples` of sialx, or unset the variable");
-  }
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored), prefix = self.parent_path().parent_path();
-  if (!self.empty()) {
-    folders.push_back((prefix / "share" / "sialx" / "examples").string());
-    folders.push_back((prefix.parent_path().parent_path() / "examples").string());  // CHECKOUT/build/PRESET/bin
-  }
-  for (const std::string& folder : folders)
-    if (fs::exists(fs::path(folder) / program, ignored)) return folder;
-  throw InputError(
-      fmt::format("the example programs are not there: {} is in none of {}", program, fmt::join(folders, ", ")),
-      "move an installation as a whole, or name its folder of examples in SIAL_EXAMPLES_PATH");
 }
 
 }  // namespace sial

@@ -41,7 +41,7 @@ class Properties {
     variables["SCF TOTAL ENERGY"] = variables["CURRENT REFERENCE ENERGY"] = scf;
     if (const auto x = scalar("dipole_x"), y = scalar("dipole_y"), z = scalar("dipole_z"); x && y && z)
       json["scf_dipole_moment"] = variables["SCF DIPOLE"] = {*x, *y, *z};
-    const std::string_view method = input_.method->name;
+    const std::string& method = input_.method->name;
     std::string upper = "HF";
     if (method == "mp2") {
       upper = "MP2";
@@ -61,7 +61,7 @@ class Properties {
         variables["(T) CORRECTION ENERGY"] = triples;
       }
     }
-    add("return_energy", "CURRENT ENERGY", required(std::string(input_.method->energy)));
+    add("return_energy", "CURRENT ENERGY", required(input_.method->energy));
     if (!gradient) return;
     Json values = Json::array();
     for (const Vector3& row : *gradient)

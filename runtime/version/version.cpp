@@ -20,6 +20,9 @@ std::string version_text(std::string_view program) {
   line("built with MPI", SIALX_BUILT_WITH_MPI);
   line("built with BLAS", SIALX_BUILT_WITH_BLAS);
   line("built with LLVM", SIALX_BUILT_WITH_LLVM);
+  line("built with HDF5", SIALX_BUILT_WITH_HDF5);
+  line("built with libint", SIALX_BUILT_WITH_LIBINT);
+  line("built with TREXIO", SIALX_BUILT_WITH_TREXIO);
   line("built with CUDA headers", "none: the driver's functions are found while programs run");
   return text;
 }

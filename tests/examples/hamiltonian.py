@@ -90,6 +90,20 @@ class Hamiltonian(unittest.TestCase):
         with h5py.File(self.folder / "results.h5", "r") as f:
             return {name: float(f["scalars"][name][()]) for name in f["scalars"]}
 
+    def test_models(self):
+        """The script writes the files of the example, and says how it is called."""
+        script = [sys.executable, str(EXAMPLES / "20_hamiltonian" / "make_models.py")]
+        with tempfile.TemporaryDirectory() as folder:
+            said = subprocess.run([*script, "--help"], cwd=folder, capture_output=True, text=True, check=True)
+            self.assertRegex(said.stdout, "(?s)usage: make_models.py.*existing folder")
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+            subprocess.run([*script, folder], check=True)
+            for name in ("hubbard.FCIDUMP", "benzene.FCIDUMP"):
+                self.assertEqual((pathlib.Path(folder) / name).read_text(), (EXAMPLES / "20_hamiltonian" / name).read_text())
+            wrong = subprocess.run([*script, "nowhere"], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(wrong.returncode, 2)
+            self.assertIn("`nowhere` is no folder", wrong.stderr)
+
     def test_two_electrons(self) -> None:
         """CCSD is exact."""
         for seed in (1, 2):

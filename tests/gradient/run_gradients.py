@@ -3,69 +3,17 @@
 
     run_gradients.py --bin DIR
 """
-import argparse
-import json
-import os
-import pathlib
 import re
-import subprocess
-import sys
-import tempfile
 import unittest
 
 import h5py
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "examples"
-REFERENCES = json.loads((pathlib.Path(__file__).parent / "references.json").read_text())
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-PROGRAMS = {
-    "rhf": ["04_rhf/rhf.sialx"],
-    "uhf": ["06_uhf/uhf.sialx"],
-    "mp2": ["04_rhf/rhf.sialx", "05_mp2/mp2.sialx"],
-    "ccsd": ["04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx"],
-    "ccsd_t": ["04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx", "11_ccsd_t/ccsd_t.sialx"],
-}
-OPTIONS: argparse.Namespace
+import gradient_jobs
+from gradient_jobs import EXAMPLES, REFERENCES, Runs, gradient_of, run, write_job
 
 
-def write_job(folder, molecule, method, atoms=None, extra=""):
-    """A job file for atoms (symbol, place in angstrom) of the references, in `folder`; its path."""
-    atoms = atoms or REFERENCES[molecule]["atoms"]
-    lines = [str(len(atoms)), molecule] + [f"{symbol} {x:.10f} {y:.10f} {z:.10f}" for symbol, (x, y, z) in atoms]
-    (folder / "molecule.xyz").write_text("\n".join(lines) + "\n")
-    programs = ", ".join(f'"{EXAMPLES / p}"' for p in PROGRAMS[method])
-    job = folder / "job.toml"
-    job.write_text(f'programs = [{programs}]\n\n[molecule]\nxyz = "molecule.xyz"\nbasis = "6-31g"\n{extra}')
-    return job
-
-
-def run(folder, *arguments, ranks=1):
-    launch = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks > 1 else []
-    return subprocess.run([*launch, OPTIONS.bin / "sialrun", *map(str, arguments)], cwd=folder, env=ENV, capture_output=True, text=True, timeout=300)
-
-
-def gradient_of(folder):
-    with h5py.File(folder / "results.h5") as file:
-        dataset = file["derivatives/gradient"]
-        return dataset[:], dict(dataset.attrs)
-
-
-class Gradients(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
-
-    def gradient(self, molecule, method, *options, ranks=1, atoms=None, extra=""):
-        job = write_job(self.folder, molecule, method, atoms, extra)
-        scalar = "scf_energy" if method in ("rhf", "uhf") else "total_energy"
-        done = run(self.folder, job, "--gradient", scalar, *options, ranks=ranks)
-        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
-        values, attributes = gradient_of(self.folder)
-        return values, attributes, done.stdout
-
+class Gradients(Runs):
     def test_analytic(self):
         for molecule, displaced in (("water", 6), ("formaldehyde", 8)):
             for method in ("rhf", "uhf", "mp2", "ccsd", "ccsd_t"):
@@ -209,7 +157,4 @@ class Gradients(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
+    unittest.main(argv=gradient_jobs.arguments())

@@ -67,7 +67,7 @@ class Install(unittest.TestCase):
             self.assertIn(f"complete -c {tool}", (self.prefix / f"share/fish/vendor_completions.d/{tool}.fish").read_text())
 
     def test_everything_is_there(self):
-        for place in ("share/doc/sialx/LICENSE", "share/doc/sialx/RELEASES.md", "share/sialx/basis/cc-pvdz.g94", "share/sialx/examples/molecules/water.xyz", "share/sialx/examples/compare.py",
+        for place in ("share/doc/sialx/LICENSE", "share/doc/sialx/RELEASES.md", "share/sialx/basis/cc-pvdz.g94", "share/sialx/examples/molecules/water.xyz", "share/sialx/examples/methods.json", "share/sialx/examples/compare.py",
                       "share/sialx/editors/README.md", "share/sialx/editors/vscode/extension.js", "share/vim/vimfiles/syntax/sial.vim", "share/emacs/site-lisp/sial-mode.el",
                       "share/cmake/sialx/sialxConfig.cmake", "share/pkgconfig/sialx.pc", "include/sialx/plugin.h", "lib/python3/dist-packages/sialx/__init__.py"):
             self.assertTrue((self.prefix / place).is_file(), place)

@@ -54,7 +54,7 @@ class Versions(unittest.TestCase):
             self.assertRegex(text.splitlines()[0], rf"^{tool} \d+\.\d+\.\d+$")
         self.assertEqual(len({text.partition(" ")[2] for text in texts.values()}), 1, texts)
         said = facts(texts["sialrun"])
-        for key in (*FORMATS, "commit", "built with MPI", "built with BLAS", "built with LLVM", "built with CUDA headers"):
+        for key in (*FORMATS, "commit", "built with MPI", "built with BLAS", "built with LLVM", "built with HDF5", "built with libint", "built with TREXIO", "built with CUDA headers"):
             self.assertTrue(said.get(key), key)
         self.assertTrue(call("sialrun", "--version", "--verbose").startswith(texts["sialrun"]))
 

@@ -5,6 +5,7 @@
 
 Exits with 77 where ASE is missing.
 """
+import copy
 import pathlib
 import sys
 import tempfile
@@ -91,6 +92,49 @@ class Calculator(unittest.TestCase):
         proton_moved.set_initial_charges([0.5, 0, 0, 0])
         with self.assertRaisesRegex(errors.InputError, "initial charges of the atoms add up to 0.5.*give `charge`"):
             proton_moved.get_potential_energy()
+
+    def test_charges_of_the_result(self):
+        for method in ("hf", "mp2"):
+            water = atoms(WATER, method=method, basis="3-21g")
+            charges = water.get_charges()
+            self.assertAlmostEqual(charges.sum(), 0.0, delta=1e-7)
+            self.assertLess(charges[0], -0.5)
+            self.assertGreater(charges[1:].min(), 0.3)
+
+    def test_first_guess(self):
+        """The SCF begins with the orbitals of the calculation before: of the same atoms and basis set, in this process and in the next."""
+        counted = self.counted()
+        iterations = []
+
+        def recording(*arguments, **options):
+            done = counted(*arguments, **options)
+            iterations.append((options["guess"] is not None, done.scalars["iterations"]))
+            return done
+
+        with unittest.mock.patch.object(sialx.ase, "calculate", recording):
+            for directory in (None, self.dir / "kept"):
+                iterations.clear()
+                water = atoms(WATER, method="hf", basis="3-21g", directory=directory)
+                water.get_potential_energy()
+                water.positions[0, 2] += 1e-4
+                moved = water.get_potential_energy()
+                self.assertEqual([guess for guess, _ in iterations], [False, True])
+                self.assertLess(iterations[1][1], iterations[0][1])
+                alone = water.copy()
+                alone.calc = SIALX(method="hf", basis="3-21g")
+                self.assertAlmostEqual(alone.get_potential_energy(), moved, delta=1e-7)
+                water.calc.set(basis="sto-3g")
+                water.get_potential_energy()
+                self.assertEqual(iterations[-1][0], False)
+                twin = copy.deepcopy(water.calc)
+                water.positions[0, 2] += 1e-4
+                twin.get_potential_energy(water)
+                self.assertEqual(iterations[-1][0], False)  # a copy has nothing of its own yet
+            again = SIALX(restart=self.dir / "kept")
+            water.calc = again
+            water.positions[0, 2] += 1e-4
+            water.get_potential_energy()
+            self.assertEqual(iterations[-1][0], True)
 
     def test_what_is_calculated_again(self):
         counted = self.counted()

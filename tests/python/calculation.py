@@ -3,10 +3,14 @@
 
     calculation.py --bin DIR [unittest arguments]
 """
+import json
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -14,6 +18,7 @@ from needed import use
 from reference_gradients import AMIDOGEN, DIPOLE_OF_AMIDOGEN, DIPOLE_OF_WATER, OF_AMIDOGEN, OF_WATER, WATER
 
 BOHR = 0.52917721092
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 
 class Calculations(unittest.TestCase):
@@ -44,6 +49,31 @@ class Calculations(unittest.TestCase):
     def test_open_shells(self):
         self.compare(self.molecule(AMIDOGEN, multiplicity=2), OF_AMIDOGEN, DIPOLE_OF_AMIDOGEN)
 
+    def test_table_of_methods(self):
+        """The table beside the example programs is the only one: what is added there is known to calculate() and to `sialrun --qcschema`."""
+        self.assertEqual(sialx.METHODS, ("hf", "mp2", "ccsd", "ccsd(t)", "uhf", "ump2"))
+        self.assertRaisesRegex(AttributeError, "no attribute `METHOD`", getattr, sialx, "METHOD")
+        examples = self.dir / "examples"
+        examples.mkdir()
+        for program in EXAMPLES.glob("[0-9]*"):
+            (examples / program.name).symlink_to(program)
+        rows = json.loads((EXAMPLES / "methods.json").read_text())
+        table = examples / "methods.json"
+        row = next(row for row in rows if row["full_name"] == "rhf")
+        table.write_text(json.dumps([*rows, {**row, "full_name": "mean-field"}]))
+        with unittest.mock.patch.dict(os.environ, SIAL_EXAMPLES_PATH=str(examples)):
+            self.assertAlmostEqual(sialx.calculate(self.molecule(WATER), "mean-field", folder=self.dir / "mean").energy, OF_WATER["hf"][0], delta=3e-7)
+            schema = {"schema_name": "qcschema_input", "schema_version": 1, "driver": "energy", "model": {"method": "mean-field", "basis": "3-21g"},
+                      "molecule": {"symbols": WATER["symbols"], "geometry": (np.array(WATER["positions"]) / BOHR).flatten().tolist()}}  # fmt: skip
+            done = subprocess.run([os.environ["SIALRUN"], "--qcschema", "-"], input=json.dumps(schema), cwd=self.dir, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertAlmostEqual(json.loads(done.stdout)["return_result"], OF_WATER["hf"][0], delta=3e-7)
+            table.write_text("[{}]")
+            done = subprocess.run([os.environ["SIALRUN"], "--qcschema", "-"], input=json.dumps(schema), cwd=self.dir, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("no table of methods", json.loads(done.stdout)["error"]["error_message"])
+            self.refused("no table of methods", self.molecule(WATER), method="hf")
+
     def test_ranks_and_files(self):
         xyz = self.dir / "water.xyz"
         xyz.write_text(self.molecule(WATER).xyz())
@@ -54,6 +84,20 @@ class Calculations(unittest.TestCase):
         self.assertIn("energy -75.716", repr(done))
         alone = sialx.calculate(xyz, "uhf", "sto-3g", charge=1, multiplicity=2, folder=self.dir / "cation")
         self.assertEqual((alone.results.molecule["charge"], alone.results.molecule["multiplicity"]), (1, 2))
+
+    def test_charges_and_guess(self):
+        water = self.molecule(WATER)
+        first = sialx.calculate(water, "mp2", folder=self.dir / "first")
+        self.assertAlmostEqual(first.charges.sum(), 0.0, delta=1e-8)
+        self.assertLess(first.charges[0], -0.5)
+        for guess in (first, first.folder, first.folder / "results.h5"):
+            again = sialx.calculate(water, "mp2", folder=self.dir / "again", guess=guess)
+            self.assertLess(again.scalars["iterations"], first.scalars["iterations"] / 2)
+            self.assertAlmostEqual(again.energy, first.energy, delta=1e-9)
+        with self.assertWarnsRegex(sialx.JobWarning, "no first guess for this job: its basis was 3-21g, not sto-3g"):
+            sialx.calculate(water, "hf", "sto-3g", folder=self.dir / "other", guess=first)
+        with self.assertRaisesRegex(sialx.JobError, "nowhere"):
+            sialx.calculate(water, "hf", folder=self.dir / "other", guess=self.dir / "nowhere")
 
     def test_frozen_core(self):
         everything, valence = (sialx.calculate(self.molecule(WATER), "mp2", frozen_core=frozen, folder=self.dir / str(frozen)) for frozen in (False, True))

@@ -82,6 +82,20 @@ class Geometries(unittest.TestCase):
         self.assertIn("not converged", repr(done))
         self.assertEqual(len(done.energies), 3)
 
+    def test_first_guess(self):
+        """Each step begins with the orbitals of the one before."""
+        iterations, original = [], sialx.optimization.calculate
+
+        def recording(*arguments, **options):
+            done = original(*arguments, **options)
+            iterations.append((options["guess"] is not None, done.scalars["iterations"]))
+            return done
+
+        with unittest.mock.patch.object(sialx.optimization, "calculate", recording):
+            sialx.optimize(self.water, "hf", folder=self.dir / "guess")
+        self.assertEqual([guess for guess, _ in iterations], [False] + [True] * (len(iterations) - 1))
+        self.assertLess(iterations[-1][1], iterations[0][1])
+
     def test_constraints(self):
         done = sialx.optimize(self.water, "hf", folder=self.dir / "fixed", constraints="$set\nangle 2 1 3 120.0\n")
         self.assertTrue(done.converged)

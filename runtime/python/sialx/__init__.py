@@ -1,8 +1,9 @@
 """Job folders for sialx, what its runs leave behind, and programs that run inside this process. See README.md."""
 
 from . import equations
-from .calculation import METHODS, Calculation, calculate
+from .calculation import Calculation, calculate
 from .equations.methods import method
+from .examples import known_methods
 from .filled import fill
 from .hamiltonian import Hamiltonian, HartreeFock
 from .in_process import CompileError, Diagnostic, Progress, RunResults, run
@@ -13,8 +14,16 @@ from .optimization import Optimization, optimize
 from .plan import Plan
 from .results import Results, SavedArray, UnknownName
 
+METHODS: tuple[str, ...]  # names that calculate() knows; read when it is first asked for
+
+
+def __getattr__(name: str) -> tuple[str, ...]:
+    if name == "METHODS":
+        return tuple(known_methods().methods)
+    raise AttributeError(f"module `sialx` has no attribute `{name}`")
+
+
 __all__ = [
-    "METHODS",
     "Calculation",
     "CompileError",
     "Diagnostic",

@@ -11,8 +11,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,18 +39,20 @@ _KEPT = "ase.json"  # the last calculation, in its folder
 
 
 class SIALX(Calculator):  # type: ignore[misc]  # ase has no types where it is not installed
-    """Energy (eV), forces (eV/angstrom) and, of Hartree-Fock, dipole moment (e angstrom, from the origin of the coordinates) of molecules.
+    """Energy (eV), forces (eV/angstrom), Mulliken charges of the Hartree-Fock density (e) and, of Hartree-Fock, dipole moment (e angstrom, from the origin of
+    the coordinates) of molecules.
 
     method: "hf", "mp2", "ccsd", "ccsd(t)"; "uhf", "ump2" for open shells. basis: the name of a basis set, or a file; there is no usual one. charge: without
     it the sum of the atoms' initial charges. multiplicity: 2S + 1, without it 1 + the sum of their initial magnetic moments. frozen_core, ranks, memory,
     values, segments, flags, mpirun: as of sialx.calculate(). spherical: functions are pure. Any change of a parameter forgets the results.
     directory: a folder, not the current one, where the job of the last calculation stays, with its results; without it nothing stays. restart: such a
-    folder, from which atoms, parameters and results are taken, so that an optimisation goes on without a calculation done twice.
+    folder, from which atoms, parameters and results are taken, so that an optimisation goes on without a calculation done twice. The SCF begins with the
+    orbitals of the last calculation where that had the same atoms and basis set.
 
     Forces are the gradient that `sialrun --gradient` gives. Raises CalculationFailed with the words of sialrun for a run that fails; InputError for
     what cannot be calculated, as periodic cells."""
 
-    implemented_properties = ["energy", "free_energy", "forces", "dipole"]
+    implemented_properties = ["energy", "free_energy", "forces", "dipole", "charges"]
     default_parameters = {
         "method": "hf",
         "basis": None,
@@ -66,6 +71,8 @@ class SIALX(Calculator):  # type: ignore[misc]  # ase has no types where it is n
 
     def __init__(self, restart: StrPath | None = None, atoms: Atoms | None = None, directory: StrPath | None = None, **parameters: Any) -> None:
         where = directory or restart or "."
+        self._scratch: str | None = None  # a folder that goes with this object
+        self._orbitals: tuple[list[Any], Path] | None = None  # what they belong to, and the results file that has them
         super().__init__(restart=None if restart is None else os.fspath(restart), atoms=atoms, directory=os.fspath(where), **parameters)
 
     def set(self, **parameters: Any) -> dict[str, Any]:
@@ -80,25 +87,31 @@ class SIALX(Calculator):  # type: ignore[misc]  # ase has no types where it is n
         """Runs the job; ASE calls this where a property is needed that is not there."""
         super().calculate(atoms, list(properties), list(system_changes))
         molecule, charge, multiplicity = self._molecule()
-        where = None if self.directory == "." else Path(self.directory)
+        kept = self.directory != "."
+        if not kept and self._scratch is None:
+            self._scratch = tempfile.mkdtemp(prefix="sialx-ase-")
+            weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
+        where = Path(self._scratch if self._scratch and not kept else self.directory)
+        functions = self._functions()
+        guess = self._orbitals[1] if self._orbitals and self._orbitals[0] == functions and self._orbitals[1].exists() else None
         options = {key: self.parameters[key] for key in ("method", "ranks", "memory", "values", "segments", "flags", "mpirun")}
-        with tempfile.TemporaryDirectory(prefix="sialx-ase-") as temporary:
-            try:
-                done = calculate(
-                    molecule, charge=charge, multiplicity=multiplicity, gradient="forces" in properties, folder=where or temporary, **options
-                )
-            except JobError as error:
-                raise CalculationFailed(str(error)) from error
-            except (TypeError, ValueError) as error:
-                raise InputError(str(error)) from error
-            except FileNotFoundError as error:
-                raise CalculatorSetupError(str(error)) from error
-            self.results = {"energy": done.energy * Hartree, "free_energy": done.energy * Hartree}
-            if done.gradient is not None:
-                self.results["forces"] = -done.gradient * (Hartree / Bohr)
-            if done.dipole is not None:
-                self.results["dipole"] = done.dipole * Bohr
-        if where is not None:
+        try:
+            done = calculate(molecule, charge=charge, multiplicity=multiplicity, gradient="forces" in properties, folder=where, guess=guess, **options)
+        except JobError as error:
+            raise CalculationFailed(str(error)) from error
+        except (TypeError, ValueError) as error:
+            raise InputError(str(error)) from error
+        except FileNotFoundError as error:
+            raise CalculatorSetupError(str(error)) from error
+        self._orbitals = (functions, Path(done.results.path).absolute())
+        self.results = {"energy": done.energy * Hartree, "free_energy": done.energy * Hartree}
+        if done.gradient is not None:
+            self.results["forces"] = -done.gradient * (Hartree / Bohr)
+        if done.dipole is not None:
+            self.results["dipole"] = done.dipole * Bohr
+        if done.charges is not None:
+            self.results["charges"] = done.charges
+        if kept:
             write_json(where / _KEPT, {"atoms": self.atoms.todict(), "parameters": dict(self.parameters), "results": self.results})
 
     def read(self, label: str) -> None:
@@ -112,6 +125,15 @@ class SIALX(Calculator):  # type: ignore[misc]  # ase has no types where it is n
             self.results = dict(kept["results"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ReadError(f"`{path}` has no calculation to go on from: {error}") from error
+        self._orbitals = (self._functions(), (Path(label) / "results.h5").absolute())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has files of its own."""
+        return {**self.__dict__, "_scratch": None, "_orbitals": None}
+
+    def _functions(self) -> list[Any]:
+        """What orbitals belong to."""
+        return [self.atoms.get_chemical_symbols(), copy.deepcopy(self.parameters["basis"]), bool(self.parameters["spherical"])]
 
     def _molecule(self) -> tuple[Molecule, int, int]:
         """The molecule, its charge and its multiplicity."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Union
 import h5py
 import numpy as np
 
-from .examples import example_programs
+from .examples import Method, example_programs, known_methods
 from .job import Job, JobError
 from .molecule import Molecule, from_pyscf
 from .results import Numbers, Results
@@ -27,34 +27,12 @@ if TYPE_CHECKING:
     StrPath = Union[str, os.PathLike[str]]
 
 
-@dataclass(frozen=True)
-class _Method:
-    programs: tuple[str, ...]  # below the folder of the examples
-    energy: str  # the scalar that is the total energy
-    unrestricted: bool = False
-    has_dipole: bool = False  # that of the method, not of the orbitals that it starts from
-
-
-_RHF, _UHF = "04_rhf/rhf.sialx", "06_uhf/uhf.sialx"
-_CCSD = (_RHF, "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx")
-_METHODS = {
-    "hf": _Method((_RHF,), "scf_energy", has_dipole=True),
-    "mp2": _Method((_RHF, "05_mp2/mp2.sialx"), "total_energy"),
-    "ccsd": _Method(_CCSD, "total_energy"),
-    "ccsd(t)": _Method((*_CCSD, "11_ccsd_t/ccsd_t.sialx"), "total_energy"),
-    "uhf": _Method((_UHF,), "scf_energy", unrestricted=True, has_dipole=True),
-    "ump2": _Method((_UHF, "07_ump2/ump2.sialx"), "total_energy", unrestricted=True),
-}
-METHODS: tuple[str, ...] = tuple(_METHODS)
-_OTHER_NAMES = {"rhf": "hf", "rmp2": "mp2", "rccsd": "ccsd", "rccsd(t)": "ccsd(t)"}
-
-
 @dataclass(frozen=True, repr=False)
 class Calculation:
     """What calculate() gives.
 
     energy: the total energy in hartree. gradient: its derivatives by the coordinates of the nuclei, of shape (atoms, 3), in hartree/bohr; None where it
-    was not asked for. dipole: the dipole moment, of shape (3,), in e bohr, from the origin of the coordinates; None for methods beyond Hartree-Fock, whose
+    was not asked for. charges: Mulliken's of the Hartree-Fock density, of shape (atoms,), in e. dipole: the dipole moment, of shape (3,), in e bohr, from the origin of the coordinates; None for methods beyond Hartree-Fock, whose
     programs have only that of the orbitals (in `scalars`). scalars: every scalar of the programs. molecule: as it was calculated. folder: where the
     job and its results are; `results` reads them."""
 
@@ -63,6 +41,7 @@ class Calculation:
     energy: float
     gradient: NDArray[np.float64] | None
     dipole: NDArray[np.float64] | None
+    charges: NDArray[np.float64] | None
     scalars: Numbers[float]
     folder: Path
     results: Results
@@ -86,6 +65,7 @@ def calculate(
     values: Mapping[str, int | float] | None = None,
     segments: Mapping[str, Sequence[int] | int | str] | None = None,
     flags: Iterable[object] = (),
+    guess: Calculation | StrPath | None = None,
     mpirun: Iterable[str] = ("mpirun", "--bind-to", "none"),
 ) -> Calculation:
     """The energy of a molecule, on `ranks` ranks; with gradient=True its gradient as well, from central differences of energies.
@@ -93,13 +73,14 @@ def calculate(
     molecule: a Molecule, a built pyscf.gto.Mole, or the path of an xyz file. method: "hf", "mp2", "ccsd", "ccsd(t)" of a closed shell; "uhf", "ump2" of any.
     basis: the name of a basis set, a file or shells, as of a Molecule; needed for an xyz file, and in the place of the molecule's own elsewhere; so are
     frozen_core, charge and multiplicity (2S + 1). memory: of a rank's blocks, "2GB" or bytes. folder: where the job and its results lie; a temporary one that
-    stays where none is named. values: for the programs, for example {"scf_conv": 1e-11, "cc_iter": 100}. segments, flags, mpirun: as of Job.
+    stays where none is named. guess: an earlier calculation, or its folder or results file, whose orbitals the SCF begins with; with other atoms or another basis
+    set it is not used. values: for the programs, for example {"scf_conv": 1e-11, "cc_iter": 100}. segments, flags, mpirun: as of Job.
 
     Raises ValueError for what cannot be calculated, JobError for a run that fails, as when iterations do not converge."""
     name, row = _method(method)
     molecule = as_molecule(molecule, basis, charge, multiplicity, frozen_core)
     if molecule.multiplicity != 1 and not row.unrestricted:
-        hint = f'method="u{name}"' if f"u{name}" in _METHODS else f"there are {_listed(unrestricted=True)}"
+        hint = f'method="u{name}"' if f"u{name}" in known_methods().methods else f"there are {_listed(unrestricted=True)}"
         raise ValueError(f"`{name}` is for closed shells, and the molecule has multiplicity {molecule.multiplicity}: for open shells {hint}")
     examples = example_programs()
     kinds = ("ao", "occ", "virt", *(("beta_occ", "beta_virt") if row.unrestricted else ()))
@@ -112,13 +93,15 @@ def calculate(
     )
     where = Path(tempfile.mkdtemp(prefix="sialx-") if folder is None else folder).absolute()
     where.mkdir(parents=True, exist_ok=True)
-    results = job.run(where, ranks=ranks, flags=[*(("--gradient", row.energy) if gradient else ()), *flags], mpirun=mpirun)
+    started = ("--guess", _results_file(guess)) if guess is not None else ()
+    results = job.run(where, ranks=ranks, flags=[*(("--gradient", row.energy) if gradient else ()), *started, *flags], mpirun=mpirun)
     scalars = results.scalars
     return Calculation(
         method=name,
         molecule=molecule,
         energy=_finite(float(scalars[row.energy]), "the energy"),
         gradient=_gradient(results, len(molecule.symbols)) if gradient else None,
+        charges=_charges(results, len(molecule.symbols)),
         dipole=np.array([scalars[f"dipole_{x}"] for x in "xyz"]) if row.has_dipole else None,
         scalars=scalars,
         folder=where,
@@ -149,16 +132,17 @@ def as_molecule(
     return dataclasses.replace(molecule, **{key: value for key, value in changes.items() if value is not None})
 
 
-def _method(given: str) -> tuple[str, _Method]:
+def _method(given: str) -> tuple[str, Method]:
+    table = known_methods()
     name = given.strip().lower()
-    name = _OTHER_NAMES.get(name, name)
-    if name not in _METHODS:
+    name = table.other_names.get(name, name)
+    if name not in table.methods:
         raise ValueError(f"the method `{given}` is not known: for closed shells there are {_listed(unrestricted=False)}; for open ones {_listed(unrestricted=True)}")
-    return name, _METHODS[name]
+    return name, table.methods[name]
 
 
 def _listed(unrestricted: bool) -> str:
-    return ", ".join(f"`{name}`" for name, row in _METHODS.items() if row.unrestricted == unrestricted)
+    return ", ".join(f"`{name}`" for name, row in known_methods().methods.items() if row.unrestricted == unrestricted)
 
 
 def _gradient(results: Results, atoms: int) -> NDArray[np.float64]:
@@ -169,6 +153,19 @@ def _gradient(results: Results, atoms: int) -> NDArray[np.float64]:
     if values.shape != (atoms, 3) or not np.isfinite(values).all():
         raise JobError(0, f"the gradient in `{results.path}` has shape {values.shape} or elements that are no numbers; {atoms} atoms have ({atoms}, 3)")
     return values
+
+
+def _charges(results: Results, atoms: int) -> NDArray[np.float64] | None:
+    with h5py.File(results.path, "r") as file:
+        if "properties/mulliken_charges" not in file:
+            return None
+        values = np.array(file["properties/mulliken_charges"], dtype=float)
+    return values if values.shape == (atoms,) and bool(np.isfinite(values).all()) else None
+
+
+def _results_file(guess: Calculation | StrPath) -> Path:
+    path = guess.folder if isinstance(guess, Calculation) else Path(guess)
+    return (path / "results.h5" if path.is_dir() else path).absolute()
 
 
 def _finite(value: float, what: str) -> float:

@@ -75,7 +75,7 @@ def optimize(
     """The geometry of a minimum next to the one given, or of a transition state (transition=True, which computes a matrix of second derivatives first: 6
     gradients per atom).
 
-    molecule, method, basis, ranks, memory, frozen_core, charge, multiplicity, and others by name (values, segments, flags, mpirun): as of sialx.calculate().
+    molecule, method, basis, ranks, memory, frozen_core, charge, multiplicity, and others by name (values, segments, flags, guess, mpirun): as of sialx.calculate().
     constraints: text in the format of geomeTRIC, for example "$freeze\\ndistance 1 2\\n" (atoms count from 1). coordinates: "tric", "dlc", "hdlc",
     "cart", "prim" or "tric-p". steps: allowed ones; more make a result that is not converged. options: more of geomeTRIC's, for example
     {"convergence_set": "GAU_TIGHT"}. folder: a temporary one that stays where none is named.
@@ -145,14 +145,16 @@ def _geometric() -> Any:
 
 
 def _engine(geometric: Any, system: Any, start: Molecule, folder: Path, job: dict[str, Any]) -> Any:
-    """What gives geomeTRIC energies (hartree) and gradients (hartree/bohr, of one dimension)."""
+    """What gives geomeTRIC energies (hartree) and gradients (hartree/bohr, of one dimension). The SCF begins with the orbitals of the step before."""
+    first_guess = job.pop("guess", None)
 
     class Engine(geometric.engine.Engine):  # type: ignore[misc]
         calculations = 0
+        last: Calculation | StrPath | None = first_guess
 
         def calc_new(self, coords: NDArray[np.float64], dirname: str) -> dict[str, Any]:
             at = dataclasses.replace(start, coordinates=np.reshape(coords, (-1, 3)))
-            done: Calculation = calculate(at, gradient=True, folder=folder, **job)
+            done = self.last = calculate(at, gradient=True, folder=folder, guess=self.last, **job)
             assert done.gradient is not None
             self.calculations += 1
             return {"energy": done.energy, "gradient": done.gradient.flatten()}

@@ -1,0 +1,17 @@
+#pragma once
+// Integrals over the orbitals that an SCF program left, from those over basis functions, on one rank: for files that
+// other programs read.
+
+#include "runtime/job/hamiltonian.h"
+#include "runtime/job/job_data.h"
+#include "runtime/job/saved_orbitals.h"
+
+namespace sial {
+
+/// Those saved as "c", x[ao, mo], of a closed shell; their energies are known where the Fock matrix is there, as
+/// "fock_mo". The frozen core of the job's molecule is doubly occupied and part of the core energy and of h;
+/// orbitals that are zero, of functions that the SCF left out, are not there. Memory: 2 n^4 bytes for n functions.
+/// Throws SialError where the orbitals are not there, or do not belong to the job.
+GivenHamiltonian integrals_over_orbitals(const JobData& job, const SavedStatics& saved);
+
+}  // namespace sial
