@@ -11,7 +11,7 @@ from typing import Dict, List, Optional
 
 from .diagnostics import EquationError
 from .methods import CLOSED_SHELL, SPINS, UNRESTRICTED, in_spins, method
-from .planning import plan
+from .bounded import plan
 from .sial import to_sial
 from .text import from_text
 from .unrestricted import extents_of_spins

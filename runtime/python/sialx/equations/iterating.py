@@ -10,8 +10,9 @@ from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Un
 from .canonical import canonical_term, merged
 from .declared import undeclared
 from .forms import has_symmetries, with_tensors
+from .memory import solver_arrays
 from .model import AMPLITUDE, RESULT, Equation, Equations, Factor, Index, Tensor, Term
-from .planning import MOST_RANK, plan
+from .planning import MOST_RANK, plan_products
 from .sial import Left, Program, Writer
 from .statements import Plan
 from .symmetry import slot_symmetry
@@ -53,6 +54,11 @@ def with_symmetries(equations: Equations, pairs: Mapping[str, str], fock: str) -
     return with_tensors(equations, made)
 
 
+def history_of(plan: Plan, amplitudes: Sequence[str]) -> int:
+    """How many changes DIIS remembers."""
+    return HISTORY_OF_LARGE if any(t.rank >= MOST_RANK for t in plan.tensors if t.name in amplitudes) else HISTORY
+
+
 def _place(equation: Equation) -> str:
     return f"{equation.place.file}:{equation.place.line}: " if equation.place else ""
 
@@ -82,7 +88,7 @@ def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), ener
     left: given tensors that earlier programs of the job left. fock: the static ones of them whose diagonals make the denominators, one, or that of alpha and that
     of beta orbitals; no arrays of denominators are given then. bounds: predefined ints with the segments of each space, as (first, last). kinds: of segments
     by space, `moa` or, for beta orbitals, `mob`."""
-    planned = equations if isinstance(equations, Plan) else plan(equations, extents)
+    planned = equations if isinstance(equations, Plan) else plan_products(equations, extents)
     pairs = residuals(planned.equations, amplitudes)
     tensors = {t.name: t for t in planned.equations.tensors}
     if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
@@ -108,7 +114,7 @@ class _Iterations(Writer):
         by_name = {t.name: t for t in planned.tensors}
         self.amplitudes = [by_name[a] for a in pairs]
         self.large = any(t.rank >= MOST_RANK for t in self.amplitudes)
-        self.history = HISTORY_OF_LARGE if self.large else HISTORY
+        self.history = history_of(planned, list(pairs))
         self.energy = self.arrays[energy]
         new = self.names.new
         self.conv, self.most = _VALUES
@@ -127,7 +133,7 @@ class _Iterations(Writer):
         division = f"{self.denominator} u{'r' * len(self.fock)}" if self.fock else "invert_diagonal ur"
         specials = [f"special {what}" for what in (division, "print_iteration rrrr", "compute_diis u")]
         head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), ""]
-        before = [f"proc {self.prepare}", *self.body[: self.prepared], "sip_barrier", f"endproc {self.prepare}", ""] if self.prepared else []
+        before = [f"proc {self.prepare}", *self.body[: self.prepared], "sip_barrier", *self.unread, f"endproc {self.prepare}", ""] if self.prepared else []
         between = [f"proc {self.evaluate}"]
         text = "\n".join([*head, *before, *between, *self.body[self.prepared :], f"endproc {self.evaluate}", *main, f"endsial {self.name}", ""])
         offset, line = len(head) - len(self.head), len(self.head) + self.prepared
@@ -138,7 +144,10 @@ class _Iterations(Writer):
         return replace(made, text=text, arrays=arrays, results=results, labels=labels, lines=lines)
 
     def constants(self) -> FrozenSet[str]:
-        return self.plan.constants()
+        return self.plan.constants() - self.plan.again
+
+    def more(self) -> Dict[str, float]:
+        return solver_arrays(self.plan, [t.name for t in self.amplitudes], self.history, not self.fock)
 
     def own_declarations(self) -> List[str]:
         s = self.scalars
@@ -191,6 +200,8 @@ class _Iterations(Writer):
     def main(self) -> List[str]:
         s, out = self.scalars, [""]
         for space, (low, high) in self.bounds.items():
+            if low.isdigit():
+                continue
             advice = "take a larger basis, or more electrons" if space in self.kinds else "take a larger basis"
             out += [f"if {low} > {high}", f'  println "there are no orbitals in the space {space}: {advice}"', "  stop", "endif"]
         out += [*self.restored(), *([f"call {self.prepare}"] if self.prepared else [])]
