@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Callable, Dict, List, Mapping, MutableMapping, Optional, Sequence, Tuple
+from typing import Callable, List, MutableMapping, Optional, Sequence, Tuple
 
 from .model import INPUT, Equations, Factor, Index, Space, Tensor
 from .statements import Exchange, Statement, sign_of_exchanges
@@ -56,7 +56,7 @@ def with_functions(equations: Equations, integrals: str) -> Tuple[Equations, Fun
                 if f.tensor == source and any(len(equations.basic(i.space)) > 1 for i in f.indices) and all(virtual in equations.basic(i.space) for i in f.indices):
                     where = f"{t.place.file}:{t.place.line}: " if t.place else ""
                     raise NotOverFunctions(f"{where}`{f}` is over all orbitals: integrals over four virtual ones are among them. Write sums over o and v each")
-    taken = {x.name.lower() for x in (*equations.spaces, *equations.tensors)}
+    taken = {s.name.lower() for s in equations.spaces} | {t.name.lower() for t in equations.tensors}
 
     def new(name: str) -> str:
         while name in taken:
@@ -140,7 +140,3 @@ def batches(statement: Statement, functions: Optional[Functions]) -> Optional[Fa
     """The factor whose blocks a statement computes, if it has one."""
     return next((f for f in statement.factors if functions is not None and f.tensor == functions.integrals), None)
 
-
-def extents_with(extents: Mapping[str, float], functions: Functions, orbitals: float) -> Dict[str, float]:
-    """The numbers of orbitals, and of basis functions: as many as orbitals, where nothing is said."""
-    return {functions.space: orbitals, **extents}

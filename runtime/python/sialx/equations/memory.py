@@ -114,7 +114,6 @@ class Sizes:
 def footprint(plan: Plan, constants: FrozenSet[str] = frozenset(), more: Optional[Mapping[str, float]] = None, ranks: int = 1, segment: float = SEGMENT) -> Footprint:
     """Of the arrays of a program with this plan. constants: what is made once, as a solver does. more: bytes of arrays besides those of the plan."""
     sizes, parts = Sizes(plan, segment), lives(plan, constants)
-    tensors = {t.name: t for t in plan.tensors}
     used = {f.tensor.name for phase in plan.phases for s in phase for f in s.factors}
     standing = {t.name: sizes.of(t) for t in plan.tensors if t.rank and (t.role == RESULT or (t.role in (INPUT, AMPLITUDE) and t.name in used))}
     if plan.functions is not None:
@@ -124,20 +123,19 @@ def footprint(plan: Plan, constants: FrozenSet[str] = frozenset(), more: Optiona
     standing["blocks at work"] = 3.0 * ranks * sum(sizes.block(shape) for shape in shapes)
     alive: Dict[str, float] = {}
     best: Tuple[float, Dict[str, float], str] = (sum(standing.values()), {}, "at the end of each iteration")
-    kept_once = {s.target.tensor.name for phase in parts.once for s in phase}
     if not plan.released:
-        alive.update({name: sizes.of(tensors[name]) for phase in plan.phases for s in phase for name in (s.target.tensor.name,) if tensors[name].role == INTERMEDIATE})
+        made = {s.target.tensor for phase in plan.phases for s in phase}
+        alive.update({t.name: sizes.of(t) for t in made if t.role == INTERMEDIATE and t.rank})
     for phases, dead, what in ((parts.once, parts.dead_once, "before the iterations"), (parts.repeated, parts.dead, "in phase")):
         for n, phase in enumerate(phases):
             for s in phase:
-                if s.target.tensor.role == INTERMEDIATE:
+                if s.target.tensor.role == INTERMEDIATE and s.target.tensor.rank:
                     alive[s.target.tensor.name] = sizes.of(s.target.tensor)
             total = sum(standing.values()) + sum(alive.values())
             if total > best[0]:
                 best = total, dict(alive), f"{what} {n + 1}" if what == "in phase" else what
             for name in dead[n]:
                 del alive[name]
-    assert kept_once >= set(alive) or not plan.released
     arrays = sorted({**standing, **best[1]}.items(), key=lambda item: (-item[1], item[0]))
     return Footprint(best[0], tuple(arrays), best[2])
 
@@ -186,6 +184,22 @@ def one_by_one(plan: Plan, constants: FrozenSet[str]) -> Plan:
     return replace(plan, phases=tuple(phases), released=True)
 
 
+def with_fewer_phases(plan: Plan, fits: Callable[[Plan], bool]) -> Plan:
+    """Neighbouring phases that do not depend on each other as one, where the plan still fits."""
+    phases = list(plan.phases)
+    n = 1
+    while n < len(phases):
+        one, other = phases[n - 1], phases[n]
+        made = {s.target.tensor.name for s in one}
+        if not any(f.tensor.name in made for s in other for f in s.factors):
+            fewer = replace(plan, phases=(*phases[: n - 1], one + other, *phases[n + 1 :]))
+            if fits(fewer):
+                phases = list(fewer.phases)
+                continue
+        n += 1
+    return replace(plan, phases=tuple(phases))
+
+
 def cost_of(plan: Plan, constants: FrozenSet[str]) -> float:
     """Of an evaluation, in multiplications: with constants that are made again, elements that are brought, and integrals over basis functions."""
     sizes = Sizes(plan)
@@ -216,8 +230,9 @@ def variants(plan: Plan, solver: bool) -> Iterator[Plan]:
     sizes = Sizes(plan)
     tensors = {t.name: t for t in plan.tensors}
     chosen: Set[str] = set()
+    most = sum(sizes.of(tensors[n]) for n in constants)
     for name in sorted(constants, key=lambda n: (-sizes.of(tensors[n]), n)):
-        if name in chosen:
+        if name in chosen or sizes.of(tensors[name]) < 0.01 * most:
             continue
         chosen |= closed(plan, {name}, constants)
         again = frozenset(chosen)
@@ -250,4 +265,4 @@ def within(memory: float, plans: Iterable[Plan], measure: Callable[[Plan], Footp
         needed = measure(smallest.plan)
         largest = ", ".join(f"`{name}` {shown(size)}" for name, size in needed.arrays[:4])
         raise ValueError(f"the smallest plan needs {shown(needed.peak)} of memory over all ranks, {needed.where}, and {shown(memory)} are allowed; the largest arrays are {largest}. {remedy}")
-    return best.plan
+    return with_fewer_phases(best.plan, lambda p: measure(p).peak <= memory) if best.plan.released else best.plan

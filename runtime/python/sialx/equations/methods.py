@@ -124,11 +124,12 @@ class Method:
         self._plan()
 
     def _plan(self, over_functions: bool = True) -> None:
-        """Makes plan and program. over_functions: whether there are basis functions."""
+        """Makes plan and program. over_functions: whether there are basis functions. A bound of memory counts where the numbers of orbitals are known."""
         most, integrals = self._most_elements, self._integrals if over_functions and self._vvvv != STORED and self.spin in (CLOSED_SHELL, ORBITALS) else None
         if self._vvvv == AO and integrals is None:
             raise ValueError(f'vvvv="{AO}" takes a molecule, whose basis functions a Hamiltonian does not have')
-        if self._memory is not None:
+        known = set(self._extents) >= set(basic_spaces(self.equations))
+        if self._memory is not None and known:
             self.plan: Plan = plan_within(self._memory, self.equations, self._extents, most, self._footprint, True, integrals, self._vvvv != AO, self._remedy())
         else:
             self.plan = plan_products(self.equations, self._extents, most, integrals if self._vvvv == AO else None)
@@ -153,11 +154,11 @@ class Method:
 
     def _remedy(self) -> str:
         kept = f', leave out vvvv="{STORED}"' if self._vvvv == STORED and self.spin in (CLOSED_SHELL, ORBITALS) else ""
-        return f"Allow more with `memory=`, take a smaller basis{kept}, or run without `memory=` and with flags=[\"--spill\", FOLDER], which keeps on a disk what does not fit"
+        return f"Allow more memory (`memory=`, `--memory`), take a smaller basis{kept}, or run without a bound and with flags=[\"--spill\", FOLDER], which keeps on a disk what does not fit"
 
     def _of(self, orbitals: Mapping[str, float], over_functions: bool = True) -> Method:
         """The same method, planned for these orbitals where there is a bound for its memory."""
-        if self._memory is None and over_functions:
+        if over_functions and (self._memory is None or all(self._extents.get(s) == max(n, 1) for s, n in orbitals.items())):
             return self
         out = copy.copy(self)
         out.after = self.after._of(orbitals, over_functions) if self.after is not None else None
@@ -453,7 +454,7 @@ def method(
     at the end. energy: the scalar result that is the correlation energy. extents: orbitals of each space, which decide between orders of products, and
     most_elements: of an intermediate; see plan(). after: a method that runs before this one in the same job; its amplitudes are `input` of these equations,
     and its energy is part of the energy. memory: of all blocks over all ranks, as "2GB" or a number of bytes: of the plans that need no more, by what is
-    predicted, the cheapest is taken; run() plans for the orbitals that it has. vvvv: "stored", as all integrals are, or "ao": no array over four virtual orbitals
+    predicted, the cheapest is taken, for these `extents`; run() plans again where it has other orbitals. vvvv: "stored", as all integrals are, or "ao": no array over four virtual orbitals
     is stored, and what meets such integrals is contracted over basis functions, with closed-shell orbitals; where nothing is said, what `memory` needs."""
     if vvvv is not None and vvvv not in VVVV:
         raise ValueError(f'vvvv="{vvvv}" is not known; there are: {", ".join(map(repr, VVVV))}'.replace("'", '"'))
