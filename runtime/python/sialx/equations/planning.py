@@ -10,13 +10,14 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .canonical import Canonicaliser, Key, merged
 from .combinations import with_combinations
 from .forms import check_order, has_symmetry, permuted, with_true_symmetries, without_zeros
 from .functions import Functions, NotOverFunctions, over_functions, with_functions
-from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, Index, Permutation, Place, Space, Tensor, Term
+from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, Index, Permutation, Place, Source, Space, Tensor, Term
 from .parts import Parts
 from .statements import Exchange, Plan, Statement, exchanges_of, multiplications_of
 
@@ -37,7 +38,15 @@ def plan_products(equations: Equations, extents: Optional[Mapping[str, float]] =
     orders of products. most_elements: an intermediate that has more is not made, where another way of computing its terms has smaller ones. over_functions:
     the name of integrals over all orbitals, of which those over four virtual ones are contracted over basis functions (see functions.py); NotOverFunctions
     where that cannot be."""
-    extents = dict(extents or {})
+    places = tuple(t.place for e in equations.equations for t in e.terms)
+    return _plan(equations, places, equations.source, tuple(sorted((extents or {}).items())), most_elements, over_functions)
+
+
+@lru_cache(maxsize=16)
+def _plan(equations: Equations, _places: Tuple[Optional[Place], ...], _source: Optional[Source], stated: Tuple[Tuple[str, float], ...], most_elements: float,
+          over_functions: Optional[str]) -> Plan:
+    """plan_products(), which several methods and bounds of memory may ask for. Places do not count where equations are compared, and are part of a plan."""
+    extents = dict(stated)
     if not most_elements >= 1:
         raise ValueError(f"an intermediate has at least one element, not {most_elements}")
     wrong = [f"{name}={n}" for name, n in extents.items() if not 0 < n < math.inf]
