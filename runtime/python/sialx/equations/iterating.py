@@ -64,18 +64,30 @@ def _place(equation: Equation) -> str:
 
 
 def _check_sign(equation: Equation, amplitude: Tensor, fock: str, equations: Equations) -> None:
-    """A residual has the product of the virtual part of the Fock matrix with its amplitude, as + f[a,c] t2[c,b,i,j]: iterations with the opposite sign go the wrong way."""
+    """A residual has the product of the virtual part of the Fock matrix with its amplitude, as + f[a,c] t2[c,b,i,j], or from the left, + f[c,a] l2[i,j,c,b]:
+    iterations with the opposite sign go the wrong way."""
     target = equation.target
-    indices, virtual = target.indices, target.indices[0]
+    at = _virtual_half(amplitude)
+    virtual = target.indices[at]
     summed = Index(f"{virtual.letter}0", virtual.space)
-    product = Term(Fraction(1), (Factor(equations.tensor(fock), (virtual, summed)), Factor(amplitude, (summed, *indices[1:]))))
-    form = canonical_term(product, target, equations.spaces)
-    found = merged(equation.terms, target, equations.spaces).get(form.key) if form is not None else None
-    if form is not None and found is not None and found.coefficient * form.term.coefficient < 0:
-        raise ValueError(f"{_place(equation)}the residual `{target}` has the opposite sign: it has -f[{virtual},{summed}] {product.factors[1]}, and residuals are as `r1[a,i] = f[a,i] + f[a,b] t1[b,i] ...`")
+    whole = merged(equation.terms, target, equations.spaces)
+    for both in ((virtual, summed), (summed, virtual)):
+        moved = (*target.indices[:at], summed, *target.indices[at + 1 :])
+        product = Term(Fraction(1), (Factor(equations.tensor(fock), both), Factor(amplitude, moved)))
+        form = canonical_term(product, target, equations.spaces)
+        found = whole.get(form.key) if form is not None else None
+        if form is None or found is None or found.coefficient * form.term.coefficient > 0:
+            continue
+        raise ValueError(f"{_place(equation)}the residual `{target}` has the opposite sign: it has -f[{both[0]},{both[1]}] {product.factors[1]}, and residuals are as `r1[a,i] = f[a,i] + f[a,b] t1[b,i] ...`")
 
 
-def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
+def _virtual_half(amplitude: Tensor) -> int:
+    """The slot where the virtual indices of an amplitude begin: those of t2[a,b,i,j] come first, those of l2[i,j,a,b] in the second half."""
+    half = amplitude.rank // 2
+    return half if amplitude.spaces[0].startswith("o") and amplitude.spaces[half].startswith("v") else 0
+
+
+def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: Optional[str] = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
                fock: Union[str, Sequence[str], None] = None, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
                kinds: Optional[Mapping[str, str]] = None) -> Program:
     """A program that makes all results zero that belong to the amplitudes, starting from amplitudes of zero.
@@ -85,13 +97,15 @@ def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), ener
     the most iterations. It leaves the amplitudes under their names, the energy as NAME_correlation_energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
     393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); where an amplitude has 8 indices over fewer changes, of antisymmetrised residuals.
 
+    energy: None where the equations have none: the residual alone says when they are solved, and the energy that is left is 0.
+
     left: given tensors that earlier programs of the job left. fock: the static ones of them whose diagonals make the denominators, one, or that of alpha and that
     of beta orbitals; no arrays of denominators are given then. bounds: predefined ints with the segments of each space, as (first, last). kinds: of segments
     by space, `moa` or, for beta orbitals, `mob`."""
     planned = equations if isinstance(equations, Plan) else plan_products(equations, extents)
     pairs = residuals(planned.equations, amplitudes)
     tensors = {t.name: t for t in planned.equations.tensors}
-    if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
+    if energy is not None and (energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT):
         scalars = ", ".join(f"`{t.name}`" for t in planned.equations.of_role(RESULT) if not t.rank) or "none"
         raise ValueError(f"the equations have no scalar result `{energy}`, which would be the correlation energy; there are: {scalars}")
     return _Iterations(planned, pairs, energy, name, (fock,) if isinstance(fock, str) else fock or (), left, bounds, kinds).program()
@@ -103,7 +117,7 @@ _VALUES = ("cc_conv", "cc_iter")  # names that the job gives, which tensors do n
 class _Iterations(Writer):
     reserved = frozenset(_VALUES)
 
-    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str, fock: Sequence[str], left: Optional[Mapping[str, Left]],
+    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: Optional[str], name: str, fock: Sequence[str], left: Optional[Mapping[str, Left]],
                  bounds: Optional[Mapping[str, Tuple[str, str]]], kinds: Optional[Mapping[str, str]]) -> None:
         super().__init__(planned, name, left, bounds, kinds)
         self.fock = tuple(fock)
@@ -115,8 +129,9 @@ class _Iterations(Writer):
         self.amplitudes = [by_name[a] for a in pairs]
         self.large = any(t.rank >= MOST_RANK for t in self.amplitudes)
         self.history = history_of(planned, list(pairs))
-        self.energy = self.arrays[energy]
         new = self.names.new
+        self.stated = energy is not None
+        self.energy = self.arrays[energy] if energy is not None else new("energy")
         self.conv, self.most = _VALUES
         self.cycle, self.m, self.n = new("round"), new("m"), new("n")
         self.scalars = {s: new(s) for s in ("residual", "cycles", "previous", "change", "scale", "factor", "here", "slot", "remembered", "converged")}
@@ -152,6 +167,7 @@ class _Iterations(Writer):
     def own_declarations(self) -> List[str]:
         s = self.scalars
         out = [f"predefined scalar {self.conv}", f"predefined int {self.most}", f"index {self.cycle} = 1:{self.most}"]
+        out += [] if self.stated else [f"scalar {self.energy}"]
         out += [f"scalar {name}" for key, name in s.items() if key not in ("slot", "remembered")]
         out += [f"int {s['slot']} = 1", f"int {s['remembered']} = 1"]
         out += [f"index {i} = 1:{self.history}" for i in (self.m, self.n)]
@@ -179,7 +195,8 @@ class _Iterations(Writer):
     def paired(self, target: Factor) -> List[Index]:
         """Each virtual index before the occupied one that goes with it."""
         half = target.tensor.rank // 2
-        return [i for pair in zip(target.indices[:half], target.indices[half:]) for i in pair]
+        halves = target.indices[:half], target.indices[half:]
+        return [i for pair in zip(*(halves if _virtual_half(target.tensor) == 0 else halves[::-1])) for i in pair]
 
     def division(self, tensor: Tensor, block: str, indices: str, pad: str) -> List[str]:
         """Divides a block by its energy denominators."""

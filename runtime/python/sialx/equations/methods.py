@@ -7,7 +7,7 @@ import math
 import os
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -19,9 +19,10 @@ from ..job import Job
 from ..molecule import Molecule
 from ..results import Results
 from .bounded import plan_within
+from .forms import with_tensors
 from .iterating import history_of, iterations, residuals, with_symmetries
 from .memory import Footprint, Sizes, bytes_of, footprint, solver_arrays
-from .model import AMPLITUDE, INPUT, Equations, Tensor
+from .model import AMPLITUDE, INPUT, RESULT, Equations, Tensor
 from .planning import plan_products
 from .sial import Left, Program, basic_spaces
 from .spin import check_antisymmetry, check_orbitals, closed_shell
@@ -99,6 +100,7 @@ class Method:
         known = after.solved() if after is not None else []
         if not _NAME.match(name):
             raise ValueError(f"`{name}` cannot be the name of a program: letters, digits, `_` and `-`, a letter first")
+        equations = with_tensors(equations, {t: replace(t, role=INPUT) for t in equations.of_role(AMPLITUDE) if t.name in known and t.name not in amplitudes})
         fock, integrals = _given(equations, known, spin)
         pairs = residuals(equations, amplitudes)
         equations = with_symmetries(equations, pairs, fock)
@@ -116,10 +118,13 @@ class Method:
         for tensor in after._solved_tensors() if after is not None else ():
             _check_same(tensor, self.equations)
         self._extents = extents_of_spins(equations, extents) if spin == UNRESTRICTED else dict(extents or {})
+        self._stated = bool(extents)
         self._most_elements, self._memory, self._vvvv = most_elements, None if memory is None else bytes_of(memory), vvvv
         self._solved = tuple(pairs)
         self.amplitudes = tuple(b for a in pairs for b in blocks_of(equations, a)) if spin == UNRESTRICTED else self._solved
-        self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
+        self._fock, self._integrals, self._name = fock, integrals, name
+        scalars = [t for t in equations.of_role(RESULT) if not t.rank]
+        self._energy = energy if scalars or after is None or energy != "energy" else None
         self._blocks = {t: blocks_of(equations, t) for t in (fock, integrals)} if spin == UNRESTRICTED else {}
         self._plan()
 
@@ -128,8 +133,7 @@ class Method:
         most, integrals = self._most_elements, self._integrals if over_functions and self._vvvv != STORED and self.spin in (CLOSED_SHELL, ORBITALS) else None
         if self._vvvv == AO and integrals is None:
             raise ValueError(f'vvvv="{AO}" takes a molecule, whose basis functions a Hamiltonian does not have')
-        known = set(self._extents) >= set(basic_spaces(self.equations))
-        if self._memory is not None and known:
+        if self._memory is not None and self._stated:
             self.plan: Plan = plan_within(self._memory, self.equations, self._extents, most, self._footprint, True, integrals, self._vvvv != AO, self._remedy())
         else:
             self.plan = plan_products(self.equations, self._extents, most, integrals if self._vvvv == AO else None)
@@ -158,12 +162,12 @@ class Method:
 
     def _of(self, orbitals: Mapping[str, float], over_functions: bool = True) -> Method:
         """The same method, planned for these orbitals where there is a bound for its memory."""
-        if over_functions and (self._memory is None or all(self._extents.get(s) == max(n, 1) for s, n in orbitals.items())):
+        if over_functions and (self._memory is None or self._stated and all(self._extents.get(s) == max(n, 1) for s, n in orbitals.items())):
             return self
         out = copy.copy(self)
         out.after = self.after._of(orbitals, over_functions) if self.after is not None else None
         if self._memory is not None:
-            out._extents = {**self._extents, **{s: float(max(n, 1)) for s, n in orbitals.items()}}
+            out._extents, out._stated = {**self._extents, **{s: float(max(n, 1)) for s, n in orbitals.items()}}, True
         if self._memory is not None or self._vvvv == AO:
             out._plan(over_functions)
         return out
@@ -453,7 +457,7 @@ def method(
     the tensors that closed_shell() makes. amplitudes: those that are solved for, all where none is named; each has one result with its spaces, which is zero
     at the end. energy: the scalar result that is the correlation energy. extents: orbitals of each space, which decide between orders of products, and
     most_elements: of an intermediate; see plan(). after: a method that runs before this one in the same job; its amplitudes are `input` of these equations,
-    and its energy is part of the energy. memory: of all blocks over all ranks, as "2GB" or a number of bytes: of the plans that need no more, by what is
+    and its energy is part of the energy; equations without an energy, as those of Lambda, add none. memory: of all blocks over all ranks, as "2GB" or a number of bytes: of the plans that need no more, by what is
     predicted, the cheapest is taken, for these `extents`; run() plans again where it has other orbitals. vvvv: "stored", as all integrals are, or "ao": no array over four virtual orbitals
     is stored, and what meets such integrals is contracted over basis functions, with closed-shell orbitals; where nothing is said, what `memory` needs."""
     if vvvv is not None and vvvv not in VVVV:
