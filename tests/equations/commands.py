@@ -50,6 +50,22 @@ class Commands(unittest.TestCase):
         self.assertIn("at least one element, not nan", self.command(EXAMPLE / "ccsd.txt", "--plan", "--most-elements", "nan", code=2)[1])
         self.assertIn("no scalar result `foo`, which would be the correlation energy; there are: `energy`", self.command(EXAMPLE / "ccsd.txt", "--plan", "--energy", "foo", code=2)[1])
 
+    def test_memory(self):
+        """The bound, and what to do where nothing fits."""
+        plenty, less = (self.command(EXAMPLE / "ccsd.txt", "-o", "-", "--memory", memory)[0] for memory in ("1GB", "120MB"))
+        self.assertEqual(plenty, self.command(EXAMPLE / "ccsd.txt", "-o", "-")[0])
+        self.assertRegex(plenty, r"# Memory of all arrays, over all ranks: \d+ MB, with 10 of o, 50 of v in segments of 8; most ")
+        self.assertNotIn("delete ", plenty)
+        self.assertIn("delete ", less)
+        self.assertRegex(self.command(EXAMPLE / "ccsd.txt", "-o", "-", "--memory", "1MB", code=2)[1], r"needs [\d.]+ MB of memory .* `u` \d.*`--memory`")
+        self.assertIn("is no amount of memory", self.command(EXAMPLE / "ccsd.txt", "--memory", "much", code=2)[1])
+        for memory, code in (("1GB", 0), ("1MB", 2)):
+            self.command(EXAMPLE / "ccsd.txt", "-o", "-", "--evaluate", "--memory", memory, code=code)
+        self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx", "--vvvv", "ao")
+        subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, check=True, timeout=120)
+        self.assertIn("compute_integral_batch", (self.folder / "made.sialx").read_text())
+        self.assertIn("--vvvv is of methods", self.command(EXAMPLE / "ccsd.txt", "--evaluate", "--vvvv", "ao", code=2)[1])
+
     def test_report(self):
         """sialreport says of lines of the program which lines of the equations they come from."""
         self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx")

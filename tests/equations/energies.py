@@ -124,6 +124,31 @@ class Energies(unittest.TestCase):
                 self.assertLess(results.residual, 1e-8)
                 self.assertGreater(results.cycles, 5)
 
+    def test_lambda(self):
+        """Linear equations, which have no energy, after CCSD. Norms and products with the amplitudes: those of PySCF 2.14, to what its solution is converged."""
+        expected = {"l1": 0.0147993621, "l2": 0.1942951629}
+        for spin, ranks in (("closed-shell", 1), ("closed-shell", 2), ("unrestricted", 1)):
+            both = method(EXAMPLE / "lambda_ccsd.txt", spin=spin, after=method(EXAMPLE / "ccsd.txt", spin=spin, name="ccsd"), name="lambda")
+            self.assertEqual(both.amplitudes[0], "l1" if spin == "closed-shell" else "l1_a")
+            with tempfile.TemporaryDirectory(prefix="sialx-energies-") as folder:
+                found = both.run(WATER, "6-31g", ranks=ranks, segment=4, folder=folder, convergence=1e-11)
+                self.assertAlmostEqual(found.correlation_energy, -0.13532224920734, delta=1e-9)
+                self.assertLess(found.residual, 1e-9)
+                arrays = {name: np.asarray(x[...]).T for name, x in found.arrays.items()}
+                if spin == "closed-shell":
+                    t1, t2, l1, l2 = (arrays[name] for name in ("t1", "t2", "l1", "l2"))
+                    self.assertAlmostEqual(np.einsum("ai,ia", t1, l1), 0.0002758253, delta=1e-9)
+                    self.assertAlmostEqual(np.einsum("abij,ijab", t2, l2), 0.0380003507, delta=2e-9)
+                    self.assertAlmostEqual(np.einsum("abji,ijab", t2, l2), 0.0323225235, delta=2e-9)
+                else:
+                    l1, l2 = arrays["l1_a"], arrays["l2_ab"]
+                self.assertAlmostEqual(float(np.linalg.norm(l1)), expected["l1"], delta=5e-9)
+                self.assertAlmostEqual(float(np.linalg.norm(l2)), expected["l2"], delta=5e-9)
+        text = (EXAMPLE / "lambda_ccsd.txt").read_text()
+        signs = text.replace("\n    - ", "\n    # ").replace("\n    + ", "\n    - ").replace("\n    # ", "\n    + ").replace("y1[i,a] = f", "y1[i,a] = - f").replace("y2[i,j,a,b] = u", "y2[i,j,a,b] = - u")
+        with self.assertRaisesRegex(ValueError, "the residual `y1.i,a.` has the opposite sign"):
+            method(signs, after=method(EXAMPLE / "ccsd.txt"))
+
     def test_perturbative_triples(self):
         """A method that takes the amplitudes of another, in one job."""
         ccsd = method(EXAMPLE / "ccsd.txt", name="ccsd")

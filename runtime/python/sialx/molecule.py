@@ -71,6 +71,19 @@ class Molecule:
             total += number
         return total
 
+    @property
+    def functions(self) -> int:
+        """The number of basis functions. ValueError where the basis set is not found, or has none for an element."""
+        if isinstance(self.basis, dict):
+            momenta = {symbol: [l for l, _, _ in shells] for symbol, shells in self.basis.items()}
+        else:
+            momenta = _momenta(_basis_text(os.fspath(self.basis), self.symbols))
+        momenta = {symbol.capitalize(): of for symbol, of in momenta.items()}
+        missing = sorted({s.capitalize() for s in self.symbols} - set(momenta))
+        if missing:
+            raise ValueError(f"the basis set has no functions for {', '.join(missing)}")
+        return sum(2 * l + 1 if self.spherical else (l + 1) * (l + 2) // 2 for symbol in self.symbols for l in momenta[symbol.capitalize()])
+
     @classmethod
     def from_xyz(cls, path: str | os.PathLike[str], basis: Basis, charge: int = 0, multiplicity: int = 1) -> Molecule:
         """Symbols and coordinates (Angstrom) of an xyz file: the number of atoms, a line of text, a line per atom. ValueError for anything else."""
@@ -155,13 +168,43 @@ def _is_shipped(name: str) -> bool:
     from .job import program_path
 
     try:
-        program = Path(program_path(None))
+        program_path(None)
     except FileNotFoundError:
         return True
+    return _shipped(name) is not None
+
+
+def _shipped(name: str) -> Path | None:
+    """The file of a basis set that sialrun has."""
+    from .job import program_path
+
+    program = Path(program_path(None))
     stated = [Path(p) for p in os.environ.get("SIAL_BASIS_PATH", "").split(":") if p]
     folders = [*stated, *(parent / "share" / "sialx" / "basis" for parent in program.parents[1:3])]
     file = name.lower().replace("*", "s") + ".g94"
-    return any((folder / file).is_file() for folder in folders)
+    return next((folder / file for folder in folders if (folder / file).is_file()), None)
+
+
+def _basis_text(name: str, symbols: Sequence[str]) -> str:
+    """The text of a basis set in the format of Gaussian 94. ValueError where there is none of this name."""
+    file = Path(_basis(name)) if Path(name).is_file() else _shipped(name)
+    text = file.read_text() if file is not None else _of_exchange(name, symbols)
+    if text is None:
+        raise ValueError(f"there is no basis set `{name}`")
+    return text
+
+
+def _momenta(text: str) -> dict[str, list[int]]:
+    """The angular momenta of the shells of each element, from the format of Gaussian 94."""
+    out: dict[str, list[int]] = {}
+    shells: list[int] | None = None
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[1] == "0" and words[0].lstrip("-").isalpha():
+            shells = out.setdefault(words[0].lstrip("-"), [])
+        elif shells is not None and len(words) >= 2 and words[0].isalpha() and words[1].isdigit():
+            shells += [ANGULAR_LETTERS.index(letter) for letter in words[0].upper()]
+    return out
 
 
 def from_pyscf(mol: Any, frozen_core: bool | int = False) -> Molecule:

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Programs made from equations beside a program written by hand, and beside NumPy, on one core.
 
-    measure.py --bin DIR [--only hand,numpy] [--basis NAME,...] [--orbitals O,V] [--segment N] [--repeat N]
+    measure.py --bin DIR [--only hand,numpy,vvvv] [--basis NAME,...] [--orbitals O,V] [--segment N] [--repeat N]
 
 hand: CCSD of benzene, by examples/09_ccsd and from examples/19_equations/ccsd.txt summed over spin; seconds of the CCSD programs over their iterations,
-and the largest resident memory of the job. numpy: one evaluation of ccsd.txt over spin orbitals with random tensors, each term by einsum in its optimal order.
+and the largest resident memory of the job. numpy: one evaluation of ccsd.txt over spin orbitals with random tensors, each term by einsum in its optimal order. vvvv: integrals
+over four virtual orbitals stored, or not.
 Programs take turns, and the least of the rounds counts."""
 import argparse
 import json
@@ -63,6 +64,26 @@ def beside_hand(args):
         print(f"{basis:10s} {21:3d} {virtual:4d} {one:9.3f} {other:9.3f} {other / one:6.2f} {rounds[0][0][2]:7.0f} {rounds[0][1][2]:7.0f}", flush=True)
 
 
+def stored_or_computed(args):
+    import sialx
+
+    print(f"CCSD of benzene, one core, segments of {args.segment} orbitals: seconds per iteration, and MB of blocks")
+    for basis in args.basis.split(","):
+        benzene = sialx.Molecule.from_xyz(BENZENE, basis)
+        methods = {vvvv: sialx.method(EQUATIONS, name="generated", vvvv=vvvv, extents={"o": 21, "v": benzene.functions - 21}) for vvvv in ("stored", "ao")}
+        best: dict = {}
+        for _ in range(args.repeat):
+            for vvvv, made in methods.items():
+                with tempfile.TemporaryDirectory(prefix="sialx-bench-") as name:
+                    found = made.run(benzene, folder=name, memory="12GB", segment=args.segment, convergence=1e-9)
+                    run = json.loads((pathlib.Path(name) / "generated" / "run.json").read_text())
+                    seconds = sum(line["seconds"] for line in run["lines"] if line["program"] == "generated") / found.cycles
+                    if vvvv not in best or seconds < best[vvvv][0]:
+                        best[vvvv] = seconds, max(p["memory_high_water"] for p in run["programs"]) / 1e6, found.correlation_energy
+        for vvvv, (seconds, memory, energy) in best.items():
+            print(f"{basis:10s} {vvvv:8s} {seconds:9.3f} s {memory:9.0f} MB   predicted {methods[vvvv].predicted_peak / 1e6:.0f} MB in segments of 8   {energy:.10f}", flush=True)
+
+
 def beside_numpy(args):
     import numpy as np
 
@@ -107,7 +128,7 @@ def beside_numpy(args):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--only", default="hand,numpy")
+    parser.add_argument("--only", default="hand,vvvv,numpy")
     parser.add_argument("--basis", default="6-31g,6-31g*")
     parser.add_argument("--orbitals", default="20,60")
     parser.add_argument("--segment", type=int, default=18)
@@ -117,6 +138,8 @@ def main():
     os.environ.update(ENV, SIALRUN=str(args.bin / "sialrun"))
     if "hand" in args.only:
         beside_hand(args)
+    if "vvvv" in args.only:
+        stored_or_computed(args)
     if "numpy" in args.only:
         beside_numpy(args)
 

@@ -1,10 +1,10 @@
 """Tensor equations of coupled-cluster theory: read, checked, simplified, and made into SIAL programs and methods. See EQUATIONS.md."""
 
+from .bounded import plan
 from .diagnostics import EquationError, EquationWarning
 from .iterating import iterations
 from .methods import Method, MethodResults, method
 from .model import Equation, Equations, Factor, Index, Permutation, Place, Source, Space, Tensor, Term
-from .planning import plan
 from .readers.pdaggerq import from_pdaggerq_ir
 from .readers.wickd import from_wickd
 from .sial import Program, to_sial

@@ -9,9 +9,10 @@ import warnings
 from pathlib import Path
 from typing import Dict, List, Optional
 
+from .bounded import plan
 from .diagnostics import EquationError
-from .methods import CLOSED_SHELL, SPINS, UNRESTRICTED, in_spins, method
-from .planning import plan
+from .methods import CLOSED_SHELL, SPINS, UNRESTRICTED, VVVV, in_spins, method
+from .planning import USUAL_EXTENTS
 from .sial import to_sial
 from .text import from_text
 from .unrestricted import extents_of_spins
@@ -39,6 +40,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     parser.add_argument("--energy", metavar="NAME", default="energy", help="the scalar that is the energy (default: energy)")
     parser.add_argument("--extents", metavar="SPACE=N,...", type=extents_of, help="orbitals of each space, which decide between orders of products (default: o=10,v=50)")
     parser.add_argument("--most-elements", metavar="N", type=float, default=math.inf, help="of an intermediate, where another way of computing its terms has smaller ones")
+    parser.add_argument("--memory", metavar="SIZE", help="of all arrays, over all ranks: the cheapest plan that needs no more, with the orbitals of --extents (2GB, 500MB)")
+    parser.add_argument("--vvvv", choices=VVVV, help="integrals over four virtual orbitals: stored, or contracted over basis functions (default: stored, or what --memory needs)")
     parser.add_argument("--plan", action="store_true", help="print the products by phases, and the number of multiplications")
     given = parser.parse_args(arguments)
     path = Path(given.file)
@@ -50,11 +53,14 @@ def main(arguments: Optional[List[str]] = None) -> int:
             print(warning.message, file=sys.stderr)
         if given.evaluate:
             extents = extents_of_spins(equations, given.extents) if given.spin == UNRESTRICTED else given.extents
-            planned = plan(in_spins(equations, given.spin), extents, given.most_elements)
+            if given.vvvv:
+                raise ValueError("--vvvv is of methods, which have orbitals; --evaluate takes all its arrays from the job")
+            planned = plan(in_spins(equations, given.spin), extents, given.most_elements, given.memory)
             text = to_sial(planned, path.stem).text
         else:
             amplitudes = [a for a in given.amplitudes.split(",") if a]
-            made = method(equations, given.spin, amplitudes, given.energy, path.stem, given.extents, most_elements=given.most_elements)
+            made = method(equations, given.spin, amplitudes, given.energy, path.stem, given.extents or (USUAL_EXTENTS if given.memory else None), most_elements=given.most_elements,
+                          memory=given.memory, vvvv=given.vvvv)
             planned, text = made.plan, made.sial
         if given.plan:
             text = f"{planned}\nmultiplications: {planned.multiplications:.3e}, elements of the largest intermediate: {planned.largest:.3e}\n"

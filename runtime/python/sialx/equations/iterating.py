@@ -10,8 +10,9 @@ from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, Un
 from .canonical import canonical_term, merged
 from .declared import undeclared
 from .forms import has_symmetries, with_tensors
+from .memory import solver_arrays
 from .model import AMPLITUDE, RESULT, Equation, Equations, Factor, Index, Tensor, Term
-from .planning import MOST_RANK, plan
+from .planning import MOST_RANK, plan_products
 from .sial import Left, Program, Writer
 from .statements import Plan
 from .symmetry import slot_symmetry
@@ -53,23 +54,40 @@ def with_symmetries(equations: Equations, pairs: Mapping[str, str], fock: str) -
     return with_tensors(equations, made)
 
 
+def history_of(plan: Plan, amplitudes: Sequence[str]) -> int:
+    """How many changes DIIS remembers."""
+    return HISTORY_OF_LARGE if any(t.rank >= MOST_RANK for t in plan.tensors if t.name in amplitudes) else HISTORY
+
+
 def _place(equation: Equation) -> str:
     return f"{equation.place.file}:{equation.place.line}: " if equation.place else ""
 
 
 def _check_sign(equation: Equation, amplitude: Tensor, fock: str, equations: Equations) -> None:
-    """A residual has the product of the virtual part of the Fock matrix with its amplitude, as + f[a,c] t2[c,b,i,j]: iterations with the opposite sign go the wrong way."""
+    """A residual has the product of the virtual part of the Fock matrix with its amplitude, as + f[a,c] t2[c,b,i,j], or from the left, + f[c,a] l2[i,j,c,b]:
+    iterations with the opposite sign go the wrong way."""
     target = equation.target
-    indices, virtual = target.indices, target.indices[0]
+    at = _virtual_half(amplitude)
+    virtual = target.indices[at]
     summed = Index(f"{virtual.letter}0", virtual.space)
-    product = Term(Fraction(1), (Factor(equations.tensor(fock), (virtual, summed)), Factor(amplitude, (summed, *indices[1:]))))
-    form = canonical_term(product, target, equations.spaces)
-    found = merged(equation.terms, target, equations.spaces).get(form.key) if form is not None else None
-    if form is not None and found is not None and found.coefficient * form.term.coefficient < 0:
-        raise ValueError(f"{_place(equation)}the residual `{target}` has the opposite sign: it has -f[{virtual},{summed}] {product.factors[1]}, and residuals are as `r1[a,i] = f[a,i] + f[a,b] t1[b,i] ...`")
+    whole = merged(equation.terms, target, equations.spaces)
+    for both in ((virtual, summed), (summed, virtual)):
+        moved = (*target.indices[:at], summed, *target.indices[at + 1 :])
+        product = Term(Fraction(1), (Factor(equations.tensor(fock), both), Factor(amplitude, moved)))
+        form = canonical_term(product, target, equations.spaces)
+        found = whole.get(form.key) if form is not None else None
+        if form is None or found is None or found.coefficient * form.term.coefficient > 0:
+            continue
+        raise ValueError(f"{_place(equation)}the residual `{target}` has the opposite sign: it has -f[{both[0]},{both[1]}] {product.factors[1]}, and residuals are as `r1[a,i] = f[a,i] + f[a,b] t1[b,i] ...`")
 
 
-def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: str = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
+def _virtual_half(amplitude: Tensor) -> int:
+    """The slot where the virtual indices of an amplitude begin: those of t2[a,b,i,j] come first, those of l2[i,j,a,b] in the second half."""
+    half = amplitude.rank // 2
+    return half if amplitude.spaces[0].startswith("o") and amplitude.spaces[half].startswith("v") else 0
+
+
+def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), energy: Optional[str] = "energy", name: str = "method", extents: Optional[Mapping[str, float]] = None,
                fock: Union[str, Sequence[str], None] = None, left: Optional[Mapping[str, Left]] = None, bounds: Optional[Mapping[str, Tuple[str, str]]] = None,
                kinds: Optional[Mapping[str, str]] = None) -> Program:
     """A program that makes all results zero that belong to the amplitudes, starting from amplitudes of zero.
@@ -79,13 +97,15 @@ def iterations(equations: Equations | Plan, amplitudes: Sequence[str] = (), ener
     the most iterations. It leaves the amplitudes under their names, the energy as NAME_correlation_energy, and the scalars `residual` and `cycles`. DIIS as P. Pulay, Chem. Phys. Lett. 73,
     393 (1980), G. E. Scuseria, T. J. Lee, H. F. Schaefer, Chem. Phys. Lett. 130, 236 (1986); where an amplitude has 8 indices over fewer changes, of antisymmetrised residuals.
 
+    energy: None where the equations have none: the residual alone says when they are solved, and the energy that is left is 0.
+
     left: given tensors that earlier programs of the job left. fock: the static ones of them whose diagonals make the denominators, one, or that of alpha and that
     of beta orbitals; no arrays of denominators are given then. bounds: predefined ints with the segments of each space, as (first, last). kinds: of segments
     by space, `moa` or, for beta orbitals, `mob`."""
-    planned = equations if isinstance(equations, Plan) else plan(equations, extents)
+    planned = equations if isinstance(equations, Plan) else plan_products(equations, extents)
     pairs = residuals(planned.equations, amplitudes)
     tensors = {t.name: t for t in planned.equations.tensors}
-    if energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT:
+    if energy is not None and (energy not in tensors or tensors[energy].rank or tensors[energy].role != RESULT):
         scalars = ", ".join(f"`{t.name}`" for t in planned.equations.of_role(RESULT) if not t.rank) or "none"
         raise ValueError(f"the equations have no scalar result `{energy}`, which would be the correlation energy; there are: {scalars}")
     return _Iterations(planned, pairs, energy, name, (fock,) if isinstance(fock, str) else fock or (), left, bounds, kinds).program()
@@ -97,7 +117,7 @@ _VALUES = ("cc_conv", "cc_iter")  # names that the job gives, which tensors do n
 class _Iterations(Writer):
     reserved = frozenset(_VALUES)
 
-    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: str, name: str, fock: Sequence[str], left: Optional[Mapping[str, Left]],
+    def __init__(self, planned: Plan, pairs: Mapping[str, str], energy: Optional[str], name: str, fock: Sequence[str], left: Optional[Mapping[str, Left]],
                  bounds: Optional[Mapping[str, Tuple[str, str]]], kinds: Optional[Mapping[str, str]]) -> None:
         super().__init__(planned, name, left, bounds, kinds)
         self.fock = tuple(fock)
@@ -108,9 +128,10 @@ class _Iterations(Writer):
         by_name = {t.name: t for t in planned.tensors}
         self.amplitudes = [by_name[a] for a in pairs]
         self.large = any(t.rank >= MOST_RANK for t in self.amplitudes)
-        self.history = HISTORY_OF_LARGE if self.large else HISTORY
-        self.energy = self.arrays[energy]
+        self.history = history_of(planned, list(pairs))
         new = self.names.new
+        self.stated = energy is not None
+        self.energy = self.arrays[energy] if energy is not None else new("energy")
         self.conv, self.most = _VALUES
         self.cycle, self.m, self.n = new("round"), new("m"), new("n")
         self.scalars = {s: new(s) for s in ("residual", "cycles", "previous", "change", "scale", "factor", "here", "slot", "remembered", "converged")}
@@ -127,7 +148,7 @@ class _Iterations(Writer):
         division = f"{self.denominator} u{'r' * len(self.fock)}" if self.fock else "invert_diagonal ur"
         specials = [f"special {what}" for what in (division, "print_iteration rrrr", "compute_diis u")]
         head = [self.head[0], *specials, *self.head[1:], *self.own_declarations(), ""]
-        before = [f"proc {self.prepare}", *self.body[: self.prepared], "sip_barrier", f"endproc {self.prepare}", ""] if self.prepared else []
+        before = [f"proc {self.prepare}", *self.body[: self.prepared], "sip_barrier", *self.unread, f"endproc {self.prepare}", ""] if self.prepared else []
         between = [f"proc {self.evaluate}"]
         text = "\n".join([*head, *before, *between, *self.body[self.prepared :], f"endproc {self.evaluate}", *main, f"endsial {self.name}", ""])
         offset, line = len(head) - len(self.head), len(self.head) + self.prepared
@@ -138,11 +159,15 @@ class _Iterations(Writer):
         return replace(made, text=text, arrays=arrays, results=results, labels=labels, lines=lines)
 
     def constants(self) -> FrozenSet[str]:
-        return self.plan.constants()
+        return self.plan.constants() - self.plan.again
+
+    def more(self) -> Dict[str, float]:
+        return solver_arrays(self.plan, [t.name for t in self.amplitudes], self.history, not self.fock)
 
     def own_declarations(self) -> List[str]:
         s = self.scalars
         out = [f"predefined scalar {self.conv}", f"predefined int {self.most}", f"index {self.cycle} = 1:{self.most}"]
+        out += [] if self.stated else [f"scalar {self.energy}"]
         out += [f"scalar {name}" for key, name in s.items() if key not in ("slot", "remembered")]
         out += [f"int {s['slot']} = 1", f"int {s['remembered']} = 1"]
         out += [f"index {i} = 1:{self.history}" for i in (self.m, self.n)]
@@ -170,7 +195,8 @@ class _Iterations(Writer):
     def paired(self, target: Factor) -> List[Index]:
         """Each virtual index before the occupied one that goes with it."""
         half = target.tensor.rank // 2
-        return [i for pair in zip(target.indices[:half], target.indices[half:]) for i in pair]
+        halves = target.indices[:half], target.indices[half:]
+        return [i for pair in zip(*(halves if _virtual_half(target.tensor) == 0 else halves[::-1])) for i in pair]
 
     def division(self, tensor: Tensor, block: str, indices: str, pad: str) -> List[str]:
         """Divides a block by its energy denominators."""
@@ -191,6 +217,8 @@ class _Iterations(Writer):
     def main(self) -> List[str]:
         s, out = self.scalars, [""]
         for space, (low, high) in self.bounds.items():
+            if low.isdigit():
+                continue
             advice = "take a larger basis, or more electrons" if space in self.kinds else "take a larger basis"
             out += [f"if {low} > {high}", f'  println "there are no orbitals in the space {space}: {advice}"', "  stop", "endif"]
         out += [*self.restored(), *([f"call {self.prepare}"] if self.prepared else [])]

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -18,9 +18,12 @@ from ..hamiltonian import Hamiltonian
 from ..job import Job
 from ..molecule import Molecule
 from ..results import Results
-from .iterating import iterations, residuals, with_symmetries
-from .model import AMPLITUDE, INPUT, Equations, Tensor
-from .planning import plan
+from .bounded import plan_within
+from .forms import with_tensors
+from .iterating import history_of, iterations, residuals, with_symmetries
+from .memory import Footprint, Sizes, bytes_of, footprint, solver_arrays
+from .model import AMPLITUDE, INPUT, RESULT, Equations, Tensor
+from .planning import plan_products
 from .sial import Left, Program, basic_spaces
 from .spin import check_antisymmetry, check_orbitals, closed_shell
 from .spin_orbitals import SpinOrbitals
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     StrPath = Union[str, "os.PathLike[str]"]
 
 SPINS = CLOSED_SHELL, UNRESTRICTED, ORBITALS, SPIN_ORBITALS = "closed-shell", "unrestricted", "orbitals", "spin-orbital"
+VVVV = STORED, AO = "stored", "ao"  # integrals over four virtual orbitals
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _BOUNDS = {"o": ("baocc", "eaocc"), "v": ("bavirt", "eavirt")}  # predefined ints of a job with a molecule
 _BOUNDS_OF_SPINS = {"oa": ("baocc", "eaocc"), "va": ("bavirt", "eavirt"), "ob": ("bbocc", "ebocc"), "vb": ("bbvirt", "ebvirt")}
@@ -85,7 +89,7 @@ class Method:
 
     def __init__(
         self, equations: Equations, spin: str, amplitudes: Sequence[str], energy: str, name: str, extents: Optional[Mapping[str, float]], after: Optional[Method] = None,
-        most_elements: float = math.inf,
+        most_elements: float = math.inf, memory: Union[str, float, None] = None, vvvv: Optional[str] = None,
     ) -> None:
         self.spin: str = spin
         spaces = basic_spaces(equations)
@@ -96,6 +100,7 @@ class Method:
         known = after.solved() if after is not None else []
         if not _NAME.match(name):
             raise ValueError(f"`{name}` cannot be the name of a program: letters, digits, `_` and `-`, a letter first")
+        equations = with_tensors(equations, {t: replace(t, role=INPUT) for t in equations.of_role(AMPLITUDE) if t.name in known and t.name not in amplitudes})
         fock, integrals = _given(equations, known, spin)
         pairs = residuals(equations, amplitudes)
         equations = with_symmetries(equations, pairs, fock)
@@ -113,14 +118,64 @@ class Method:
         for tensor in after._solved_tensors() if after is not None else ():
             _check_same(tensor, self.equations)
         self._extents = extents_of_spins(equations, extents) if spin == UNRESTRICTED else dict(extents or {})
-        self._most_elements = most_elements
-        self.plan: Plan = plan(self.equations, self._extents, most_elements)
+        self._stated = bool(extents)
+        self._most_elements, self._memory, self._vvvv = most_elements, None if memory is None else bytes_of(memory), vvvv
         self._solved = tuple(pairs)
         self.amplitudes = tuple(b for a in pairs for b in blocks_of(equations, a)) if spin == UNRESTRICTED else self._solved
-        self._fock, self._integrals, self._energy, self._name = fock, integrals, energy, name
+        self._fock, self._integrals, self._name = fock, integrals, name
+        scalars = [t for t in equations.of_role(RESULT) if not t.rank]
+        self._energy = energy if scalars or after is None or energy != "energy" else None
         self._blocks = {t: blocks_of(equations, t) for t in (fock, integrals)} if spin == UNRESTRICTED else {}
+        self._plan()
+
+    def _plan(self, over_functions: bool = True) -> None:
+        """Makes plan and program. over_functions: whether there are basis functions. A bound of memory counts where the numbers of orbitals are known."""
+        most, integrals = self._most_elements, self._integrals if over_functions and self._vvvv != STORED and self.spin in (CLOSED_SHELL, ORBITALS) else None
+        if self._vvvv == AO and integrals is None:
+            raise ValueError(f'vvvv="{AO}" takes a molecule, whose basis functions a Hamiltonian does not have')
+        if self._memory is not None and self._stated:
+            self.plan: Plan = plan_within(self._memory, self.equations, self._extents, most, self._footprint, True, integrals, self._vvvv != AO, self._remedy())
+        else:
+            self.plan = plan_products(self.equations, self._extents, most, integrals if self._vvvv == AO else None)
         self.program: Program = self._program()
         self.sial = self.program.text
+
+    def _footprint(self, made: Plan) -> Footprint:
+        """The memory of the program with this plan, or of the transformation before it where that takes more."""
+        more = solver_arrays(made, self.amplitudes, history_of(made, self.amplitudes), self.spin == SPIN_ORBITALS)
+        own, before = footprint(made, made.constants() - made.again, more), self._transformation(made)
+        return own if own.peak >= sum(before.values()) else Footprint(sum(before.values()), tuple(before.items()), "in the transformation of the integrals")
+
+    def _transformation(self, made: Plan) -> Dict[str, float]:
+        """Bytes of the arrays that integrals.sialx, or the program in its place, has at its end."""
+        sizes, blocks = Sizes(made), self._blocks.get(self._integrals, (self._integrals,))
+        stored = {name: sizes.of(t) for name in blocks for t in made.equations.tensors if t.name == name}
+        if self.spin == SPIN_ORBITALS:
+            return {self._integrals: stored[self._integrals]}
+        n = max(sizes.orbitals[t.spaces[0]] for t in made.equations.tensors if t.name in stored)
+        first = sizes.orbitals[made.equations.basic(made.equations.tensor(self._integrals).spaces[0])[0]] if made.functions is not None else n / 2 if self.spin != UNRESTRICTED else 4 * n
+        return {**stored, "half-transformed integrals": 8.0 * first * n**3 / 2}
+
+    def _remedy(self) -> str:
+        kept = f', leave out vvvv="{STORED}"' if self._vvvv == STORED and self.spin in (CLOSED_SHELL, ORBITALS) else ""
+        return f"Allow more memory (`memory=`, `--memory`), take a smaller basis{kept}, or run without a bound and with flags=[\"--spill\", FOLDER], which keeps on a disk what does not fit"
+
+    def _of(self, orbitals: Mapping[str, float], over_functions: bool = True) -> Method:
+        """The same method, planned for these orbitals where there is a bound for its memory."""
+        if over_functions and (self._memory is None or self._stated and all(self._extents.get(s) == max(n, 1) for s, n in orbitals.items())):
+            return self
+        out = copy.copy(self)
+        out.after = self.after._of(orbitals, over_functions) if self.after is not None else None
+        if self._memory is not None:
+            out._extents, out._stated = {**self._extents, **{s: float(max(n, 1)) for s, n in orbitals.items()}}, True
+        if self._memory is not None or self._vvvv == AO:
+            out._plan(over_functions)
+        return out
+
+    @property
+    def predicted_peak(self) -> float:
+        """Bytes of all blocks over all ranks when most are there, with the orbitals that the plan was made for; of the transformation of the integrals, too."""
+        return self._footprint(self.plan).peak
 
     def _program(self) -> Program:
         earlier = self.after.left() if self.after is not None else {}
@@ -128,7 +183,12 @@ class Method:
             return iterations(self.plan, self.amplitudes, self._energy, self._name)
         if self.spin in (CLOSED_SHELL, ORBITALS):
             left = {self._fock: Left("fock_mo", (0, 1), static=True), self._integrals: Left("integrals", (0, 2, 1, 3)), **earlier}
-            return iterations(self.plan, self.amplitudes, self._energy, self._name, fock=[self._fock], left=left, bounds=_BOUNDS)
+            functions, bounds, kinds = self.plan.functions, dict(_BOUNDS), {}
+            if functions is not None:
+                left[functions.coefficients.name] = Left("c", (0, 1), static=True)
+                left[functions.integrals.name] = Left("", (0, 2, 1, 3), computed="compute_integral_batch")
+                bounds[functions.space], kinds[functions.space] = ("1", "norb"), "ao"
+            return iterations(self.plan, self.amplitudes, self._energy, self._name, fock=[self._fock], left=left, bounds=bounds, kinds=kinds)
         left = {name: Left(f"fock_{spin}", (0, 1), static=True) for name, spin in zip(self._blocks[self._fock], ("a", "b"))}
         for name, spins in zip(self._blocks[self._integrals], ("aa", "ab", "bb")):
             left[name] = Left(f"integrals_{spins}", (0, 2, 1, 3) if spins == "ab" else (0, 1, 2, 3))
@@ -143,9 +203,8 @@ class Method:
         out.equations = without_space(self.equations, "ob")
         there = {t.name for t in out.equations.tensors}
         out.amplitudes = tuple(a for a in self.amplitudes if a in there)
-        out.plan = plan(out.equations, {s: n for s, n in self._extents.items() if s in basic_spaces(out.equations)}, self._most_elements)
-        out.program = out._program()
-        out.sial = out.program.text
+        out._extents = {s: n for s, n in self._extents.items() if s in basic_spaces(out.equations)}
+        out._plan()
         return out
 
     def left(self) -> Dict[str, Left]:
@@ -217,11 +276,37 @@ class Method:
             raise ValueError(f'the molecule has multiplicity {molecule.multiplicity}; methods start from a closed shell, those with spin="{UNRESTRICTED}" from UHF of any')
         options = _Options(ranks, convergence, cycles, memory, segment, flags)
         if isinstance(molecule, Hamiltonian):
-            return self._run_hamiltonian(molecule, folder, options)
+            occupied = molecule.electrons // 2
+            planned = self._of(self._counts(occupied, molecule.orbitals - occupied), over_functions=False)
+            return planned._run_hamiltonian(molecule, folder, options)
         if self.spin == UNRESTRICTED and "ob" in basic_spaces(self.equations) and molecule.electrons == molecule.multiplicity - 1:
             return self._of_alpha_electrons().run(molecule, None, ranks, folder, convergence, cycles, memory, segment, flags)
         if molecule.frozen_core:
             raise ValueError("methods from equations correlate all electrons: leave out frozen_core")
+        planned = self
+        if self._memory is not None:
+            alpha = (molecule.electrons + molecule.multiplicity - 1) // 2
+            planned = self._of(self._counts(alpha, molecule.functions - alpha, molecule.multiplicity - 1))
+        return planned._run_molecule(molecule, folder, options)
+
+    def _counts(self, occupied: int, virtual: int, unpaired: int = 0) -> Dict[str, float]:
+        """Orbitals of each space, from those of alpha spin and the unpaired ones among them."""
+        if self.spin == UNRESTRICTED:
+            both = {"oa": occupied, "va": virtual, "ob": occupied - unpaired, "vb": virtual + unpaired}
+        else:
+            n = 2 if self.spin == SPIN_ORBITALS else 1
+            both = {"o": n * occupied, "v": n * virtual}
+        return {s: float(n) for s, n in both.items() if s in basic_spaces(self.equations)}
+
+    def _rank_memory(self, options: _Options) -> Union[str, int, None]:
+        """For the blocks of a rank: what is stated, or its share of the bound with what gaps between blocks may take."""
+        bounds = [m._memory for m in self._methods() if m._memory is not None]
+        return options.memory if options.memory is not None or not bounds else int(1.125 * max(bounds) / options.ranks) + 2**26
+
+    def _methods(self) -> List[Method]:
+        return [*(self.after._methods() if self.after is not None else []), self]
+
+    def _run_molecule(self, molecule: Molecule, folder: Optional[StrPath], options: _Options) -> MethodResults:
         where = _folder(folder)
         programs = self._written(where)
         if self.spin != SPIN_ORBITALS:
@@ -229,7 +314,7 @@ class Method:
         else:
             first = self._job(where / "orbitals", molecule, options, [])
             spatial, energies = np.asarray(first.arrays["integrals"][...]), np.diag(first.saved_static("fock_mo")).copy()
-            done = self._spin_orbitals(where, SpinOrbitals(spatial, energies, first.ints["nalpha_occupied"], segment), options)
+            done = self._spin_orbitals(where, SpinOrbitals(spatial, energies, first.ints["nalpha_occupied"], options.segment), options)
         return self._results(where, first, done)
 
     def _run_hamiltonian(self, hamiltonian: Hamiltonian, folder: Optional[StrPath], options: _Options) -> MethodResults:
@@ -252,7 +337,7 @@ class Method:
             values=values,
             segments={"moa": [*segments["o"], *segments["v"]]},
             arrays=arrays,
-            memory=options.memory,
+            memory=self._rank_memory(options),
         ).run(where / ("orbitals" if spin_orbital else self._name), ranks=options.ranks, flags=options.flags)
         if not spin_orbital:
             return self._results(where, first, first)
@@ -271,7 +356,9 @@ class Method:
     def _job(self, folder: Path, molecule: Molecule, options: _Options, programs: List[StrPath]) -> Results:
         """RHF or UHF, the integrals, and programs that take both."""
         examples = example_programs()
-        first = ("04_rhf/rhf.sialx", "19_equations/integrals.sialx") if self.spin != UNRESTRICTED else ("06_uhf/uhf.sialx", "19_equations/integrals_uhf.sialx")
+        without_virtual = all(m.plan.functions is not None for m in self._methods()) and programs
+        integrals = f"19_equations/integrals{'_occupied' if without_virtual else ''}.sialx"
+        first = ("04_rhf/rhf.sialx", integrals) if self.spin != UNRESTRICTED else ("06_uhf/uhf.sialx", "19_equations/integrals_uhf.sialx")
         segments: Dict[str, Union[Sequence[int], int, str]] = {}
         for kind in ("ao", "occ", "virt", *(("beta_occ", "beta_virt") if self.spin == UNRESTRICTED else ())):
             segments.update({kind: "auto", f"{kind}_target": options.segment})
@@ -280,7 +367,7 @@ class Method:
             molecule,
             values={"cc_conv": options.convergence, "cc_iter": options.cycles} if programs else {},
             segments=segments,
-            memory=options.memory,
+            memory=self._rank_memory(options),
         ).run(folder, ranks=options.ranks, flags=options.flags)
 
     def _spin_orbitals(self, where: Path, orbitals: SpinOrbitals, options: _Options) -> Results:
@@ -297,7 +384,7 @@ class Method:
             values={**self.program.values(orbitals.segments), "cc_conv": options.convergence, "cc_iter": options.cycles},
             segments=dict(self.program.segments(orbitals.segments)),
             arrays={**arrays, **self.program.helpers(orbitals.segments)},
-            memory=options.memory,
+            memory=self._rank_memory(options),
         ).run(where / self._name, ranks=options.ranks, flags=options.flags)
 
 
@@ -360,6 +447,8 @@ def method(
     extents: Optional[Mapping[str, float]] = None,
     after: Optional[Method] = None,
     most_elements: float = math.inf,
+    memory: Union[str, float, None] = None,
+    vvvv: Optional[str] = None,
 ) -> Method:
     """A method from equations, or their text, or the path of a file with it.
 
@@ -368,11 +457,17 @@ def method(
     the tensors that closed_shell() makes. amplitudes: those that are solved for, all where none is named; each has one result with its spaces, which is zero
     at the end. energy: the scalar result that is the correlation energy. extents: orbitals of each space, which decide between orders of products, and
     most_elements: of an intermediate; see plan(). after: a method that runs before this one in the same job; its amplitudes are `input` of these equations,
-    and its energy is part of the energy."""
+    and its energy is part of the energy; equations without an energy, as those of Lambda, add none. memory: of all blocks over all ranks, as "2GB" or a number of bytes: of the plans that need no more, by what is
+    predicted, the cheapest is taken, for these `extents`; run() plans again where it has other orbitals. vvvv: "stored", as all integrals are, or "ao": no array over four virtual orbitals
+    is stored, and what meets such integrals is contracted over basis functions, with closed-shell orbitals; where nothing is said, what `memory` needs."""
+    if vvvv is not None and vvvv not in VVVV:
+        raise ValueError(f'vvvv="{vvvv}" is not known; there are: {", ".join(map(repr, VVVV))}'.replace("'", '"'))
+    if vvvv == AO and spin not in (CLOSED_SHELL, ORBITALS):
+        raise ValueError(f'vvvv="{AO}" is for methods with spin="{CLOSED_SHELL}" or "{ORBITALS}", not for spin="{spin}"')
     if after is not None and not isinstance(after, Method):
         raise TypeError(f"after= takes a method, as sialx.method() makes it, not {after!r}")
     if isinstance(amplitudes, str):
         amplitudes = [amplitudes]
     if spin not in SPINS:
         raise ValueError(f'spin="{spin}" is not known; there are: {", ".join(map(repr, SPINS))}'.replace("'", '"'))
-    return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after, most_elements)
+    return Method(equations if isinstance(equations, Equations) else from_text(equations), spin, amplitudes, energy, name, extents, after, most_elements, memory, vvvv)

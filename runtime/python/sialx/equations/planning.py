@@ -1,4 +1,4 @@
-"""From equations to statements of one or two factors: plan(). The cheapest order of products for a term, intermediates that several terms share,
+"""From equations to statements of one or two factors: plan_products(). The cheapest order of products for a term, intermediates that several terms share,
 and sums of tensors that meet the same amplitude taken together.
 
 Statements of one phase are independent of each other: what they read was finished in earlier phases. A barrier between phases is all that runs need."""
@@ -10,14 +10,16 @@ import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .canonical import Canonicaliser, Key, merged
 from .combinations import with_combinations
 from .forms import check_order, has_symmetry, permuted, with_true_symmetries, without_zeros
-from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, Index, Permutation, Place, Space, Tensor, Term
+from .functions import Functions, NotOverFunctions, over_functions, with_functions
+from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, Index, Permutation, Place, Source, Space, Tensor, Term
 from .parts import Parts
-from .statements import Exchange, Plan, Statement, exchanges_of, share_of, summed_pairs
+from .statements import Exchange, Plan, Statement, exchanges_of, multiplications_of
 
 UNIT, ONES = "unit", "ones"
 USUAL_EXTENTS = {"o": 10.0, "v": 50.0}
@@ -29,12 +31,22 @@ _MOST_ORDERS = 150  # of external indices, of which an intermediate takes the le
 _Image = Tuple[Dict[Index, Index], int]  # what each index is replaced by, and the sign
 
 
-def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, most_elements: float = math.inf) -> Plan:
+def plan_products(equations: Equations, extents: Optional[Mapping[str, float]] = None, most_elements: float = math.inf, over_functions: Optional[str] = None) -> Plan:
     """Statements for one evaluation of all equations.
 
     extents: orbitals of each basic space, by its name; where they are not given 10 of `o` and 50 of all others, which is what decides between
-    orders of products. most_elements: an intermediate that has more is not made, where another way of computing its terms has smaller ones."""
-    extents = dict(extents or {})
+    orders of products. most_elements: an intermediate that has more is not made, where another way of computing its terms has smaller ones. over_functions:
+    the name of integrals over all orbitals, of which those over four virtual ones are contracted over basis functions (see functions.py); NotOverFunctions
+    where that cannot be."""
+    places = tuple(t.place for e in equations.equations for t in e.terms)
+    return _plan(equations, places, equations.source, tuple(sorted((extents or {}).items())), most_elements, over_functions)
+
+
+@lru_cache(maxsize=16)
+def _plan(equations: Equations, _places: Tuple[Optional[Place], ...], _source: Optional[Source], stated: Tuple[Tuple[str, float], ...], most_elements: float,
+          over_functions: Optional[str]) -> Plan:
+    """plan_products(), which several methods and bounds of memory may ask for. Places do not count where equations are compared, and are part of a plan."""
+    extents = dict(stated)
     if not most_elements >= 1:
         raise ValueError(f"an intermediate has at least one element, not {most_elements}")
     wrong = [f"{name}={n}" for name, n in extents.items() if not 0 < n < math.inf]
@@ -47,12 +59,22 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
     check_order(equations)
     equations = without_zeros(equations)
     declared = {e.target.tensor.name: e.target.tensor.symmetries for e in equations.equations}
-    equations = with_true_symmetries(equations)
+    equations, functions = with_true_symmetries(equations), None
+    if over_functions is not None:
+        equations, functions = with_functions(equations, over_functions)
+        extents.setdefault(functions.space, spaces_of(equations, extents)[functions.source.spaces[0]])
     forms = [form for e in dict.fromkeys((equations, without_zeros(with_combinations(equations)))) for form in (e, permuted(e))]
 
     def cheapest(bound: float) -> Plan:
         trees: _Trees = {}
-        plans = [_Planner(e, extents, bound, nested, declared, trees).plan() for e in dict.fromkeys(forms) for nested in (False, True)]
+        plans, refused = [], ""
+        for e, nested in itertools.product(dict.fromkeys(forms), (False, True)):
+            try:
+                plans.append(_Planner(e, extents, bound, nested, declared, trees, functions).plan())
+            except NotOverFunctions as error:
+                refused = str(error)
+        if not plans:
+            raise NotOverFunctions(refused)
         return min(plans, key=lambda p: (p.largest > bound, p.multiplications))
 
     best = cheapest(most_elements)
@@ -63,7 +85,7 @@ def plan(equations: Equations, extents: Optional[Mapping[str, float]] = None, mo
             best = cheapest(bound)
             if best.largest <= bound:
                 break
-    best = replace(best, equations=equations)
+    best = replace(best, equations=equations, extents={b: spaces_of(equations, extents)[b] for b in (s.name for s in equations.spaces if not s.parts)}, functions=functions)
     for tensor in best.tensors:
         if tensor.rank > MOST_RANK:
             raise ValueError(f"`{tensor.name}` has {tensor.rank} indices, and arrays have {MOST_RANK} at most: {_maker(best, tensor.name)}")
@@ -171,10 +193,12 @@ def _kinds(terms: Sequence[Term]) -> Tuple[Tuple[str, ...], ...]:
 
 
 class _Planner:
-    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float, nested: bool, declared: Mapping[str, Tuple[Generator, ...]], trees: _Trees) -> None:
+    def __init__(self, equations: Equations, extents: Mapping[str, float], most_elements: float, nested: bool, declared: Mapping[str, Tuple[Generator, ...]], trees: _Trees,
+                 functions: Optional[Functions] = None) -> None:
         """declared: symmetries of targets, whether their equations have them or not. nested: sums of products that a product meets are factorised, too, instead
-        of being made of intermediates that several terms share."""
+        of being made of intermediates that several terms share. functions: where integrals over four virtual orbitals are not stored."""
         self.equations = equations
+        self.functions = functions
         self.nested = nested
         self.exchanges = {e.target.tensor.name: exchanges_of(e.target.tensor.symmetries) for e in equations.equations}
         self.known_trees, self.declared = trees, declared
@@ -193,11 +217,13 @@ class _Planner:
         for equation in self.equations.equations:
             self.equation(equation)
         self.inline()
+        if self.functions is not None:
+            self.through_functions(self.functions)
         unique = self.in_parts()
         phases = self.phases()
         targets = {s.target.tensor.name for phase in phases for s in phase}
         tensors = self.equations.tensors + tuple(t for t in self.added if t.name in targets)
-        cost = sum(self.cost_of(s) for phase in phases for s in phase if len(s.factors) > 1)
+        cost = sum(multiplications_of(s, self.exchanges, self.extent) for phase in phases for s in phase if len(s.factors) > 1)
         helpers = {t.name: kind for (kind, _), t in self.helpers.items()}
         given = {t.name for t in self.equations.tensors if t.role != INTERMEDIATE}
         largest = max((self.cost(set(s.target.indices)) for phase in phases for s in phase if s.target.tensor.name not in given), default=0.0)
@@ -320,11 +346,6 @@ class _Planner:
 
     def cost(self, indices: Set[Index]) -> float:
         return math.prod(self.extent[i.space] for i in indices)
-
-    def cost_of(self, s: Statement) -> float:
-        """With the blocks that follow from others left out, of the target and of what is summed."""
-        share = share_of(self.exchanges.get(s.target.tensor.name, ())) * 0.5 ** len(summed_pairs(s, self.exchanges))
-        return self.cost({i for f in s.factors for i in f.indices}) * share
 
     # Intermediates
 
@@ -455,6 +476,8 @@ class _Planner:
             return
         for (exchange, parity), n in itertools.product([({}, 1), *images], range(len(product.factors))):
             leaf, rest = product.factors[n].renamed(exchange), product.all - {n}
+            if self.functions is not None and len(rest) == 1 and self.functions.needed_by(product.factors[next(iter(rest))]):
+                continue  # a sum of integrals that are not there
             group = leaf.tensor.group() if len(leaf.tensor.symmetries) <= 3 else ((tuple(range(leaf.tensor.rank)), 1),)
             for p, sign in group if len(group) <= _MOST_IMAGES else group[:1]:
                 image = tuple(leaf.indices[x] for x in p)
@@ -481,6 +504,11 @@ class _Planner:
                 else:
                     statements.append(s)
             made.statements = statements
+
+    def through_functions(self, functions: Functions) -> None:
+        for made in list(self.made.values()):
+            made.statements = over_functions(made.statements, functions, self.exchanges, self.tensor)
+        self.statements = over_functions(self.statements, functions, self.exchanges, self.tensor)
 
     def in_parts(self) -> FrozenSet[str]:
         """Products in symmetric and antisymmetric parts, where that is cheaper. The names of tensors of which not all blocks are there."""

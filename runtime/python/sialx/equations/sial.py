@@ -11,8 +11,10 @@ from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set,
 import numpy as np
 
 from ..filled import fill
+from .functions import batches
+from .memory import SEGMENT, Footprint, footprint, lives, shown
 from .model import AMPLITUDE, INPUT, RESULT, Equations, Factor, Index, Place, Tensor
-from .planning import UNIT, plan
+from .planning import UNIT, plan_products
 from .statements import Exchange, Plan, Statement, summed_pairs
 
 # The reserved words of the language, which letters and tensors of equations may be as well.
@@ -29,7 +31,8 @@ class Program:
     """text: the program. arrays: names of its `predefined distributed` arrays by the tensors that they are. values: its predefined ints, by name: where each
     basic space begins and ends among the segments of kind moa, which are those of all basic spaces, one after the other.
     results: names of its distributed arrays and scalars by the tensors that they are. lines: the term's place of each line that computes one.
-    bounds: predefined ints with the first and last segment of each basic space. labels: of a solver, where `energy`, `cycles` and `residual` are found."""
+    bounds: predefined ints with the first and last segment of each basic space. labels: of a solver, where `energy`, `cycles` and `residual` are found.
+    footprint: the memory that its arrays will take with the orbitals that the plan was made for, in segments of 8."""
 
     text: str
     plan: Plan
@@ -38,6 +41,12 @@ class Program:
     lines: Mapping[int, Tuple[Place, ...]]
     bounds: Mapping[str, Tuple[str, str]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    footprint: Footprint = Footprint(0.0, (), "")
+
+    @property
+    def predicted_peak(self) -> float:
+        """Bytes of all blocks, over all ranks, when most are there."""
+        return self.footprint.peak
 
     def values(self, segments: Mapping[str, Sequence[int]]) -> Dict[str, int]:
         """The predefined ints, with these segments of each basic space."""
@@ -70,17 +79,18 @@ def basic_spaces(equations: Equations) -> Tuple[str, ...]:
 def to_sial(equations: Equations | Plan, name: str = "equations", extents: Optional[Mapping[str, float]] = None) -> Program:
     """A program that evaluates all equations once: from the given tensors and amplitudes, `predefined distributed`, it makes the results, distributed
     arrays and scalars. The same equations give the same text. extents: see plan()."""
-    return Writer(equations if isinstance(equations, Plan) else plan(equations, extents), name).program()
+    return Writer(equations if isinstance(equations, Plan) else plan_products(equations, extents), name).program()
 
 
 @dataclass(frozen=True)
 class Left:
     """A given tensor that an earlier program of the job left under a label, as an array with the slots in this order: u[p,q,r,s] of order (0, 2, 1, 3) is
-    array[p,r,q,s]. static: whole on every rank."""
+    array[p,r,q,s]. static: whole on every rank. computed: by this super instruction, block by block, and not left at all."""
 
     label: str
     order: Tuple[int, ...]
     static: bool = False
+    computed: str = ""
 
 
 @dataclass
@@ -122,10 +132,11 @@ class Writer:
         self.name = self.names.new(name)
         self.basic = basic_spaces(self.equations)
         stated = bounds or {s: (f"b_{s}", f"e_{s}") for s in self.basic}
-        self.bounds = {s: (self.names.new(stated[s][0]), self.names.new(stated[s][1])) for s in self.basic}
+        self.bounds = {s: (self.bound(stated[s][0]), self.bound(stated[s][1])) for s in self.basic}
         self.arrays = {t.name: self.names.new(t.name) for t in of.tensors}
         self.indices: Dict[Index, str] = {}
         self.temps: Dict[Tuple[str, Tuple[str, ...]], str] = {}
+        self.sums: Dict[str, Tuple[str, ...]] = {}  # local arrays
         self.partial, self.product = self.names.new("part"), self.names.new("product")
         self.slots: Dict[str, str] = {}  # the index that declarations have for a space
         self.solved: FrozenSet[str] = frozenset()  # amplitudes that the program makes itself
@@ -135,34 +146,48 @@ class Writer:
         self.body: List[str] = []
         self.places: Dict[int, Tuple[Place, ...]] = {}
         self.written: Set[str] = set()
+        self.unread: List[str] = []  # deletes constants that only other constants are made of
 
     def program(self) -> Program:
         self.roles = {t.name: t for t in self.plan.tensors}
         constants = self.constants()
-        self.in_order([[s for s in phase if s.target.tensor.name in constants] for phase in self.plan.phases])
+        parts = lives(self.plan, constants)
+        self.unread = self.in_order(parts.once, parts.dead_once)
         self.prepared = len(self.body)
-        self.in_order([[s for s in phase if s.target.tensor.name not in constants] for phase in self.plan.phases])
+        unread = self.in_order(parts.repeated, parts.dead)
         for t in self.plan.tensors:  # results that are 0
             if t.role == RESULT and t.name not in self.written and t.rank:
                 self.zero(t)
-        self.line("", "sip_barrier")
-        self.head = head = self.declarations()
+        self.line("", "sip_barrier", *unread)
+        needed = footprint(self.plan, constants, self.more())
+        self.head = head = self.declarations(needed)
         text = "\n".join(head + self.body + [f"endsial {self.name}", ""])
         lines = {n + len(head) + 1: places for n, places in self.places.items()}
         used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors}
         given = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role in (INPUT, AMPLITUDE) and t.name in used and t.name not in self.left}
         results = {t.name: self.arrays[t.name] for t in self.plan.tensors if t.role == RESULT}
-        return Program(text, self.plan, given, results, lines, self.bounds)
+        return Program(text, self.plan, given, results, lines, self.bounds, footprint=needed)
 
     def constants(self) -> FrozenSet[str]:
         """Targets that are computed before all others, once."""
         return frozenset()
 
-    def in_order(self, phases: Sequence[Sequence[Statement]]) -> None:
-        for number, phase in enumerate(p for p in phases if p):
+    def more(self) -> Dict[str, float]:
+        """Bytes of arrays besides those of the plan."""
+        return {}
+
+    def bound(self, name: str) -> str:
+        return name if name.isdigit() else self.names.new(name)
+
+    def in_order(self, phases: Sequence[Sequence[Statement]], dead: Sequence[Sequence[str]]) -> List[str]:
+        """dead: what is deleted after each phase. Returns the lines that do so after the last one."""
+        deletes: List[str] = []
+        for number, phase in enumerate(phases):
             if number:
-                self.line("", "sip_barrier", "")
+                self.line("", "sip_barrier", *deletes, "")
             self.phase(phase)
+            deletes = [f"delete {self.arrays[name]}" for name in dead[number]]
+        return deletes
 
     def line(self, *lines: str) -> None:
         self.body += lines
@@ -210,11 +235,14 @@ class Writer:
 
     # Declarations
 
-    def declarations(self) -> List[str]:
+    def declarations(self, needed: Footprint) -> List[str]:
         head = [f"sial {self.name}"]
         if self.equations.source is not None:
             head.append(f"# Made from {self.equations.source.name}.")
-        head += [f"predefined int {bound}" for s in self.basic for bound in self.bounds[s]]
+        orbitals = ", ".join(f"{n:g} of {space}" for space, n in self.plan.extents.items())
+        head.append(f"# Memory of all arrays, over all ranks: {shown(needed.peak)}, with {orbitals} in segments of {SEGMENT}; most {needed.where}.")
+        head += [f"special {left.computed} w" for left in self.left.values() if left.computed and self.uses(left)]
+        head += [f"predefined int {bound}" for s in self.basic for bound in self.bounds[s] if not bound.isdigit()]
         slots = self.slots
         used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors} | self.written
         declared = [t for t in self.plan.tensors if t.name in used or t.role == RESULT]
@@ -229,12 +257,15 @@ class Writer:
             name = self.arrays[tensor.name]
             left = self.left.get(tensor.name)
             given = "predefined " if tensor.role in (INPUT, AMPLITUDE) and tensor.name not in self.solved else ""
+            if left and left.computed:
+                continue
             if left:
                 head.append(f"{'static' if left.static else 'distributed'} {name}[{','.join(slots[tensor.spaces[x]] for x in left.order)}]")
             elif tensor.rank:
                 head.append(f"{given}distributed {name}[{','.join(slots[s] for s in tensor.spaces)}]")
             else:
                 head.append(f"{given}scalar {name}")
+        head += [f"local {name}[{','.join(indices)}]" for name, indices in self.sums.items()]
         for (_, indices), name in self.temps.items():
             head.append(f"temp {name}[{','.join(indices)}]")
         if self.scalar_sums:
@@ -248,10 +279,15 @@ class Writer:
             raise ValueError(f"the parts of space `{space}` do not follow each other in the order of the declarations")
         return parts[0], parts[-1]
 
+    def uses(self, left: Left) -> bool:
+        """Whether a statement reads what was left."""
+        names = {name for name, other in self.left.items() if other is left}
+        return any(f.tensor.name in names for phase in self.plan.phases for s in phase for f in s.factors)
+
     def restored(self) -> List[str]:
         """Statements that bring what earlier programs left."""
         used = {f.tensor.name for phase in self.plan.phases for s in phase for f in s.factors}
-        out = [f'restore_persistent {self.arrays[name]} "{left.label}"' for name, left in self.left.items() if name in used]
+        out = [f'restore_persistent {self.arrays[name]} "{left.label}"' for name, left in self.left.items() if name in used and not left.computed]
         return [*out, "sip_barrier"] if out else []
 
     # Statements
@@ -273,6 +309,10 @@ class Writer:
 
     def array_loop(self, loop: _Loop) -> None:
         target = loop.target
+        computed = batches(loop.statements[0], self.plan.functions)
+        if computed is not None:
+            self.computed_loop(loop.statements[0], computed)
+            return
         inside = ", ".join(self.index(i) for i in target.indices)
         total = self.temp("sum", target.indices)
         halves = self.plan.exchanges.get(target.tensor.name, ())
@@ -289,6 +329,50 @@ class Writer:
         sign = "+=" if target.tensor.name in self.written else "="
         self.images(target, list(target.indices), 1, () if target.tensor.name in self.plan.unique else halves, sign, "  ")
         self.line(f"endpardo {inside}")
+
+    def computed_loop(self, s: Statement, integrals: Factor) -> None:
+        """A product with integrals over basis functions, each block of which is computed once for all other indices of the target."""
+        left, target, functions = self.left[integrals.tensor.name], s.target, self.plan.functions
+        assert functions is not None and left.computed
+        other = next(f for f in s.factors if f is not integrals)
+        outer = [i for i in target.indices if i.space == functions.space]
+        rest, summed = [i for i in target.indices if i not in outer], [i for i in integrals.indices if i not in outer]
+        inside, halves = ", ".join(self.index(i) for i in outer), self.plan.exchanges.get(target.tensor.name, ())
+        whole = self.block(self.names.new(f"sums_{self.arrays[target.tensor.name]}"), target.indices)
+        self.sums[whole.split("[")[0]] = tuple(self.index(i) for i in target.indices)
+        some = f"{whole.split('[')[0]}[{','.join([*(self.index(i) for i in outer), *('*' for _ in rest)])}]"
+        batch = self.temp("batch", [integrals.indices[x] for x in left.order])
+        self.line("", f"pardo {inside}")
+        for exchange in halves:
+            self.line(f"  where {' <= '.join(self.index(target.indices[slots[0]]) for slots in exchange.sets)}")
+        self.comment(s)
+        if s.places:
+            self.places[len(self.body) - 1] = s.places
+        self.line(f"  allocate {some}")
+        pad = "  "
+        for i in summed:
+            self.line(f"{pad}do {self.index(i)}")
+            pad += "  "
+        self.line(f"{pad}execute {left.computed} {batch}")
+        inner = [i for i in other.indices if i not in summed]
+        for n, i in enumerate(inner):
+            self.line(f"{pad}{n * '  '}do {self.index(i)}")
+        deep = pad + len(inner) * "  "
+        self.line(*(f"{deep}{get}" for get in self.fetched(other)), f"{deep}{whole} += {batch}*{self.reference(other)}")
+        for n, i in reversed(list(enumerate(inner))):
+            self.line(f"{pad}{n * '  '}enddo {self.index(i)}")
+        for i in reversed(summed):
+            pad = pad[2:]
+            self.line(f"{pad}enddo {self.index(i)}")
+        for n, i in enumerate(rest):
+            self.line(f"{pad}{n * '  '}do {self.index(i)}")
+        deep = pad + len(rest) * "  "
+        total = self.temp("sum", target.indices)
+        self.line(f"{deep}{total} = {whole}")
+        self.images(target, list(target.indices), 1, halves, "=", deep)
+        for n, i in reversed(list(enumerate(rest))):
+            self.line(f"{pad}{n * '  '}enddo {self.index(i)}")
+        self.line(f"  deallocate {some}", f"endpardo {inside}")
 
     def images(self, target: Factor, indices: List[Index], factor: int, halves: Sequence[Exchange], sign: str, pad: str) -> None:
         """Puts the block that was computed, and those that follow from it by exchanges; segments on the diagonal are one block."""

@@ -6,9 +6,12 @@ import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .model import INPUT, INTERMEDIATE, Equations, Factor, Generator, Index, Permutation, Place, Tensor, Term, exchanges, group_of, parity_of
+
+if TYPE_CHECKING:
+    from .functions import Functions
 
 MOST_EXCHANGED = 3  # sets of slots that are exchanged with each other: of eight indices 36 permutations, not 576
 
@@ -62,7 +65,10 @@ class Plan:
 
     multiplications: of one evaluation, with the extents that the plan was made for. helpers: names of tensors that are given besides those of the
     equations: UNIT, a unit matrix, or ONES, a vector of ones. exchanges: of targets by name, see Exchange. unique: names of targets of which only the computed
-    blocks are read, not those that follow by exchanges. largest: elements of the largest intermediate."""
+    blocks are read, not those that follow by exchanges. largest: elements of the largest intermediate.
+
+    extents: orbitals of each basic space that the plan was made for. released: whether intermediates are deleted after their last use. again: of
+    constants(), those that every evaluation makes again, and deletes. functions: where integrals over four virtual orbitals are not stored."""
 
     equations: Equations
     tensors: Tuple[Tensor, ...]
@@ -72,6 +78,10 @@ class Plan:
     exchanges: Mapping[str, Tuple[Exchange, ...]] = field(default_factory=dict)
     unique: FrozenSet[str] = frozenset()
     largest: float = 0.0
+    extents: Mapping[str, float] = field(default_factory=dict)
+    released: bool = False
+    again: FrozenSet[str] = frozenset()
+    functions: Optional[Functions] = None
 
     def constants(self) -> FrozenSet[str]:
         """Names of the intermediates that are the same in every evaluation: those of given tensors only."""
@@ -114,6 +124,12 @@ def _overlap(slots: Tuple[int, ...], sets: Sequence[Tuple[int, ...]]) -> bool:
 def share_of(exchanges: Sequence[Exchange]) -> float:
     """Of the blocks of a tensor with these exchanges that are computed."""
     return math.prod(e.share for e in exchanges)
+
+
+def multiplications_of(statement: Statement, known: Mapping[str, Sequence[Exchange]], orbitals: Mapping[str, float]) -> float:
+    """Of its product, with the blocks that follow from others left out, of the target and of what is summed. orbitals: of each space."""
+    share = share_of(known.get(statement.target.tensor.name, ())) * 0.5 ** len(summed_pairs(statement, known))
+    return math.prod(orbitals[i.space] for i in {i for f in statement.factors for i in f.indices}) * share
 
 
 def summed_pairs(statement: Statement, known: Mapping[str, Sequence[Exchange]]) -> Tuple[Tuple[Index, Index], ...]:
