@@ -313,7 +313,7 @@ class DeviceDotBuilder final : public DeviceBuilder {
     });
     Value* sum[parts];
     for (std::size_t u = 0; u < parts; ++u) sum[u] = b_.CreateLoad(f64(), sums[u]);
-    store(b_.CreateFAdd(b_.CreateFAdd(sum[0], sum[1]), b_.CreateFAdd(sum[2], sum[3])), in_shared(thread_), 2);
+    store(b_.CreateFAdd(b_.CreateFAdd(sum[0], sum[1]), b_.CreateFAdd(sum[2], sum[3])), place_of_sum(), 2);
     end_phase();
     add_up([&](Value* total) { store(total, at(argument(offsetof(DeviceDot, partial), global()), group_), 3); });
   }
@@ -335,7 +335,7 @@ class DeviceSumBuilder final : public DeviceBuilder {
       Value* x = load(f64(), at(partial, k), 0);
       b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(f64(), sum), x), sum);
     });
-    store(b_.CreateLoad(f64(), sum), in_shared(thread_), 1);
+    store(b_.CreateLoad(f64(), sum), place_of_sum(), 1);
     end_phase();
     add_up([&](Value* total) { store(total, argument(offsetof(DeviceSum, partial), global()), 2); });
   }
