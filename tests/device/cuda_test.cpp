@@ -251,6 +251,8 @@ TEST_CASE("times are those of the driver's events, asked for in batches") {
     double* p = d->reserve(4 * n);
     std::vector<double> host = ramp(2 * n, 0.0);
     REQUIRE(d->pin(host.data(), 2 * n * 8));
+    d->copy_in(p, host.data(), n);
+    finish(*d, copy_in_stream);
     d->take_times(true);
     // The fake driver takes 8 microseconds for a piece of work. 3000 kernels without a gap, of which the events are not
     // asked for one by one.

@@ -13,9 +13,6 @@
 namespace ptx {
 namespace {
 
-/// Operations that the threads of one block carry out together, at most: far more than any kernel of ours takes.
-constexpr std::uint64_t most_steps = 2'000'000;
-
 using u32 = std::uint32_t;
 using s32 = std::int32_t;
 using u64 = std::uint64_t;

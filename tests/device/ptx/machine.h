@@ -49,6 +49,10 @@ class Machine {
   /// How often each operation was carried out by a thread, in all launches so far.
   const std::vector<std::uint64_t>& executed() const { return executed_; }
 
+  /// Operations that the threads of one block carry out together, at most; the default is far more than any kernel of
+  /// ours takes.
+  std::uint64_t most_steps = 2'000'000;
+
   static constexpr unsigned most_threads = 1024, most_shared = 48 * 1024;
 
  private:

@@ -192,7 +192,7 @@ class Parser {
                      static_cast<int>(number_in(code.substr(open + 1, code.find('>') - open - 1)))};
     const std::string prefix(trimmed(code.substr(space, open - space)));
     if (r.count < 0 || !registers_.emplace(prefix, r).second) fail("registers of this name are declared twice");
-    program_.registers.push_back({prefix, r.first, r.count});
+    program_.registers.push_back({prefix, r.first, r.count, r.of == Class::pred ? 0 : r.of == Class::b32 ? 1 : 2});
     program_.slots += r.count;
   }
 

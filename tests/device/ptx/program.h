@@ -67,6 +67,7 @@ struct Constant {
 struct Registers {
   std::string prefix;
   int first = 0, count = 0;  // slots
+  int units = 0;             // of 32 bits; predicates have none
 };
 
 struct Program {

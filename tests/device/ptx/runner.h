@@ -16,51 +16,6 @@
 
 namespace ptx {
 
-class Runner {
- public:
-  /// `major`: of the compute capability that PTX is made for.
-  explicit Runner(int major = 8) : source_(sial::kernels::make_device_code_source(major, 0, "")) {}
-
-  struct Kernel {
-    Program program;
-    std::unique_ptr<Machine> machine;
-  };
-
-  Kernel& kernel(const sial::kernels::CodeKey& key) {
-    auto& k = kernels_[key];
-    if (!k) {
-      k = std::make_unique<Kernel>();
-      const std::string& text = source_->ptx(key);
-      k->program = parse(edit ? edit(text) : text);
-      k->machine = std::make_unique<Machine>(k->program, memory);
-    }
-    return *k;
-  }
-
-  void run(std::vector<sial::kernels::DeviceLaunch> launches, Observer* observer = nullptr, std::uint64_t seed = 0) {
-    for (sial::kernels::DeviceLaunch& l : launches) {
-      const double* table = l.table.data();
-      if (!l.table.empty()) {
-        std::memcpy(l.arguments.data() + l.table_at, &table, sizeof table);
-        memory.add(table, l.table.size() * 8, "the table of energies", true);
-      }
-      kernel(l.key).machine->launch({l.blocks, l.threads, l.shared_bytes}, l.arguments, observer, seed);
-      ++launched;
-      if (!l.table.empty()) memory.remove(table);
-    }
-  }
-
-  Memory memory;
-  std::function<std::string(const std::string&)> edit;  // of the text, before it is parsed
-  std::int64_t launched = 0;
-  const std::map<sial::kernels::CodeKey, std::unique_ptr<Kernel>>& kernels() const { return kernels_; }
-  const std::string& text(const sial::kernels::CodeKey& key) { return source_->ptx(key); }
-
- private:
-  std::unique_ptr<sial::kernels::DeviceCodeSource> source_;
-  std::map<sial::kernels::CodeKey, std::unique_ptr<Kernel>> kernels_;
-};
-
 /// Memory registered as long as this lives.
 class Registered {
  public:
@@ -90,6 +45,56 @@ class Registered {
  private:
   Memory& memory_;
   std::vector<const void*> pieces_;
+};
+
+class Runner {
+ public:
+  /// `major`: of the compute capability that PTX is made for.
+  explicit Runner(int major = 8) : source_(sial::kernels::make_device_code_source(major, 0, "")) {}
+  explicit Runner(std::shared_ptr<sial::kernels::DeviceCodeSource> source) : source_(std::move(source)) {}
+
+  struct Kernel {
+    Program program;
+    std::unique_ptr<Machine> machine;
+  };
+
+  Kernel& kernel(const sial::kernels::CodeKey& key) {
+    auto& k = kernels_[key];
+    if (!k) {
+      k = std::make_unique<Kernel>();
+      const std::string& text = source_->ptx(key);
+      k->program = parse(edit ? edit(text) : text);
+      k->machine = std::make_unique<Machine>(k->program, memory);
+      k->machine->most_steps = most_steps;
+    }
+    return *k;
+  }
+
+  void run(std::vector<sial::kernels::DeviceLaunch> launches, Observer* observer = nullptr, std::uint64_t seed = 0) {
+    for (sial::kernels::DeviceLaunch& l : launches) {
+      if (edit_launch) edit_launch(l);
+      const double* table = l.table.data();
+      Registered registered(memory);
+      if (!l.table.empty()) {
+        std::memcpy(l.arguments.data() + l.table_at, &table, sizeof table);
+        registered.add(table, std::ssize(l.table), "the table of energies", true);
+      }
+      kernel(l.key).machine->launch({l.blocks, l.threads, l.shared_bytes}, l.arguments, observer, seed);
+      ++launched;
+    }
+  }
+
+  Memory memory;
+  std::function<std::string(const std::string&)> edit;            // of the text, before it is parsed
+  std::function<void(sial::kernels::DeviceLaunch&)> edit_launch;  // before it is carried out
+  std::uint64_t most_steps = 2'000'000;                           // of a block
+  std::int64_t launched = 0;
+  const std::map<sial::kernels::CodeKey, std::unique_ptr<Kernel>>& kernels() const { return kernels_; }
+  const std::string& text(const sial::kernels::CodeKey& key) { return source_->ptx(key); }
+
+ private:
+  std::shared_ptr<sial::kernels::DeviceCodeSource> source_;
+  std::map<sial::kernels::CodeKey, std::unique_ptr<Kernel>> kernels_;
 };
 
 }  // namespace ptx
