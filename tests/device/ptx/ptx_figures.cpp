@@ -94,7 +94,8 @@ class Examples {
     add("copy, eight indices reversed", e8, 8, {{copy, all_back}});
     add("accumulate (ljki), divide by differences", e30, 4, {{accumulate, swapped}, {divide, as_is}});
     add("divide, multiply by differences", e30, 4, {{divide, as_is}, {multiply, as_is}});
-    add("divide by differences from a table", {700, 600, 1, 1, 1, 1, 1, 1}, 2, {{divide, as_is}});
+    add("divide by differences from a table", {700, 600, 1, 1, 1, 1, 1, 1}, 2, {{divide, as_is}},
+        "the energies of a pair's two elements are read one by one: the second finds them in the L1 cache");
     add("two turned sources and one as it is", e30, 4, {{copy, turned}, {accumulate, turned}, {accumulate, as_is}});
     add("sum (ikjl) + (ikjl), scale, add", e30, 4, {{sum, inner}, {scale, as_is}, {add_scalar, as_is}});
     add("eight accumulations", {20, 20, 20, 20, 1, 1, 1, 1}, 4, std::vector<Step>(8, {accumulate, inner}));
