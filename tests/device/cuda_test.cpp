@@ -414,7 +414,7 @@ TEST_CASE("more products than there is workspace for go in parts; without any ea
   std::iota(first.begin(), first.end(), -1000.0);
   std::vector<BlockOp> ops;
   for (std::int64_t i = 0; i < 60; ++i)
-    ops.push_back(matrix_product(p + 1600 * i + i % 2, p + 100'000 + 1600 * (i * i % 60),
+    ops.push_back(matrix_product(p + 1602 * i + i % 2, p + 100'000 + 1600 * (i * i % 60),
                                  p + 200'000 + 1600 * (i * i * i % 61), n, 1.0, 1.0, false));
   std::vector<double> results[2];
   for (const bool together : {false, true}) {
