@@ -251,6 +251,8 @@ TEST_CASE("times are those of the driver's events, asked for in batches") {
     double* p = d->reserve(4 * n);
     std::vector<double> host = ramp(2 * n, 0.0);
     REQUIRE(d->pin(host.data(), 2 * n * 8));
+    d->copy_in(p, host.data(), n);
+    finish(*d, copy_in_stream);
     d->take_times(true);
     // The fake driver takes 8 microseconds for a piece of work. 3000 kernels without a gap, of which the events are not
     // asked for one by one.
@@ -412,7 +414,7 @@ TEST_CASE("more products than there is workspace for go in parts; without any ea
   std::iota(first.begin(), first.end(), -1000.0);
   std::vector<BlockOp> ops;
   for (std::int64_t i = 0; i < 60; ++i)
-    ops.push_back(matrix_product(p + 1600 * i + i % 2, p + 100'000 + 1600 * (i * i % 60),
+    ops.push_back(matrix_product(p + 1602 * i + i % 2, p + 100'000 + 1600 * (i * i % 60),
                                  p + 200'000 + 1600 * (i * i * i % 61), n, 1.0, 1.0, false));
   std::vector<double> results[2];
   for (const bool together : {false, true}) {

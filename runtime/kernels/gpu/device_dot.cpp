@@ -79,7 +79,7 @@ DeviceLaunch launch_of(const CodeKey& key, std::int64_t blocks, const Arguments&
   launch.key = key;
   launch.blocks = static_cast<std::uint32_t>(blocks);
   launch.threads = DeviceDot::threads;
-  launch.shared_bytes = (DeviceDot::threads + 16) * sizeof(double);
+  launch.shared_bytes = DeviceDot::shared * sizeof(double);
   launch.arguments.resize(sizeof(Arguments));
   std::memcpy(launch.arguments.data(), &arguments, sizeof(Arguments));
   return launch;

@@ -136,6 +136,7 @@ struct DeviceDot {
   std::array<DeviceDivisor, device_dims> dim;
   std::array<std::int64_t, device_dims> a_stride{}, b_stride{};
   static constexpr std::uint32_t threads = 256, span = 4096;
+  static constexpr std::uint32_t shared = 16 * 17 + 16;  // doubles: sums of threads, of sixteen threads each
 };
 
 /// The sum of n partial sums goes to the first.

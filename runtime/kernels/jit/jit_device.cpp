@@ -115,11 +115,12 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     Value* count = argument32(offsetof(DeviceHead, count));
     const auto site = static_cast<std::uint32_t>(10 + s.number);
     loop(thread_, count, b_.CreateMul(threads_, number(parts_)), [&](Value* k) {
-      Values value, address;
+      Values value, address, valid;
       for (int u = 0; u < parts_; ++u) {
-        // Threads without an element of their own bring the first one once more.
+        // Threads without an element of their own read the first one in vain.
         Value* e = b_.CreateAdd(k, b_.CreateMul(threads_, number(u)));
-        const Values c = coordinates(b_.CreateSelect(b_.CreateICmpULT(e, count), e, number(0)), inner, false);
+        valid.push_back(b_.CreateICmpULT(e, count));
+        const Values c = coordinates(b_.CreateSelect(valid.back(), e, number(0)), inner, false);
         Value* from = index(c, strides, origin);
         from = b_.CreateSelect(b_.CreateICmpULT(from, last), from, last);
         value.push_back(load_unchanging(f64(), at(data, from), site));
@@ -128,7 +129,8 @@ class DeviceFusedBuilder final : public DeviceBuilder {
           place = b_.CreateAdd(place, b_.CreateMul(c[d], argument32(pitches[d])));
         address.push_back(in_shared(place));
       }
-      for (std::size_t u = 0; u < value.size(); ++u) store(value[u], address[u], site);
+      // Two threads that write one element of shared memory would be a race, even with one value.
+      for (std::size_t u = 0; u < value.size(); ++u) when(valid[u], [&] { store(value[u], address[u], site); });
     });
   }
 
@@ -311,7 +313,7 @@ class DeviceDotBuilder final : public DeviceBuilder {
     });
     Value* sum[parts];
     for (std::size_t u = 0; u < parts; ++u) sum[u] = b_.CreateLoad(f64(), sums[u]);
-    store(b_.CreateFAdd(b_.CreateFAdd(sum[0], sum[1]), b_.CreateFAdd(sum[2], sum[3])), in_shared(thread_), 2);
+    store(b_.CreateFAdd(b_.CreateFAdd(sum[0], sum[1]), b_.CreateFAdd(sum[2], sum[3])), place_of_sum(), 2);
     end_phase();
     add_up([&](Value* total) { store(total, at(argument(offsetof(DeviceDot, partial), global()), group_), 3); });
   }
@@ -333,7 +335,7 @@ class DeviceSumBuilder final : public DeviceBuilder {
       Value* x = load(f64(), at(partial, k), 0);
       b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(f64(), sum), x), sum);
     });
-    store(b_.CreateLoad(f64(), sum), in_shared(thread_), 1);
+    store(b_.CreateLoad(f64(), sum), place_of_sum(), 1);
     end_phase();
     add_up([&](Value* total) { store(total, argument(offsetof(DeviceSum, partial), global()), 2); });
   }

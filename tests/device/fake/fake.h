@@ -20,6 +20,10 @@
 // N-th piece of work, for good), blas=1 (making of handles), product=1 (products, for lack of room), capture=N (the
 // N-th piece of work that is captured), graph=1 to 5 (the beginning of captures, their end, instantiation, updates,
 // starts of graphs).
+//
+// SIALX_FAKE_KERNELS=ptx: kernels are not stood in for by their host fallbacks, but their PTX is carried out by the
+// interpreter of tests/device/ptx, which ends the process at what a GPU might pass over. Device memory is then filled
+// with its poison.
 
 #include <cstddef>
 #include <functional>

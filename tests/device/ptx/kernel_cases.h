@@ -1,0 +1,178 @@
+#pragma once
+// Cases of generated kernels on the interpreter against the host. Each returns what is wrong, empty where nothing is;
+// what the interpreter refuses is thrown. Operands are registered from their first to their last element; what lies in
+// gaps and around them is poison, NaN or infinity, and a target whose old values nobody needs is poison.
+
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "tests/conformance/kernels/case_count.h"
+#include "tests/conformance/kernels/device_cases.h"
+#include "tests/device/ptx/runner.h"
+
+namespace ptx {
+
+using namespace sial;
+using namespace sial::kernels;
+
+template <class F>
+void each_element(const MutableView& v, F&& f) {
+  for (int d = 0; d < v.rank; ++d)
+    if (v.extent[static_cast<std::size_t>(d)] == 0) return;
+  Extents at{};
+  for (;;) {
+    std::int64_t o = 0;
+    for (int d = 0; d < v.rank; ++d) o += at[static_cast<std::size_t>(d)] * v.stride[static_cast<std::size_t>(d)];
+    f(v.data[o]);
+    int d = 0;
+    for (; d < v.rank && ++at[static_cast<std::size_t>(d)] == v.extent[static_cast<std::size_t>(d)]; ++d)
+      at[static_cast<std::size_t>(d)] = 0;
+    if (d == v.rank) return;
+  }
+}
+
+inline double unused(std::uint32_t seed) {
+  switch (seed % 3) {
+    case 0: return std::bit_cast<double>(poison);
+    case 1: return std::numeric_limits<double>::quiet_NaN();
+    default: return std::numeric_limits<double>::infinity();
+  }
+}
+
+/// Gaps and surroundings of an operand.
+inline void fill_unused(DeviceOperand& operand, double with) {
+  std::vector<double> values;
+  each_element(operand.view, [&](double x) { values.push_back(x); });
+  std::fill(operand.memory.begin(), operand.memory.end(), with);
+  std::size_t k = 0;
+  each_element(operand.view, [&](double& x) { x = values[k++]; });
+}
+
+inline bool reads_target(const MutableView& target, const FusedStep& first) {
+  return !replaces_target(first.op) || first.a.data == target.data || first.b.data == target.data;
+}
+
+inline std::string difference(const std::vector<double>& expected, const std::vector<double>& got) {
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (!same_bits(expected[i], got[i])) return fmt::format("element {}: {} instead of {}", i, got[i], expected[i]);
+  return {};
+}
+
+inline std::string chain_problem(std::uint32_t seed, const Form* form, std::int64_t most, Runner& ptx,
+                                 const Setting* given = nullptr) {
+  ChainCase chain(seed, form, most, given);
+  if (chain.setting.volume == 0 || chain.steps.empty()) return {};
+  for (DeviceOperand& s : chain.sources) fill_unused(s, unused(seed));
+  fill_unused(chain.target, unused(seed / 3));
+  DeviceOperand& target = chain.target;
+  const std::vector<double> before = target.memory;
+  FusedRunner runner;
+  if (runner.run(target.view, chain.steps) != FusedRunner::none) return "the host divides by zero";
+  const std::vector<double> expected = target.memory;
+  target.memory = before;
+  if (!reads_target(target.view, chain.steps.front()))
+    each_element(target.view, [](double& x) { x = std::bit_cast<double>(poison); });
+  Registered registered(ptx.memory);
+  registered.add_view(target.view, "the target", false);
+  for (std::size_t k = 0; k < chain.sources.size(); ++k)
+    registered.add_view(chain.sources[k].view, fmt::format("source {}", k), true);
+  ptx.run(plan_device_fused(target.view, chain.steps), nullptr, seed);
+  return difference(expected, target.memory);
+}
+
+inline std::string batch_problem(std::uint32_t seed, Runner& ptx) {
+  Numbers choose(seed), numbers(seed + 1);
+  Setting setting = random_setting(choose, 2000);
+  const std::size_t chains = seed % 40 == 0 ? 300 : static_cast<std::size_t>(2 + choose.below(12));
+  if (chains == 300) setting = random_setting(choose, 100);
+  if (setting.volume == 0) return {};
+  const bool even = choose.below(3) > 0;
+  const auto order = random_order(choose, setting.rank),
+             other = choose.below(2) == 0 ? as_is : random_order(choose, setting.rank);
+  const Extents margin = choose.below(3) == 0 ? random_margin(choose, even) : Extents{};
+  const int form = static_cast<int>(choose.below(4));
+  std::vector<DeviceOperand> targets, first, second;
+  for (std::size_t c = 0; c < chains; ++c) {
+    const auto at = [&] { return even && (form != 3 || c != 1) ? 32 : 32 + choose.below(2); };
+    targets.emplace_back(numbers, setting.rank, setting.extent, as_is, margin, at());
+    first.emplace_back(numbers, setting.rank, setting.extent, order, Extents{}, at());
+    second.emplace_back(numbers, setting.rank, setting.extent, other, margin, at());
+  }
+  std::vector<std::vector<FusedStep>> steps(chains);
+  std::vector<FusedWork> work;
+  std::vector<std::vector<double>> expected;
+  Registered registered(ptx.memory);
+  FusedRunner runner;
+  for (std::size_t c = 0; c < chains; ++c) {
+    const std::size_t shared = c % 5 == 4 ? 0 : c;  // some share a source
+    for (DeviceOperand* o : {&targets[c], &second[c]}) fill_unused(*o, unused(seed));
+    FusedSource a, b;
+    if (!fused_source(targets[c].view, first[shared].read(), a) || !fused_source(targets[c].view, second[c].read(), b))
+      return "no source of the target";
+    const FusedSource self{targets[c].view.data, targets[c].view.stride};
+    if (form == 0) steps[c] = {{FusedOp::copy, 0.0, a, {}, nullptr}};
+    if (form == 1) steps[c] = {{FusedOp::scale, 0.5, {}, {}, nullptr}, {FusedOp::accumulate, -2.0, a, {}, nullptr}};
+    if (form == 2)
+      steps[c] = {{FusedOp::sum, 1.0, a, b, nullptr},
+                  {FusedOp::add_scalar, 3.0, {}, {}, nullptr},
+                  {FusedOp::sum, -1.0, b, self, nullptr}};
+    if (form == 3) steps[c] = std::vector<FusedStep>(10, {FusedOp::sum, 1.0, self, b, nullptr});
+    work.push_back({targets[c].view, steps[c]});
+    const std::vector<double> before = targets[c].memory;
+    if (runner.run(targets[c].view, steps[c]) != FusedRunner::none) return "the host divides by zero";
+    expected.push_back(targets[c].memory);
+    targets[c].memory = before;
+    registered.add_view(targets[c].view, "a target", false);
+    registered.add_view(first[shared].view, "a first source", true);
+    registered.add_view(second[c].view, "a second source", true);
+  }
+  ptx.run(plan_device_fused(work), nullptr, seed);
+  for (std::size_t c = 0; c < chains; ++c)
+    if (const std::string wrong = difference(expected[c], targets[c].memory); !wrong.empty())
+      return fmt::format("chain {}, {}", c, wrong);
+  return {};
+}
+
+inline std::string dot_problem(std::uint32_t seed, Runner& ptx, HostFallbacks& fallbacks) {
+  Numbers choose(19 * seed);
+  const Setting s = random_setting(choose, seed % 20 == 0 ? 60000 : 3000);
+  DeviceOperand a(choose, s.rank, s.extent, as_is, random_margin(choose));
+  DeviceOperand b(choose, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
+  fill_unused(a, unused(seed));
+  fill_unused(b, unused(seed / 3));
+  const std::int64_t scratch = device_dot_scratch(a.read(), b.read());
+  std::vector<double> partial(static_cast<std::size_t>(scratch) + 1, std::bit_cast<double>(poison));
+  fallbacks.run(plan_device_dot(a.read(), b.read(), partial.data()));
+  const double expected = partial[0];
+  std::fill(partial.begin(), partial.end(), std::bit_cast<double>(poison));
+  Registered registered(ptx.memory);
+  registered.add_view(a.view, "a", true);
+  registered.add_view(b.view, "b", true);
+  registered.add(partial.data(), scratch, "partial sums", false);
+  ptx.run(plan_device_dot(a.read(), b.read(), partial.data()), nullptr, seed);
+  if (!same_bits(expected, partial[0])) return fmt::format("{} instead of {}", partial[0], expected);
+  // The exact sum, and what rounding may make of it.
+  long double sum = 0.0, magnitude = 0.0;
+  std::vector<double> y;
+  MutableView ordered = b.view;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(s.rank); ++d)
+    for (std::size_t e = 0; e < static_cast<std::size_t>(s.rank); ++e)
+      if (b.view.label[e] == a.view.label[d]) {
+        ordered.extent[d] = b.view.extent[e];
+        ordered.stride[d] = b.view.stride[e];
+      }
+  each_element(ordered, [&](double v) { y.push_back(v); });
+  std::size_t k = 0;
+  each_element(a.view, [&](double v) {
+    const long double product = static_cast<long double>(v) * y[k++];
+    sum += product;
+    magnitude += product < 0 ? -product : product;
+  });
+  // Terms in a row: a product and 4 + 2 + 32 sums in a thread block, and one for each partial sum.
+  const double bound = static_cast<double>(magnitude) * 1.2e-16 * (60.0 + static_cast<double>(scratch));
+  if (std::fabs(partial[0] - static_cast<double>(sum)) <= bound) return {};
+  return fmt::format("{} instead of {} +- {}", partial[0], static_cast<double>(sum), bound);
+}
+
+}  // namespace ptx
