@@ -203,11 +203,11 @@ std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const
   options.include_dirs = include_dirs;
   options.texts = texts;
   options.other_files = other_files;
-  return load_compilation(sources, main_path, options, emitter);
+  return load_program(sources, main_path, options, emitter);
 }
 
-std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
-                                                   const LoadOptions& options, Emitter& emitter) {
+std::unique_ptr<ast::Compilation> load_program(SourceManager& sources, const std::string& main_path,
+                                               const LoadOptions& options, Emitter& emitter) {
   return Loader(sources, options, emitter).load(main_path);
 }
 

@@ -34,8 +34,8 @@ struct LoadOptions {
   const SourceTexts* buffers = nullptr;  // by physical path: read instead of the files, which may not even exist
   LineTrees* known = nullptr;            // as for parse_module
 };
-std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
-                                                   const LoadOptions& options, Emitter& emitter);
+std::unique_ptr<ast::Compilation> load_program(SourceManager& sources, const std::string& main_path,
+                                               const LoadOptions& options, Emitter& emitter);
 
 /// The file that a path means, with links resolved.
 std::string physical_path(const std::string& path);

@@ -83,7 +83,7 @@ AnalysisPtr analyse(const std::string& name, Workspace& files, const WarningOpti
   options.include_dirs = files.include_dirs();
   options.buffers = &files.buffers();
   options.known = &files.known_lines();
-  if (const auto compilation = load_compilation(out->sources, name, options, emitter))
+  if (const auto compilation = load_program(out->sources, name, options, emitter))
     check(*compilation, out->sources, emitter);
   out->diagnostics = in_source_order(emitter.all());
   for (FileId f = 0; f < out->sources.file_count(); ++f) {

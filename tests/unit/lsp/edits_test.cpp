@@ -42,7 +42,7 @@ lsp::AnalysisPtr fresh(const std::string& path, const std::string& text) {
   const SourceTexts buffers = {{physical_path(path), text}};
   LoadOptions options;
   options.buffers = &buffers;
-  if (const auto compilation = load_compilation(out->sources, path, options, emitter))
+  if (const auto compilation = load_program(out->sources, path, options, emitter))
     check(*compilation, out->sources, emitter);
   out->diagnostics = in_source_order(emitter.all());
   return out;
@@ -202,7 +202,7 @@ TEST_CASE("a program put together from lines that are known is the program that 
       Emitter emitter;
       LoadOptions options;
       if (round > 0) options.known = &known;
-      const auto compilation = load_compilation(sources, path, options, emitter);
+      const auto compilation = load_program(sources, path, options, emitter);
       if (compilation) trees[round] = ast_to_json(*compilation, sources);
       for (const Diagnostic& d : emitter.all()) messages[round] += render_json(d, sources);
     }

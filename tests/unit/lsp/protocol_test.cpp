@@ -115,5 +115,5 @@ TEST_CASE("a burst of changes is analysed once") {
                     {"text", "scalar a" + std::to_string(i) + "\n"}}});
   client.server().settle();
   CHECK(client.sent.size() == 1);
-  CHECK(client.sent[0]["params"]["version"] == 52);
+  CHECK(client.sent[0]["params"]["version"] == 51);
 }
