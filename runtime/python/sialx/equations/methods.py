@@ -100,7 +100,9 @@ class Method:
         known = after.solved() if after is not None else []
         if not _NAME.match(name):
             raise ValueError(f"`{name}` cannot be the name of a program: letters, digits, `_` and `-`, a letter first")
-        equations = with_tensors(equations, {t: replace(t, role=INPUT) for t in equations.of_role(AMPLITUDE) if t.name in known and t.name not in amplitudes})
+        residual_spaces = {t.spaces for t in equations.of_role(RESULT)}
+        left = [t for t in equations.of_role(AMPLITUDE) if t.name in known and (t.name not in amplitudes if amplitudes else t.spaces not in residual_spaces)]
+        equations = with_tensors(equations, {t: replace(t, role=INPUT) for t in left})
         fock, integrals = _given(equations, known, spin)
         pairs = residuals(equations, amplitudes)
         equations = with_symmetries(equations, pairs, fock)
