@@ -1,9 +1,11 @@
 #include "compiler/sialc_providers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
@@ -84,14 +86,33 @@ std::string declarations(const File& file) {
   return text;
 }
 
+/// Names, times and sizes of what may be the program's job or the statistics of its run: files beside it.
+std::string files_beside(const std::string& program) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(fs::path(program).parent_path(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    const fs::path extension = entry->path().extension();
+    if (extension != ".toml" && extension != ".json" && extension != ".sialx") continue;
+    std::error_code ignored;
+    found.push_back(fmt::format("{} {} {}\n", entry->path().filename().string(),
+                                entry->last_write_time(ignored).time_since_epoch().count(), entry->file_size(ignored)));
+  }
+  std::sort(found.begin(), found.end());
+  return fmt::format("{}", fmt::join(found, ""));
+}
+
 /// The facts of programs, as of the last time that they compiled. They are gathered while the editor is silent, where
 /// it can be told of it.
 class KnownFacts {
+  static constexpr int short_program = 1000;  // lines, that take some hundredths of a second
+
  public:
   json inlay_hints(Context& context, const FilePtr& file, int first, int last) {
     json hints = json::array();
-    const Known* known = of(context, file);
-    if (!known || !known->facts) return hints;
+    const Known& known = of(context, file);
+    if (!known.facts) return hints;
     const auto add = [&](int line, const std::string& label, const std::string& more) {
       if (label.empty() || line < first || line > last) return;
       const auto end = file->text.line_begin(line) + static_cast<std::uint32_t>(file->text.line(line).size());
@@ -100,28 +121,28 @@ class KnownFacts {
                        {"paddingLeft", true},
                        {"tooltip", more}});
     };
-    const std::vector<int> before = lines_before(*known, *file);
+    const std::vector<int> before = lines_before(known, *file);
     for (int line = std::max(first, 0); line <= last && line + 1 < static_cast<int>(before.size()); ++line)
       if (const int old = before[static_cast<std::size_t>(line) + 1]; old > 0)
-        add(line, facts::inlay(*known->facts, {0, old}), facts::hover(*known->facts, {0, old}));
+        add(line, facts::inlay(*known.facts, {0, old}), facts::hover(*known.facts, {0, old}));
     if (before.empty()) return hints;
     for (const lsp::Declared& declared : file->outline.declared)
       if (declared.kind == lsp::DeclKind::array)
-        add(declared.line, facts::array_inlay(*known->facts, declared.name), {});
+        add(declared.line, facts::array_inlay(*known.facts, declared.name), {});
     return hints;
   }
 
   std::string hover(Context& context, const FilePtr& file, std::uint32_t offset) {
-    const Known* known = of(context, file);
-    if (!known || !known->facts) return {};
-    const std::vector<int> before = lines_before(*known, *file);
+    const Known& known = of(context, file);
+    if (!known.facts) return {};
+    const std::vector<int> before = lines_before(known, *file);
     const int line = file->text.line_of(offset) + 1;
     if (before.empty()) return {};
     std::string text;
     if (const auto place = context.files.named_at(*file, offset); place && place->use && !place->qualifier)
-      text = facts::array_hover(*known->facts, place->use->name);
+      text = facts::array_hover(*known.facts, place->use->name);
     if (const int old = line < static_cast<int>(before.size()) ? before[static_cast<std::size_t>(line)] : 0; old > 0)
-      if (const std::string more = facts::hover(*known->facts, {0, old}); !more.empty())
+      if (const std::string more = facts::hover(*known.facts, {0, old}); !more.empty())
         text += (text.empty() ? "" : "\n\n") + more;
     if (text.empty() || !context.markdown) return text;
     return "```text\n" + text + "\n```";
@@ -132,7 +153,8 @@ class KnownFacts {
     bool changed = false;
     for (auto& [path, known] : known_) {
       const FilePtr file = context.files.file_of_uri(known.uri);
-      if (file && context.files.is_open(known.uri) && is_old(known, context)) changed |= gather(context, file, known);
+      if (file && context.files.is_open(known.uri) && is_old(path, known, context))
+        changed |= gather(context, file, known);
     }
     return changed;
   }
@@ -142,27 +164,31 @@ class KnownFacts {
     std::string uri;
     std::shared_ptr<const facts::Facts> facts;  // null: it has not compiled yet
     FilePtr file;                               // whose facts they are
-    SourceTexts buffers;                        // when this was last tried
-    std::chrono::steady_clock::time_point tried;
+    // When this was last tried:
+    SourceTexts buffers;
+    std::string files;
+    std::chrono::steady_clock::time_point time;
     std::string shown;  // all texts
   };
 
-  /// A job file, a run or an imported file may have changed since.
-  static bool is_old(const Known& known, Context& context) {
-    return known.buffers != context.files.buffers() ||
-           std::chrono::steady_clock::now() - known.tried > std::chrono::seconds(1);
+  /// What lies in other folders may have changed after a while.
+  static bool is_old(const std::string& path, const Known& known, Context& context) {
+    return known.buffers != context.files.buffers() || known.files != files_beside(path) ||
+           std::chrono::steady_clock::now() - known.time > std::chrono::seconds(10);
   }
 
-  const Known* of(Context& context, const FilePtr& file) {
-    const auto [found, is_new] = known_.try_emplace(file->path);
-    Known& known = found->second;
+  /// Of an editor that cannot be told later, short programs are gathered at once.
+  const Known& of(Context& context, const FilePtr& file) {
+    Known& known = known_[file->path];
     known.uri = file->uri;
-    if (!context.refreshes_hints && (is_new || is_old(known, context))) gather(context, file, known);
-    return &known;
+    if (!context.refreshes_hints && file->text.line_count() < short_program && is_old(file->path, known, context))
+      gather(context, file, known);
+    return known;
   }
 
   static bool gather(Context& context, const FilePtr& file, Known& known) {
     known.buffers = context.files.buffers();
+    known.files = files_beside(file->path);
     SourceManager sources;
     Emitter emitter;
     HintRequest request;
@@ -178,7 +204,7 @@ class KnownFacts {
     } catch (const SialError&) {
       known.facts = nullptr;  // a file that cannot be read: its diagnostics say so
     }
-    known.tried = std::chrono::steady_clock::now();
+    known.time = std::chrono::steady_clock::now();
     std::string shown = known.facts ? hints_text(*known.facts, true) : std::string();
     const bool changed = shown != known.shown;
     known.shown = std::move(shown);
