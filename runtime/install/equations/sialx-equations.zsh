@@ -9,5 +9,7 @@ _arguments \
   '--energy[the scalar that is the energy]:name: ' \
   '--extents[orbitals of each space, SPACE=N,...]:extents: ' \
   '--most-elements[of an intermediate]:number: ' \
+  '--memory[of all arrays, over all ranks]:size: ' \
+  '--vvvv[integrals over four virtual orbitals]:how:(stored ao)' \
   '--plan[print the products by phases]' \
   ':equations:_files'
