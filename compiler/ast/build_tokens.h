@@ -1,5 +1,5 @@
 #pragma once
-// Tokens of one file as plain values with byte offsets, and what people call them. Private to the parser.
+// Tokens of one file as plain values with byte offsets, and what people call them. For the parser and the formatter.
 
 #include <cstdint>
 #include <string>
