@@ -387,7 +387,8 @@ void Explainer::generic() {
       if (bracket + 1 < line_.size()) d.notes.push_back({line_.span(bracket), "this one is open"});
       std::string closers;  // of all that are open, inside out
       for (std::size_t i = open.size(); i-- > 0;) closers += type(open[i]) == L::LPAREN ? ')' : ']';
-      d.fix(replace(fmt::format("insert `{}`", closers), line_.span(at_), closers));
+      // Where it was meant decides what is computed.
+      d.fix(offered(replace(fmt::format("insert `{}`", closers), line_.span(at_), closers)));
       return;
     }
   }
@@ -403,7 +404,7 @@ void Explainer::generic() {
   if (here() == L::STRING) message = "unexpected string";
   if (!expected.empty()) message += ", expected " + expected;
   if ((here() == L::RPAREN || here() == L::RBRACK) && open.empty())
-    message = fmt::format("`{}` closes nothing", found), fix = without(at_, at_);
+    message = fmt::format("`{}` closes nothing", found), fix = offered(without(at_, at_));
   say(Code::E_SYNTAX, line_.span(at_), message, {}, std::move(fix));
 }
 

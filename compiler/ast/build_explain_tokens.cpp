@@ -249,7 +249,8 @@ bool Explainer::stacked_unary() {
       is_assign(before) || is_operator(before) || is_relop(before) || before == L::LPAREN || before == L::COMMA;
   if (t == L::PLUS && operand_expected)
     return say(Code::E_UNARY, line_.span(at_), "there is no unary `+`", "leave it out",
-               remove("remove `+`", line_.span(at_)));
+               is_assign(before) ? offered(remove("remove `+`", line_.span(at_)))  // of a `+=`?
+                                 : remove("remove `+`", line_.span(at_)));
   return false;
 }
 

@@ -302,11 +302,18 @@ class LineReader {
     return first || (inside && proc);
   }
 
+  /// From the statement to the end of its line.
+  std::string with_comment(Span statement) const {
+    const std::string_view rest = sources_.text(file_).substr(statement.begin);
+    const std::string_view line = rest.substr(0, rest.find_first_of("\r\n"));
+    return std::string(line.substr(0, line.find_last_not_of(" \t") + 1));
+  }
+
   /// The line, above another one.
   Fix moved(std::string title, const LineView& view, Span target) const {
     return {std::move(title),
             {{Edit::What::remove_lines, view.whole()},
-             {Edit::What::line_above, target, std::string(sources_.slice(view.whole()))}}};
+             {Edit::What::line_above, target, with_comment(view.whole())}}};
   }
 
   /// This declaration and those that follow it in the procedure, or outside of procedures, above another line.
@@ -478,15 +485,25 @@ class LineReader {
     }
   }
 
+  /// Whether every line from the header to the place is further in than the header: the block may end there.
+  bool indented_up_to(Span header, Span at) const {
+    const int column = sources_.position(file_, header.begin).column;
+    return std::all_of(lines_.begin(), lines_.end(), [&](const Line& line) {
+      const std::uint32_t begin = line.tokens.front().begin;
+      return begin <= header.begin || begin >= at.begin || sources_.position(file_, begin).column > column;
+    });
+  }
+
   void report_unclosed(const Frame& frame, Span at, const std::string& before) {
+    const Fix fix{fmt::format("insert `{}`", closer_text(frame)),
+                  {{before.empty() ? Edit::What::line_below : Edit::What::line_above, at, closer_text(frame),
+                    frame.header}}};
     emitter_
         .report(Code::E_UNCLOSED, at,
                 fmt::format("`{}` is not closed before {}", header_text(frame),
                             before.empty() ? "the end of the file" : "`" + before + "`"),
                 fmt::format("`{}` is missing", closer_text(frame)))
-        .fix({fmt::format("insert `{}`", closer_text(frame)),
-              {{before.empty() ? Edit::What::line_below : Edit::What::line_above, at, closer_text(frame),
-                frame.header}}})
+        .fix(indented_up_to(frame.header, at) ? fix : offered(fix))  // it may belong further up
         .notes.push_back({frame.header, "it begins here"});
   }
 

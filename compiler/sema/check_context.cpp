@@ -94,8 +94,7 @@ void CheckContext::report_qualified(const ast::Name& use, bool unknown_module) {
                          fmt::format("module `{}` declares no `{}`", qualifier, use.text.substr(dot + 1)),
                          near.empty() ? "" : fmt::format("did you mean `{}.{}`?", qualifier, near));
   if (near.empty()) return;
-  const Fix fix = replace(use.span, qualifier + "." + near);
-  d.fix(is_slip(use.name.substr(dot + 1), near) ? fix : offered(fix));
+  d.fix(offered(replace(use.span, qualifier + "." + near)));
 }
 
 // Declared, but out of sight: further down, or in a module that is only imported by an import.
@@ -144,8 +143,7 @@ void CheckContext::report_undeclared(const ast::Name& use, const std::vector<Sym
   Diagnostic& d = report(Code::E_UNDECLARED, use.span, fmt::format("`{}` is not declared", use.text), hint);
   if (meant != no_symbol) {
     note(d, meant);
-    const Fix fix = replace(use.span, symbol(meant).text);
-    d.fix(is_slip(use.name, symbol(meant).name) ? fix : offered(fix));
+    d.fix(offered(replace(use.span, symbol(meant).text)));  // names that differ by a letter are spins and terms
   }
   if (declaration.empty()) return;
   // A name that resembles another one is more probably a slip; an array may have been meant to be of another kind.

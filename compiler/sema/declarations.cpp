@@ -146,7 +146,7 @@ void Declarations::check_range(const ast::IndexDecl& index, const BoundValue& lo
       context_
           .report(Code::E_RANGE_EMPTY, span, fmt::format("the range {}:{} is empty", lo.literal, hi.literal),
                   fmt::format("the smaller bound comes first: {}:{}", hi.literal, lo.literal))
-          .fix(replace(span, fmt::format("{}:{}", hi.literal, lo.literal)));
+          .fix(offered(replace(span, fmt::format("{}:{}", hi.literal, lo.literal))));
     return;
   }
   if (lo.symbol == no_symbol || hi.symbol == no_symbol) return;
@@ -162,7 +162,7 @@ void Declarations::check_range(const ast::IndexDecl& index, const BoundValue& lo
     context_
         .report(Code::E_RANGE_EMPTY, span,
                 fmt::format("the range {} is empty: virtual segments come after occupied ones", text), swapped)
-        .fix(fix);
+        .fix(offered(fix));
   else
     context_
         .report(Code::W_RANGE_REVERSED, span,

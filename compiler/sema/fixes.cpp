@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <utility>
 
@@ -217,17 +216,6 @@ std::string declaration_for(const ast::Name& use, const std::vector<SymbolKind>&
     declaration = uses.variable(use.text);
   if (declaration.empty() && possible(SymbolKind::array)) declaration = uses.array(use.text);
   return declaration;
-}
-
-bool is_slip(std::string_view written, std::string_view meant) {
-  if (written.size() < 4 || edit_distance(written, meant) != 1 || written.size() < meant.size() - 1) return false;
-  const auto first = static_cast<std::size_t>(
-      std::mismatch(written.begin(), written.end(), meant.begin(), meant.end()).first - written.begin());
-  if (first == 0 || first >= std::min(written.size(), meant.size())) return false;
-  if (written.back() != meant.back()) return false;
-  const char odd = written.size() < meant.size() ? meant[first] : written[first];
-  return (written.size() != meant.size() || written[first] == meant[first + 1]) &&
-         std::isalpha(static_cast<unsigned char>(odd)) != 0;
 }
 
 Fix declare(const ast::Name& use, const ast::Module& module, std::string declaration) {

@@ -23,10 +23,6 @@ std::optional<Fix> as_scalar(const ast::Expr& e);
 std::optional<Fix> without_parentheses(const ast::Expr& e);
 std::optional<Fix> without_cast(const ast::Expr& e, const ast::Cast& cast);
 
-/// Whether a name was meant as another one beyond doubt: a letter inside it is missing, doubled or exchanged with its
-/// neighbour. Another letter, digit or ending tells spins and terms apart.
-bool is_slip(std::string_view written, std::string_view meant);
-
 /// "t[i,(index)j]", as it is written.
 std::string text_of(const ast::Block& block);
 

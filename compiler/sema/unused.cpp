@@ -18,7 +18,8 @@ Fix without_declarations(const CheckedProgram& program, const std::vector<Symbol
   std::vector<Span> declarations;
   declarations.reserve(ids.size());
   for (const SymbolId id : ids) declarations.push_back(program.symbol(id).decl->span);
-  return remove_lines(std::move(title), std::move(declarations));
+  // Offered only: other programs may import the file, and comments go with the lines.
+  return offered(remove_lines(std::move(title), std::move(declarations)));
 }
 
 void warn(const CheckedProgram& program, Emitter& emitter, Code code, const char* one, const char* many,
