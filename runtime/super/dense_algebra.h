@@ -16,4 +16,8 @@ std::optional<std::vector<double>> diagonalise(std::int64_t n, double* matrix);
 void multiply_matrices(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                        const double* a, const double* b, double beta, double* c);
 
+/// Whether so many orbitals of n functions, the columns of c, are orthonormal to 1e-6. `product`: S c, with the overlap
+/// S of the functions.
+bool are_orthonormal(std::int64_t n, std::int64_t orbitals, const double* c, const double* product);
+
 }  // namespace sial

@@ -45,6 +45,15 @@ void multiply_matrices(bool transpose_a, bool transpose_b, std::int64_t m, std::
          &rows);
 }
 
+bool are_orthonormal(std::int64_t n, std::int64_t orbitals, const double* c, const double* product) {
+  std::vector<double> norms(static_cast<std::size_t>(orbitals * orbitals));
+  multiply_matrices(true, false, orbitals, orbitals, n, c, product, 0.0, norms.data());
+  for (std::int64_t p = 0; p < orbitals; ++p)
+    for (std::int64_t q = 0; q < orbitals; ++q)
+      if (!(std::abs(norms[static_cast<std::size_t>(p + orbitals * q)] - (p == q ? 1.0 : 0.0)) < 1e-6)) return false;
+  return true;
+}
+
 namespace {
 
 std::int64_t require_square(const SuperArg& a, int position) {

@@ -1,7 +1,5 @@
 #include "runtime/super/mulliken.h"
 
-#include <cmath>
-
 #include "runtime/base/error.h"
 #include "runtime/job/molecule.h"
 #include "runtime/super/dense_algebra.h"
@@ -10,21 +8,7 @@
 namespace sial {
 namespace {
 
-/// The largest deviation of C^T S C from 1, where `product` is S C, of so many orbitals of n functions.
-double deviation(std::int64_t n, std::int64_t occupied, const double* c, const double* product) {
-  std::vector<double> norms(static_cast<std::size_t>(occupied * occupied));
-  multiply_matrices(true, false, occupied, occupied, n, c, product, 0.0, norms.data());
-  double most = 0.0;
-  for (std::int64_t p = 0; p < occupied; ++p)
-    for (std::int64_t q = 0; q < occupied; ++q) {
-      const double x = std::abs(norms[static_cast<std::size_t>(p + occupied * q)] - (p == q ? 1.0 : 0.0));
-      if (!(x <= most)) most = x;  // also what is no number
-    }
-  return most;
-}
-
 std::vector<double> charges_of(const JobData& job, const SavedStatics& saved) {
-  constexpr double orthonormal = 1e-6;
   const Molecule& m = job.molecule;
   const std::int64_t n = m.n_basis();
   const bool two = saved.contains("ca") && saved.contains("cb");
@@ -43,7 +27,7 @@ std::vector<double> charges_of(const JobData& job, const SavedStatics& saved) {
     if (occupied == 0) continue;
     std::vector<double> product(static_cast<std::size_t>(n * occupied));
     multiply_matrices(false, false, n, occupied, n, overlap.data(), c.data.data(), 0.0, product.data());
-    if (!(deviation(n, occupied, c.data.data(), product.data()) < orthonormal)) return {};
+    if (!are_orthonormal(n, occupied, c.data.data(), product.data())) return {};
     for (std::size_t i = 0; i < product.size(); ++i)
       charges[atom_of[i % static_cast<std::size_t>(n)]] -= c.data[i] * product[i];
   }
@@ -53,7 +37,8 @@ std::vector<double> charges_of(const JobData& job, const SavedStatics& saved) {
 }  // namespace
 
 std::vector<double> mulliken_charges(const JobData& job, const SavedStatics& saved) {
-  const bool has_orbitals = saved.contains("c") || (saved.contains("ca") && saved.contains("cb"));
+  // Where there are both, nobody knows which were saved last.
+  const bool has_orbitals = saved.contains("c") != (saved.contains("ca") && saved.contains("cb"));
   if (!job.has_molecule || job.molecule.shells.empty() || !has_orbitals) return {};
   try {
     return charges_of(job, saved);

@@ -44,6 +44,13 @@ class Transformation {
     if (all_ < core_) throw SialError(fmt::format("{} orbitals are fewer than the {} frozen ones", all_, core_));
     c_.assign(coefficients.data.begin() + static_cast<std::ptrdiff_t>(core_ * n_),
               coefficients.data.begin() + static_cast<std::ptrdiff_t>(all_ * n_));
+    std::vector<double> overlap(n_ * n_), product(n_ * all_);
+    integrals_->overlap(everything(), everything(), overlap.data());
+    multiply_matrices(false, false, whole(n_), whole(all_), whole(n_), overlap.data(), coefficients.data.data(), 0.0,
+                      product.data());
+    if (!are_orthonormal(whole(n_), whole(all_), coefficients.data.data(), product.data()))
+      throw SialError("what was saved as \"c\" is not orthonormal orbitals of the molecule",
+                      "an SCF program saves its coefficients as x[ao, mo]");
     density_.assign(n_ * n_, 0.0);
     if (core_ > 0)
       multiply_matrices(false, true, whole(n_), whole(n_), whole(core_), coefficients.data.data(),

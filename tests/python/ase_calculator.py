@@ -102,7 +102,7 @@ class Calculator(unittest.TestCase):
             self.assertGreater(charges[1:].min(), 0.3)
 
     def test_first_guess(self):
-        """The SCF begins with the orbitals of the calculation before: of the same atoms and basis set, in this process and in the next."""
+        """Where it is asked for, the SCF begins with the orbitals of the calculation before: of the same atoms and basis set."""
         counted = self.counted()
         iterations = []
 
@@ -115,6 +115,12 @@ class Calculator(unittest.TestCase):
             for directory in (None, self.dir / "kept"):
                 iterations.clear()
                 water = atoms(WATER, method="hf", basis="3-21g", directory=directory)
+                water.get_potential_energy()
+                water.positions[0, 2] -= 1e-4
+                water.get_potential_energy()
+                self.assertEqual([guess for guess, _ in iterations], [False, False])
+                iterations.clear()
+                water = atoms(WATER, method="hf", basis="3-21g", directory=directory, keep_orbitals=True)
                 water.get_potential_energy()
                 water.positions[0, 2] += 1e-4
                 moved = water.get_potential_energy()

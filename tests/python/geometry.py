@@ -83,7 +83,7 @@ class Geometries(unittest.TestCase):
         self.assertEqual(len(done.energies), 3)
 
     def test_first_guess(self):
-        """Each step begins with the orbitals of the one before."""
+        """Where it is asked for, each step begins with the orbitals of the one before."""
         iterations, original = [], sialx.optimization.calculate
 
         def recording(*arguments, **options):
@@ -93,6 +93,9 @@ class Geometries(unittest.TestCase):
 
         with unittest.mock.patch.object(sialx.optimization, "calculate", recording):
             sialx.optimize(self.water, "hf", folder=self.dir / "guess")
+            self.assertEqual([guess for guess, _ in iterations], [False] * len(iterations))
+            iterations.clear()
+            sialx.optimize(self.water, "hf", folder=self.dir / "guess", keep_orbitals=True)
         self.assertEqual([guess for guess, _ in iterations], [False] + [True] * (len(iterations) - 1))
         self.assertLess(iterations[-1][1], iterations[0][1])
 

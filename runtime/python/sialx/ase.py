@@ -46,8 +46,9 @@ class SIALX(Calculator):  # type: ignore[misc]  # ase has no types where it is n
     it the sum of the atoms' initial charges. multiplicity: 2S + 1, without it 1 + the sum of their initial magnetic moments. frozen_core, ranks, memory,
     values, segments, flags, mpirun: as of sialx.calculate(). spherical: functions are pure. Any change of a parameter forgets the results.
     directory: a folder, not the current one, where the job of the last calculation stays, with its results; without it nothing stays. restart: such a
-    folder, from which atoms, parameters and results are taken, so that an optimisation goes on without a calculation done twice. The SCF begins with the
-    orbitals of the last calculation where that had the same atoms and basis set.
+    folder, from which atoms, parameters and results are taken, so that an optimisation goes on without a calculation done twice. keep_orbitals: the SCF begins
+    with the orbitals of the last calculation where that had the same atoms and basis set; it takes fewer iterations, and energies then depend on where the
+    atoms came from: RHF may stay in a state that has become an excited one.
 
     Forces are the gradient that `sialrun --gradient` gives. Raises CalculationFailed with the words of sialrun for a run that fails; InputError for
     what cannot be calculated, as periodic cells."""
@@ -60,6 +61,7 @@ class SIALX(Calculator):  # type: ignore[misc]  # ase has no types where it is n
         "multiplicity": None,
         "frozen_core": False,
         "spherical": True,
+        "keep_orbitals": False,
         "ranks": 1,
         "memory": None,
         "values": None,
@@ -93,7 +95,8 @@ class SIALX(Calculator):  # type: ignore[misc]  # ase has no types where it is n
             weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
         where = Path(self._scratch if self._scratch and not kept else self.directory)
         functions = self._functions()
-        guess = self._orbitals[1] if self._orbitals and self._orbitals[0] == functions and self._orbitals[1].exists() else None
+        wanted = self.parameters["keep_orbitals"]
+        guess = self._orbitals[1] if wanted and self._orbitals and self._orbitals[0] == functions and self._orbitals[1].exists() else None
         options = {key: self.parameters[key] for key in ("method", "ranks", "memory", "values", "segments", "flags", "mpirun")}
         try:
             done = calculate(molecule, charge=charge, multiplicity=multiplicity, gradient="forces" in properties, folder=where, guess=guess, **options)

@@ -174,6 +174,16 @@ def _is_shipped(name: str) -> bool:
     return _shipped(name) is not None
 
 
+def _with_stars(name: str) -> str:
+    """6-31g(d,p) is 6-31g**, as for sialrun (runtime/job/basis.cpp)."""
+    if name.startswith("6-31"):
+        plain = name.replace(" ", "")
+        for polarization, stars in (("(d)", "*"), ("(d,p)", "**")):
+            if plain.endswith(polarization):
+                return plain[: -len(polarization)] + stars
+    return name
+
+
 def _shipped(name: str) -> Path | None:
     """The file of a basis set that sialrun has."""
     from .job import program_path
@@ -181,7 +191,7 @@ def _shipped(name: str) -> Path | None:
     program = Path(program_path(None))
     stated = [Path(p) for p in os.environ.get("SIAL_BASIS_PATH", "").split(":") if p]
     folders = [*stated, *(parent / "share" / "sialx" / "basis" for parent in program.parents[1:3])]
-    file = name.lower().replace("*", "s") + ".g94"
+    file = _with_stars(name.lower()).replace("*", "s") + ".g94"
     return next((folder / file for folder in folders if (folder / file).is_file()), None)
 
 

@@ -70,6 +70,7 @@ def optimize(
     coordinates: str = "tric",
     steps: int = 300,
     options: dict[str, Any] | None = None,
+    keep_orbitals: bool = False,
     **calculation: Any,
 ) -> Optimization:
     """The geometry of a minimum next to the one given, or of a transition state (transition=True, which computes a matrix of second derivatives first: 6
@@ -78,7 +79,8 @@ def optimize(
     molecule, method, basis, ranks, memory, frozen_core, charge, multiplicity, and others by name (values, segments, flags, guess, mpirun): as of sialx.calculate().
     constraints: text in the format of geomeTRIC, for example "$freeze\\ndistance 1 2\\n" (atoms count from 1). coordinates: "tric", "dlc", "hdlc",
     "cart", "prim" or "tric-p". steps: allowed ones; more make a result that is not converged. options: more of geomeTRIC's, for example
-    {"convergence_set": "GAU_TIGHT"}. folder: a temporary one that stays where none is named.
+    {"convergence_set": "GAU_TIGHT"}. folder: a temporary one that stays where none is named. keep_orbitals: each SCF begins with the orbitals of the step
+    before, in fewer iterations; RHF may then stay in a state that has become an excited one.
 
     Raises ImportError where geomeTRIC is missing, ValueError for what cannot be optimised, JobError where a calculation fails."""
     geometric = _geometric()
@@ -100,7 +102,7 @@ def optimize(
     system.elem = [ELEMENTS[int(symbol) - 1] if symbol.isdigit() else symbol.capitalize() for symbol in start.symbols]
     system.xyzs = [start.coordinates * geometric.nifty.bohr2ang]
     system.build_topology()
-    engine = _engine(geometric, system, start, where / "calculation", job)
+    engine = _engine(geometric, system, start, where / "calculation", job, keep_orbitals)
     given: dict[str, Any] = {"transition": transition, "maxiter": steps, "xyzout": str(where / "path.xyz"), **(options or {})}
     with _log(where / "log.txt", geometric.nifty.RawFileHandler):
         constrained, targets = prepare.parse_constraints(system, constraints) if constraints else (None, None)
@@ -144,17 +146,18 @@ def _geometric() -> Any:
     return geometric
 
 
-def _engine(geometric: Any, system: Any, start: Molecule, folder: Path, job: dict[str, Any]) -> Any:
-    """What gives geomeTRIC energies (hartree) and gradients (hartree/bohr, of one dimension). The SCF begins with the orbitals of the step before."""
+def _engine(geometric: Any, system: Any, start: Molecule, folder: Path, job: dict[str, Any], keep_orbitals: bool) -> Any:
+    """What gives geomeTRIC energies (hartree) and gradients (hartree/bohr, of one dimension)."""
     first_guess = job.pop("guess", None)
 
     class Engine(geometric.engine.Engine):  # type: ignore[misc]
         calculations = 0
-        last: Calculation | StrPath | None = first_guess
+        guess: Calculation | StrPath | None = first_guess
 
         def calc_new(self, coords: NDArray[np.float64], dirname: str) -> dict[str, Any]:
             at = dataclasses.replace(start, coordinates=np.reshape(coords, (-1, 3)))
-            done = self.last = calculate(at, gradient=True, folder=folder, guess=self.last, **job)
+            done = calculate(at, gradient=True, folder=folder, guess=self.guess, **job)
+            self.guess = done if keep_orbitals else None
             assert done.gradient is not None
             self.calculations += 1
             return {"energy": done.energy, "gradient": done.gradient.flatten()}

@@ -164,13 +164,14 @@ class Method:
 
     def _of(self, orbitals: Mapping[str, float], over_functions: bool = True) -> Method:
         """The same method, planned for these orbitals where there is a bound for its memory."""
-        if over_functions and (self._memory is None or self._stated and all(self._extents.get(s) == max(n, 1) for s, n in orbitals.items())):
+        fits = self._memory is None or self._stated and all(self._extents.get(s) == max(n, 1) for s, n in orbitals.items())
+        if over_functions and fits and (self.after is None or self.after._of(orbitals) is self.after):
             return self
         out = copy.copy(self)
         out.after = self.after._of(orbitals, over_functions) if self.after is not None else None
         if self._memory is not None:
             out._extents, out._stated = {**self._extents, **{s: float(max(n, 1)) for s, n in orbitals.items()}}, True
-        if self._memory is not None or self._vvvv == AO:
+        if self._memory is not None or self._vvvv == AO or out.after is not self.after:
             out._plan(over_functions)
         return out
 
@@ -286,7 +287,7 @@ class Method:
         if molecule.frozen_core:
             raise ValueError("methods from equations correlate all electrons: leave out frozen_core")
         planned = self
-        if self._memory is not None:
+        if any(m._memory is not None for m in self._methods()):
             alpha = (molecule.electrons + molecule.multiplicity - 1) // 2
             planned = self._of(self._counts(alpha, molecule.functions - alpha, molecule.multiplicity - 1))
         return planned._run_molecule(molecule, folder, options)
