@@ -125,6 +125,7 @@ class AfterScf(unittest.TestCase):
         self.sialrun("job.toml")
         with h5py.File(self.folder / "results.h5") as f:
             self.assertNotIn("properties", f)
+        self.assertRegex(self.sialrun("job.toml", "--fcidump", "integrals", code=1), "saved as \"c\" is not orthonormal orbitals")
 
     # --- first guess
 
