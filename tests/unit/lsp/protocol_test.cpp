@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -104,7 +105,9 @@ TEST_CASE("nesting without end is refused before it is parsed") {
   for (const auto& [open, close] : {std::pair("[", "]"), std::pair("{\"a\":", "}")}) {
     const auto [answers, code] = serve_bytes(lsp::framed(start) + nested(300000, open, close) + end);
     CHECK(code == 0);
-    CHECK(code_of(answers.at(1)) == lsp::error_code::parse);
+    CHECK(std::count_if(answers.begin(), answers.end(), [](const json& answer) {
+            return answer.contains("error") && code_of(answer) == lsp::error_code::parse;
+          }) == 1);
     CHECK(code_of(serve_bytes(lsp::framed(start) + nested(900, open, close)).first.at(1)) ==
           lsp::error_code::invalid_params);
   }
