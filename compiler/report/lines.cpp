@@ -58,9 +58,11 @@ class Estimator {
             std::vector<char>& conditional_calls) {
     const std::vector<char> skipped = may_be_skipped(begin, end);
     Often often;
+    bool known = false;
     for (std::int32_t pc = begin; pc < end; ++pc) {
       const std::vector<std::int32_t>& around = loops_around(pc);
-      if (pc == begin || &around != &loops_around(pc - 1)) {
+      if (!known || &around != &loops_around(pc - 1)) {
+        known = true;
         often = base;
         for (const std::int32_t row : around) {
           const LoopRow& loop = m_.loops[static_cast<std::size_t>(row)];
@@ -78,6 +80,7 @@ class Estimator {
       const Instruction& in = m_.code[static_cast<std::size_t>(pc)];
       if (in.op != Opcode::call) continue;
       calls[static_cast<std::size_t>(in.a)] += often;
+      known = false;  // a procedure that calls itself changes `base`
       conditional_calls[static_cast<std::size_t>(in.a)] |= at_most;
     }
   }

@@ -167,6 +167,13 @@ class Extras(unittest.TestCase):
         self.hints(client)
         self.assertLess(used() - before, 0.2)
 
+    def test_the_server_does_not_stop_for_very_long_programs(self) -> None:
+        (self.folder / "job.toml").write_text(JOB)
+        client = self.opened(PROGRAM.replace('println "done"\n', 'println "done"\n' * 20000), capabilities=REFRESH)
+        self.hints(client)
+        time.sleep(4)
+        self.assertEqual(self.hints(client, 30000), {})
+
     def test_times_of_a_run_with_other_numbers_say_so(self) -> None:
         (self.folder / "job.toml").write_text(JOB)
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
