@@ -174,6 +174,12 @@ class Extras(unittest.TestCase):
         time.sleep(4)
         self.assertEqual(self.hints(client, 30000), {})
 
+    def test_a_run_that_cannot_be_read_is_named_once(self) -> None:
+        (self.folder / "job.toml").write_text(JOB)
+        (self.folder / "run.json").write_text("{")  # beside the program and where the job writes it
+        done = subprocess.run([BIN / "sialc", "--emit=hints", self.path], cwd=self.folder, capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(len([line for line in done.stdout.splitlines() if line.startswith("note: ")]), 1, done.stdout)
+
     def test_times_of_a_run_with_other_numbers_say_so(self) -> None:
         (self.folder / "job.toml").write_text(JOB)
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
