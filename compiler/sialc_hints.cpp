@@ -91,8 +91,11 @@ std::optional<report::Run> find_run(const HintRequest& request, const std::optio
   if (job && job->run_json_path != "none") places.push_back(fs::path(job->output_dir) / job->run_json_path);
   std::vector<std::pair<fs::file_time_type, fs::path>> found;
   for (const fs::path& path : places) {
+    if (request.looked_for) request.looked_for->push_back(path.string());
     std::error_code error;
-    if (fs::is_regular_file(path, error)) found.emplace_back(fs::last_write_time(path, error), path);
+    const auto same = [&](const auto& other) { return same_file(other.second.string(), path.string()); };
+    if (fs::is_regular_file(path, error) && std::none_of(found.begin(), found.end(), same))
+      found.emplace_back(fs::last_write_time(path, error), path);
   }
   std::sort(found.begin(), found.end(), std::greater<>());
   for (const auto& [time, path] : found) {

@@ -19,6 +19,8 @@ struct HintRequest {
   std::string job_file, run_file;             // empty: searched beside the program
   std::optional<report::JobValues> job = {};  // instead of a job file
   std::int64_t max_steps = analysis::Job{}.max_steps;
+  std::vector<std::string>* looked_for =
+      nullptr;  // gets the files that may hold the run, whether they are there or not
 };
 
 /// Nothing when the program has errors, which `emitter` has then. What is missing besides is said in the facts' notes;

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -86,19 +85,25 @@ std::string declarations(const File& file) {
   return text;
 }
 
-/// Names, times and sizes of what may be the program's job or the statistics of its run: files beside it.
-std::string files_beside(const std::string& program) {
+/// Name, time and size.
+std::string state_of(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return fmt::format("{} {} {}\n", path.string(),
+                     std::filesystem::last_write_time(path, ignored).time_since_epoch().count(),
+                     std::filesystem::file_size(path, ignored));
+}
+
+/// The state of what may be the program's job or the statistics of its run, the files beside it, and of `others`.
+std::string files_of(const std::string& program, const std::vector<std::string>& others) {
   namespace fs = std::filesystem;
   std::vector<std::string> found;
   std::error_code error;
   for (fs::directory_iterator entry(fs::path(program).parent_path(), error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path extension = entry->path().extension();
-    if (extension != ".toml" && extension != ".json" && extension != ".sialx") continue;
-    std::error_code ignored;
-    found.push_back(fmt::format("{} {} {}\n", entry->path().filename().string(),
-                                entry->last_write_time(ignored).time_since_epoch().count(), entry->file_size(ignored)));
+    if (extension == ".toml" || extension == ".json" || extension == ".sialx") found.push_back(state_of(entry->path()));
   }
+  for (const std::string& other : others) found.push_back(state_of(other));
   std::sort(found.begin(), found.end());
   return fmt::format("{}", fmt::join(found, ""));
 }
@@ -106,7 +111,8 @@ std::string files_beside(const std::string& program) {
 /// The facts of programs, as of the last time that they compiled. They are gathered while the editor is silent, where
 /// it can be told of it.
 class KnownFacts {
-  static constexpr int short_program = 1000;  // lines, that take some hundredths of a second
+  static constexpr int short_program = 1000;     // lines, that take some hundredths of a second
+  static constexpr int longest_program = 20000;  // lines, that take seconds: the server answers nothing meanwhile
 
  public:
   json inlay_hints(Context& context, const FilePtr& file, int first, int last) {
@@ -153,7 +159,8 @@ class KnownFacts {
     bool changed = false;
     for (auto& [path, known] : known_) {
       const FilePtr file = context.files.file_of_uri(known.uri);
-      if (file && context.files.is_open(known.uri) && is_old(path, known, context))
+      if (file && context.files.is_open(known.uri) && file->text.line_count() <= longest_program &&
+          is_old(path, known, context))
         changed |= gather(context, file, known);
     }
     return changed;
@@ -166,15 +173,13 @@ class KnownFacts {
     FilePtr file;                               // whose facts they are
     // When this was last tried:
     SourceTexts buffers;
+    std::vector<std::string> others;  // files that were read or looked for, also in other folders
     std::string files;
-    std::chrono::steady_clock::time_point time;
     std::string shown;  // all texts
   };
 
-  /// What lies in other folders may have changed after a while.
   static bool is_old(const std::string& path, const Known& known, Context& context) {
-    return known.buffers != context.files.buffers() || known.files != files_beside(path) ||
-           std::chrono::steady_clock::now() - known.time > std::chrono::seconds(10);
+    return known.buffers != context.files.buffers() || known.files != files_of(path, known.others);
   }
 
   /// Of an editor that cannot be told later, short programs are gathered at once.
@@ -188,7 +193,8 @@ class KnownFacts {
 
   static bool gather(Context& context, const FilePtr& file, Known& known) {
     known.buffers = context.files.buffers();
-    known.files = files_beside(file->path);
+    const std::string beside = files_of(file->path, {});
+    known.others.clear();
     SourceManager sources;
     Emitter emitter;
     HintRequest request;
@@ -196,6 +202,7 @@ class KnownFacts {
     request.options.include_dirs = context.files.include_dirs();
     request.options.texts = &known.buffers;
     request.options.imports_files = true;
+    request.looked_for = &known.others;
     try {
       if (std::optional<facts::Facts> facts = hints_of(request, sources, emitter)) {
         known.facts = std::make_shared<const facts::Facts>(std::move(*facts));
@@ -204,7 +211,10 @@ class KnownFacts {
     } catch (const SialError&) {
       known.facts = nullptr;  // a file that cannot be read: its diagnostics say so
     }
-    known.time = std::chrono::steady_clock::now();
+    for (FileId f = 0; f < sources.file_count(); ++f) known.others.push_back(sources.canonical_path(f));
+    known.files = files_of(file->path, known.others);
+    // What has changed meanwhile is looked at again.
+    if (files_of(file->path, {}) != beside) known.files.clear();
     std::string shown = known.facts ? hints_text(*known.facts, true) : std::string();
     const bool changed = shown != known.shown;
     known.shown = std::move(shown);

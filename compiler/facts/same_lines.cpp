@@ -1,6 +1,8 @@
 #include "compiler/facts/same_lines.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstddef>
 #include <string>
 #include <unordered_map>
@@ -24,6 +26,65 @@ std::vector<std::string_view> split(std::string_view text) {
   return lines;
 }
 
+struct BlockWords {
+  std::string_view begin, end;
+};
+constexpr std::array<BlockWords, 6> block_words{{{"do", "enddo"},
+                                                 {"pardo", "endpardo"},
+                                                 {"if", "endif"},
+                                                 {"proc", "endproc"},
+                                                 {"section", "endsection"},
+                                                 {"gpu_on", "gpu_off"}}};
+
+std::string first_word(std::string_view line) {
+  std::string word;
+  for (const char c : line) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') break;
+    word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return word;
+}
+
+/// For each line, the number from 1 of the header of the innermost block around it; 0: none. `else` and `where` are
+/// headers too: they decide how often the lines below happen.
+std::vector<int> headers(const std::vector<std::string_view>& lines) {
+  struct Header {
+    int line = 0;
+    std::size_t block = block_words.size();  // else, where: none
+  };
+  std::vector<Header> open;
+  std::array<int, block_words.size()> open_of{};
+  const auto close = [&](std::size_t block, bool whole) {
+    if (open_of.at(block) == 0) return;
+    while (open.back().block != block) {
+      if (open.back().block < block_words.size()) --open_of.at(open.back().block);
+      open.pop_back();
+    }
+    if (!whole) return;
+    --open_of.at(block);
+    open.pop_back();
+  };
+  std::vector<int> out;
+  for (const std::string_view line : lines) {
+    const std::string word = first_word(line);
+    const auto begins = std::find_if(block_words.begin(), block_words.end(), [&](auto w) { return w.begin == word; });
+    const auto ends = std::find_if(block_words.begin(), block_words.end(), [&](auto w) { return w.end == word; });
+    const bool is_else = word == "else";
+    if (ends != block_words.end()) close(static_cast<std::size_t>(ends - block_words.begin()), true);
+    if (is_else) close(2, false);
+    out.push_back(open.empty() ? 0 : open.back().line);
+    const int number = static_cast<int>(out.size());
+    if (begins != block_words.end()) {
+      const auto block = static_cast<std::size_t>(begins - block_words.begin());
+      open.push_back({number, block});
+      ++open_of.at(block);
+    } else if (is_else || word == "where") {
+      open.push_back({number, block_words.size()});
+    }
+  }
+  return out;
+}
+
 /// Matches equal ends of two stretches of lines, then lines that occur once in both, and so on between those.
 class Matcher {
  public:
@@ -33,6 +94,7 @@ class Matcher {
   }
 
   std::vector<int> result() {
+    drop_moved();
     // A line like one that came or went may be that one.
     std::unordered_set<std::string_view> doubtful;
     std::vector<bool> matched(a_.size(), false);
@@ -47,6 +109,17 @@ class Matcher {
   }
 
  private:
+  /// A line in other blocks than before happens at other times, however it is written.
+  void drop_moved() {
+    const std::vector<int> around_a = headers(a_), around_b = headers(b_);
+    for (std::size_t j = 1; j < of_.size(); ++j) {
+      if (of_[j] == 0) continue;
+      // Headers stand above: of_ has their final value.
+      const int before = around_a[static_cast<std::size_t>(of_[j]) - 1], now = around_b[j - 1];
+      if ((now == 0) != (before == 0) || (now > 0 && of_[static_cast<std::size_t>(now)] != before)) of_[j] = 0;
+    }
+  }
+
   void match(std::size_t a0, std::size_t a1, std::size_t b0, std::size_t b1, int depth) {
     while (a0 < a1 && b0 < b1 && a_[a0] == b_[b0]) of_[++b0] = static_cast<int>(++a0);
     while (a0 < a1 && b0 < b1 && a_[a1 - 1] == b_[b1 - 1]) of_[b1--] = static_cast<int>(a1--);

@@ -48,9 +48,13 @@ std::string each_text(const Facts& facts, const LineFacts& l) {
   return join(parts, ", ");
 }
 
-std::string measured_text(const Measured& m) {
+/// Of a run whose job is not the one that the other numbers are of.
+bool of_other_numbers(const Facts& facts) { return !facts.numbers_from.empty() && !facts.run_of_these_numbers; }
+
+std::string measured_text(const Facts& facts, const Measured& m) {
   std::string text = seconds_number(m.seconds);
   if (m.waits > 0) text += ", waits " + seconds_number(m.waits);
+  if (of_other_numbers(facts)) text += " with other numbers";
   return text;
 }
 
@@ -93,7 +97,8 @@ std::string inlay(const Facts& facts, LineKey key) {
   std::vector<std::string> parts;
   if (std::string each = each_text(facts, l); !each.empty()) parts.push_back(std::move(each));
   else if (l.iterations) parts.push_back(fmt::format("{} iterations", count_number(*l.iterations)));
-  if (l.measured && l.measured->seconds >= least_part * facts.seconds) parts.push_back(measured_text(*l.measured));
+  if (l.measured && l.measured->seconds >= least_part * facts.seconds)
+    parts.push_back(measured_text(facts, *l.measured));
   if (const report::RemarkLine* missed = heaviest_missed(facts, l))
     parts.push_back("missed: " + shortened(missed->text));
   return join(parts, " | ");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 
 #include "compiler/ast/ast.h"
 #include "compiler/ast/build.h"
@@ -128,9 +129,22 @@ std::optional<Formatted> format_source(const SourceManager& sources, FileId file
 }
 
 std::vector<LineEdit> edits_in(const Formatted& formatted, int first, int last) {
+  std::map<int, const FormattedLine*> by_source;
+  for (const FormattedLine& line : formatted.lines)
+    if (line.source_line > 0) by_source.emplace(line.source_line, &line);
+  const auto stays = [&](int line) { return by_source.contains(line); };
   std::vector<LineEdit> out;
-  for (const LineEdit& edit : formatted.edits)
-    if (edit.first <= last && std::max(edit.first, edit.last - 1) >= first) out.push_back(edit);
+  for (const LineEdit& edit : formatted.edits) {
+    if (edit.first > last || std::max(edit.first, edit.last - 1) < first) continue;
+    bool line_by_line = count_lines(edit.text, formatted.line_end) == edit.last - edit.first;
+    for (int line = edit.first; line < edit.last && line_by_line; ++line) line_by_line = stays(line);
+    if (!line_by_line) {
+      out.push_back(edit);
+      continue;
+    }
+    for (int line = std::max(edit.first, first); line < edit.last && line <= last; ++line)
+      out.push_back({line, line + 1, by_source.at(line)->text + formatted.line_end});
+  }
   return out;
 }
 

@@ -36,7 +36,8 @@ struct Formatted {
 /// Nothing when the file has syntax errors, which are reported.
 std::optional<Formatted> format_source(const SourceManager& sources, FileId file, Emitter& emitter);
 
-/// The edits that touch lines `first` to `last`, both included.
+/// The edits that touch lines `first` to `last`, both included. Lines outside change only together with blank lines
+/// that come or go beside them.
 std::vector<LineEdit> edits_in(const Formatted& formatted, int first, int last);
 
 /// What `diff -u` prints of the two texts; empty when they are equal. `name` stands in both header lines.

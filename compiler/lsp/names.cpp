@@ -56,18 +56,16 @@ void check_clashes(Context& context, const Target& target, const std::string& lo
   std::vector<FilePtr> files = context.files.importers(*target.file);
   files.insert(files.begin(), target.file);
   for (const FilePtr& file : files) {
-    const bool home = file == target.file;
     for (const Target& other : context.files.resolve(file, lower))
       if (other.declared != target.declared)
         throw Refusal{fmt::format("`{}` is declared already: {}:{}", other.declared->text, other.file->name,
                                   other.declared->line + 1)};
-    if (target.declared->kind == DeclKind::program || home) {
+    if (target.declared->kind == DeclKind::program)
       for (const FilePtr& other : context.files.imports(*file))
-        if (target.declared->kind == DeclKind::program && other->outline.program == lower)
+        if (other->outline.program == lower)
           throw Refusal{fmt::format("`{}` is the name of the program {}", lower, other->name)};
-      if (file->outline.program == lower && lower != target.declared->name)
-        throw Refusal{fmt::format("`{}` is the name of the program", lower)};
-    }
+    if (file->outline.program == lower)
+      throw Refusal{fmt::format("`{}` is the name of the program {}", lower, file->name)};
   }
 }
 

@@ -55,7 +55,7 @@ class Server {
   /// Makes and publishes the diagnostics that changes have made old.
   void settle();
   bool unsettled() const { return !stale_.empty(); }
-  /// To be called once when nothing has come for a moment.
+  /// To be called when nothing has come for a moment, and now and then while nothing comes.
   void idle();
 
   bool finished() const { return finished_; }

@@ -23,6 +23,24 @@ constexpr std::size_t longest_body = std::size_t{1} << 29;
 constexpr auto longest_unsettled = std::chrono::milliseconds(200);
 /// Milliseconds without a message after which the editor counts as silent.
 constexpr int silence = 300;
+/// Milliseconds between looks at files while it stays silent.
+constexpr int longer_silence = 5000;
+/// Levels of arrays and objects: the parser's value is taken down by recursion.
+constexpr int deepest_nesting = 1000;
+
+bool nested_too_deeply(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    else if (in_string) i += c == '\\' ? 1 : 0;
+    else if (c == '[' || c == '{') {
+      if (++depth > deepest_nesting) return true;
+    } else if (c == ']' || c == '}') --depth;
+  }
+  return false;
+}
 
 std::optional<std::size_t> content_length(std::string_view header) {
   while (!header.empty()) {
@@ -49,7 +67,7 @@ class Loop {
   int run() {
     while (!server_.finished() && !failed_) {
       const bool wait = queue_.empty() && !server_.unsettled();
-      if (wait && !ended_ && !was_idle_ && !readable(silence)) {
+      if (wait && !ended_ && !readable(was_idle_ ? longer_silence : silence)) {
         was_idle_ = true;
         server_.idle();
         continue;
@@ -90,6 +108,10 @@ class Loop {
   void take(MessageParser::Body body) {
     if (!body.problem.empty()) {
       server_.refuse_malformed(body.problem);
+      return;
+    }
+    if (nested_too_deeply(body.text)) {
+      server_.refuse_malformed(fmt::format("the message is nested deeper than {} levels", deepest_nesting));
       return;
     }
     json message = json::parse(body.text, nullptr, false);

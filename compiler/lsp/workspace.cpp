@@ -1,7 +1,6 @@
 #include "compiler/lsp/workspace.h"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <utility>
 
@@ -16,6 +15,8 @@ constexpr std::size_t most_entries = 50000;
 constexpr auto listing_holds = std::chrono::seconds(3);
 constexpr std::size_t most_on_disk = 200;
 
+bool is_program(const fs::path& path) { return path.extension() == ".sialx" || path.extension() == ".sial"; }
+
 void list_programs(const std::string& folder, std::set<std::string>& out) {
   std::error_code failed;
   std::size_t entries = 0;
@@ -26,7 +27,7 @@ void list_programs(const std::string& folder, std::set<std::string>& out) {
     const std::string name = it->path().filename().string();
     if (it->is_directory(ignored)) {
       if (name.starts_with('.') || it.depth() > 8) it.disable_recursion_pending();
-    } else if (it->path().extension() == ".sialx" || it->path().extension() == ".sial") {
+    } else if (is_program(it->path())) {
       out.insert(physical_path(it->path().string()));
     }
   }
@@ -44,6 +45,7 @@ void Workspace::open(const std::string& uri, std::string text, int version) {
   buffers_[entry.path] = entry.text.bytes();
   open_.insert_or_assign(uri, std::move(entry));
   open_.at(uri).version = version;
+  listed_ = {};
 }
 
 void Workspace::close(const std::string& uri) {
@@ -143,24 +145,24 @@ const std::vector<std::string>& Workspace::disk_files() {
   const fs::file_time_type now = fs::file_time_type::clock::now();
   if (listed_ != fs::file_time_type{} && now - listed_ < listing_holds) return disk_files_;
   std::set<std::string> found;
+  // Whatever the editor calls its root: first what lies beside the open files.
+  std::set<fs::path> beside;
+  for (const auto& [uri, entry] : open_) beside.insert(fs::path(entry.path).parent_path());
+  for (const fs::path& folder : beside) {
+    std::error_code failed;
+    for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed))
+      if (is_program(it->path()) && found.size() < most_files) found.insert(physical_path(it->path().string()));
+  }
   for (const std::string& folder : folders_) list_programs(folder, found);
-  if (folders_.empty())  // single files: what lies beside them
-    for (const auto& [uri, entry] : open_) {
-      std::error_code failed;
-      for (fs::directory_iterator it(fs::path(entry.path).parent_path(), failed), end; !failed && it != end;
-           it.increment(failed))
-        if (it->path().extension() == ".sialx" && found.size() < most_files)
-          found.insert(physical_path(it->path().string()));
-    }
   disk_files_.assign(found.begin(), found.end());
   listed_ = now;
   return disk_files_;
 }
 
 std::optional<std::string> Workspace::disk_text_with(const std::string& path, const std::string& part) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  return text.find(part) == std::string::npos ? std::nullopt : std::optional(std::move(text));
+  std::string error;
+  std::optional<std::string> text = read_source_file(path, error);
+  return !text || text->find(part) == std::string::npos ? std::nullopt : std::move(text);
 }
 
 std::vector<FilePtr> Workspace::importers(const File& file) {

@@ -35,6 +35,7 @@ class Estimator {
       : r_(report), m_(m), often_(m.code.size()), at_most_(m.code.size(), false) {}
 
   void run() {
+    find_loops();
     std::vector<Often> calls(m_.procs.size());
     std::vector<char> conditional(m_.procs.size(), 0);
     body(m_.main_entry, main_end(), {{}, Cost::constant(1)}, false, calls, conditional);
@@ -55,37 +56,84 @@ class Estimator {
 
   void body(std::int32_t begin, std::int32_t end, const Often& base, bool conditional, std::vector<Often>& calls,
             std::vector<char>& conditional_calls) {
+    const std::vector<char> skipped = may_be_skipped(begin, end);
+    Often often;
+    bool known = false;
     for (std::int32_t pc = begin; pc < end; ++pc) {
-      Often often = base;
-      bool at_most = conditional;
-      for (const LoopRow& loop : m_.loops) {
-        if (pc <= loop.begin || pc >= loop.end) continue;
-        if (loop.kind == LoopKind::pardo && !runs_everywhere(m_, loop)) often = {often.shared + often.each_rank, {}};
-        for (const IndexId i : loop.indices) often = often * Cost::count(i);
+      const std::vector<std::int32_t>& around = loops_around(pc);
+      if (!known || &around != &loops_around(pc - 1)) {
+        known = true;
+        often = base;
+        for (const std::int32_t row : around) {
+          const LoopRow& loop = m_.loops[static_cast<std::size_t>(row)];
+          if (loop.kind == LoopKind::pardo && !runs_everywhere(m_, loop)) often = {often.shared + often.each_rank, {}};
+          for (const IndexId i : loop.indices) often = often * Cost::count(i);
+        }
+      }
+      bool at_most = conditional || skipped[static_cast<std::size_t>(pc - begin)] != 0;
+      for (const std::int32_t row : around) {
+        const LoopRow& loop = m_.loops[static_cast<std::size_t>(row)];
         at_most |= loop.n_wheres > 0 && pc >= loop.body;
       }
-      at_most |= may_be_skipped(begin, end, pc);
       often_[static_cast<std::size_t>(pc)] = often;
       at_most_[static_cast<std::size_t>(pc)] = at_most;
       const Instruction& in = m_.code[static_cast<std::size_t>(pc)];
       if (in.op != Opcode::call) continue;
       calls[static_cast<std::size_t>(in.a)] += often;
+      known = false;  // a procedure that calls itself changes `base`
       conditional_calls[static_cast<std::size_t>(in.a)] |= at_most;
     }
   }
 
-  /// A jump leads over it, or an `exit` or `return` may come first.
-  bool may_be_skipped(std::int32_t begin, std::int32_t end, std::int32_t pc) const {
+  /// Rows of the loops that each instruction lies in: those change at few places.
+  void find_loops() {
+    std::vector<std::int32_t> beginning, ending, around;
+    for (std::size_t row = 0; row < m_.loops.size(); ++row)
+      if (m_.loops[row].begin + 1 < m_.loops[row].end) beginning.push_back(static_cast<std::int32_t>(row));
+    ending = beginning;
+    const auto loop = [&](std::int32_t row) -> const LoopRow& { return m_.loops[static_cast<std::size_t>(row)]; };
+    std::stable_sort(beginning.begin(), beginning.end(), [&](auto a, auto b) { return loop(a).begin < loop(b).begin; });
+    std::stable_sort(ending.begin(), ending.end(), [&](auto a, auto b) { return loop(a).end < loop(b).end; });
+    std::size_t begun = 0, ended = 0;
+    nests_.emplace_back();
+    for (std::int32_t pc = 0; pc < static_cast<std::int32_t>(m_.code.size()); ++pc) {
+      bool changed = false;
+      for (; ended < ending.size() && loop(ending[ended]).end <= pc; ++ended, changed = true)
+        std::erase(around, ending[ended]);
+      for (; begun < beginning.size() && loop(beginning[begun]).begin < pc; ++begun, changed = true)
+        around.insert(std::lower_bound(around.begin(), around.end(), beginning[begun]), beginning[begun]);
+      if (changed) nests_.push_back(around);
+      nest_of_.push_back(nests_.size() - 1);
+    }
+  }
+
+  const std::vector<std::int32_t>& loops_around(std::int32_t pc) const {
+    return nests_[nest_of_[static_cast<std::size_t>(pc)]];
+  }
+
+  /// For each instruction: a jump leads over it, or an `exit` or `return` may come first.
+  std::vector<char> may_be_skipped(std::int32_t begin, std::int32_t end) const {
+    std::vector<char> out(static_cast<std::size_t>(std::max(end - begin, 0)), 0);
+    std::vector<int> change(out.size() + 1, 0);                     // of how many stretches an instruction lies in
+    const auto stretch = [&](std::int32_t from, std::int32_t to) {  // to: the first behind it
+      from = std::max(from, begin);
+      to = std::min(to, end);
+      if (from >= to) return;
+      ++change[static_cast<std::size_t>(from - begin)];
+      --change[static_cast<std::size_t>(to - begin)];
+    };
     for (std::int32_t j = begin; j < end; ++j) {
       const Instruction& in = m_.code[static_cast<std::size_t>(j)];
-      const std::int32_t target = in.op == Opcode::jump ? in.a : in.op == Opcode::jump_unless ? in.b : -1;
-      if (target >= 0 && j < pc && pc < target) return true;
-      if (in.op == Opcode::ret && j + 1 < end) return true;
-      if (in.op == Opcode::exit_loop && m_.loops[static_cast<std::size_t>(in.a)].begin < pc &&
-          pc < m_.loops[static_cast<std::size_t>(in.a)].end)
-        return true;
+      if (in.op == Opcode::jump) stretch(j + 1, in.a);
+      if (in.op == Opcode::jump_unless) stretch(j + 1, in.b);
+      if (in.op == Opcode::ret && j + 1 < end) stretch(begin, end);
+      if (in.op != Opcode::exit_loop) continue;
+      const LoopRow& loop = m_.loops[static_cast<std::size_t>(in.a)];
+      stretch(loop.begin + 1, loop.end);
     }
-    return false;
+    int depth = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = (depth += change[i]) > 0;
+    return out;
   }
 
   bool one_element(const RefEntry& e) const {
@@ -156,6 +204,8 @@ class Estimator {
   const Module& m_;
   std::vector<Often> often_;
   std::vector<char> at_most_;
+  std::vector<std::vector<std::int32_t>> nests_;  // each of another stretch of the code
+  std::vector<std::size_t> nest_of_;              // by instruction
   std::map<std::pair<int, int>, SourceLine> lines_;
 };
 
@@ -216,11 +266,15 @@ void add_lines(Report& report, const Module& m) {
     const auto file = files.find(loop.place.substr(0, colon));
     const int number = static_cast<int>(
         read_integer(std::string_view(loop.place).substr(colon + 1), 0, std::numeric_limits<int>::max()).value_or(0));
-    for (SourceLine& l : report.lines)
-      if (file != files.end() && l.file == file->second && l.line == number) {
-        l.loop = loop.kind + " " + loop.indices;
-        l.trips = loop.trips;
-      }
+    if (file == files.end()) continue;
+    const std::pair<int, int> key{file->second, number};
+    const auto l = std::lower_bound(report.lines.begin(), report.lines.end(), key,
+                                    [](const SourceLine& line, const std::pair<int, int>& k) {
+                                      return std::pair<int, int>(line.file, line.line) < k;
+                                    });
+    if (l == report.lines.end() || std::pair<int, int>(l->file, l->line) != key) continue;
+    l->loop = loop.kind + " " + loop.indices;
+    l->trips = loop.trips;
   }
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Vim and Emacs on the examples, without a screen: their highlighting against the compiler's tokens, their indentation against `sialc format`.
+"""Vim and Emacs on the examples, without a screen: their highlighting against the compiler's tokens, their indentation and Vim's formatting against `sialc format`.
 
     run_editors.py vim|emacs --bin DIR
 """
 import argparse
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -52,6 +53,27 @@ def run_vim(editor, work, inputs):
         yield [next(groups) for _ in places], (work / f"flat{i}.sialx").read_text()
 
 
+def vim_formats(editor, work, sialc):
+    """What is wrong with `:SialFormat` and `gq`."""
+    ugly = 'sial f  # "ä"\n\n\n\nscalar x\nproc p\nx=3.0\nendproc p\nx=1.0\nx=2.0\nendsial f\n'
+    broken = "sial f\nscalar x\nx=1.0\nx = = 2.0\nendsial f\n"
+    wanted = subprocess.run([sialc, "format", "-"], input=ugly, capture_output=True, text=True, timeout=60, check=True).stdout
+    commands = {"command": "SialFormat", "operator": "normal 6GgqG", "one line": "normal 7Ggqq", "twice": "SialFormat | SialFormat"}
+    script = ["set nocompatible encoding=utf-8", f"set runtimepath={EDITORS / 'vim'},$VIMRUNTIME", "filetype plugin indent on", "let out = []"]
+    cases = [(text, command) for text in (ugly, broken) for command in commands.values()]
+    for i, (text, command) in enumerate(cases):
+        (work / f"f{i}.sialx").write_text(text)
+        script += [f"edit f{i}.sialx", "let said = ''", "redir => said", f"silent! {command}", "redir END", "call add(out, said =~# ':4:5: error: ')", "update"]
+    script += ["edit f0.sialx", "call SialFormat()", "call add(out, &modified)"]
+    (work / "format.vim").write_text("\n".join([*script, "call writefile(map(out, 'string(v:val)'), 'said')", "qa!"]) + "\n")
+    path = f"{sialc.parent}:{os.environ['PATH']}"
+    subprocess.run([editor, "-u", "NONE", "-i", "NONE", "-n", "-es", "-S", "format.vim"], cwd=work, check=True, timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env={**os.environ, "PATH": path})
+    *said, modified = (work / "said").read_text().split()
+    found = [((work / f"f{i}.sialx").read_text(), said[i]) for i in range(len(cases))]
+    problems = [f"{command}: {got}" for (text, command), got in zip(cases, found) if got != ((wanted, "0") if text == ugly else (text, "1"))]
+    return problems + (["a buffer in the usual style counts as modified"] if modified != "0" else [])
+
+
 def run_emacs(editor, work, inputs):
     shutil.copy(EDITORS / "emacs" / "sial-mode.el", work)
     done = subprocess.run([editor, "-Q", "--batch", "--eval", "(setq byte-compile-error-on-warn t)", "-f", "batch-byte-compile", "sial-mode.el"], cwd=work, capture_output=True, text=True, timeout=120)
@@ -87,6 +109,10 @@ def main():
     groups = VIM if options.editor == "vim" else EMACS
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
+        if options.editor == "vim":
+            for problem in vim_formats(editor, pathlib.Path(folder), options.bin.resolve() / "sialc"):
+                failures += 1
+                print(problem)
         run = run_vim if options.editor == "vim" else run_emacs
         for (text, tokens, _), (found, indented) in zip(inputs, run(editor, pathlib.Path(folder), inputs), strict=True):
             for (line, kind, written), group in zip(tokens, found, strict=True):

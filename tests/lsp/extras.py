@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,57 @@ class Extras(unittest.TestCase):
         client.change(self.uri, {"text": PROGRAM.replace("moindex q = 1:norb", "moindex q = 2:")})
         client.wait_for_diagnostics(self.uri)
         self.assertEqual(self.hints(client), {})
+
+    def test_a_job_that_comes_while_the_editor_is_silent_is_seen(self) -> None:
+        client = self.opened(capabilities=REFRESH)
+        self.hints(client)
+        self.refreshed(client)
+        time.sleep(1)  # the server has looked
+        (self.folder / "job.toml").write_text(JOB)
+        self.assertIn("1.60 kB x 4", self.refreshed(client)[self.line(PROGRAM, "put a")])
+
+    def test_nothing_is_done_while_nothing_changes(self) -> None:
+        (self.folder / "job.toml").write_text(JOB)
+        long = PROGRAM.replace('println "done"\n', "  pardo p, q\n  t[p,q] = 2.0\n  put a[p,q] = t[p,q]\nendpardo p, q\nsip_barrier\n" * 400)
+        self.path.write_text(long)
+        client = self.opened(long, capabilities=REFRESH)
+        self.hints(client)
+        self.refreshed(client)
+
+        def used() -> float:
+            fields = Path(f"/proc/{client.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        before = used()
+        time.sleep(12)
+        self.hints(client)
+        self.assertLess(used() - before, 0.2)
+
+    def test_the_server_does_not_stop_for_very_long_programs(self) -> None:
+        (self.folder / "job.toml").write_text(JOB)
+        client = self.opened(PROGRAM.replace('println "done"\n', 'println "done"\n' * 20000), capabilities=REFRESH)
+        self.hints(client)
+        time.sleep(4)
+        self.assertEqual(self.hints(client, 30000), {})
+
+    def test_a_run_that_cannot_be_read_is_named_once(self) -> None:
+        (self.folder / "job.toml").write_text(JOB)
+        (self.folder / "run.json").write_text("{")  # beside the program and where the job writes it
+        done = subprocess.run([BIN / "sialc", "--emit=hints", self.path], cwd=self.folder, capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(len([line for line in done.stdout.splitlines() if line.startswith("note: ")]), 1, done.stdout)
+
+    def test_times_of_a_run_with_other_numbers_say_so(self) -> None:
+        (self.folder / "job.toml").write_text(JOB)
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        subprocess.run([BIN / "sialrun", "job.toml"], cwd=self.folder, env=environment, check=True, capture_output=True, timeout=100)
+        client = self.opened()
+        same = self.hints(client)
+        self.assertFalse([label for label in same.values() if "other numbers" in label])
+        (self.folder / "job.toml").write_text(JOB.replace("[10, 10]", "[7, 7]"))
+        client.change(self.uri, {"text": PROGRAM + "\n"})
+        put = self.line(PROGRAM, "put a")
+        self.assertIn("784 bytes x 4", self.hints(client)[put])
+        self.assertTrue([label for label in self.hints(client).values() if label.endswith(" with other numbers")])
 
     def test_an_editor_that_cannot_be_told_gets_hints_at_once(self) -> None:
         (self.folder / "job.toml").write_text(JOB)

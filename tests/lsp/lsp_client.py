@@ -23,7 +23,7 @@ class ServerError(Exception):
 class Client:
     """One server, started and initialized. Documents are known by their URIs; positions count from 0."""
 
-    def __init__(self, sialc: Path, *arguments: str, root: Path | None = None, cwd: Path | None = None, capabilities: dict[str, Any] | None = None) -> None:
+    def __init__(self, sialc: Path, *arguments: str, root: Path | None = None, root_uri: str | None = None, cwd: Path | None = None, capabilities: dict[str, Any] | None = None) -> None:
         self.process = subprocess.Popen([sialc, "lsp", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd)
         self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -32,7 +32,7 @@ class Client:
         self._diagnosed: dict[str, int | None] = {}  # versions that the diagnostics are of
         self.slowest = 0.0  # seconds of the slowest answer
         self.diagnostics: dict[str, list[dict[str, Any]]] = {}
-        uri = root.as_uri() if root else None
+        uri = root.as_uri() if root else root_uri
         self.offers = self.request("initialize", {"processId": None, "rootUri": uri, "capabilities": capabilities or {}})["capabilities"]
         self.notify("initialized", {})
 

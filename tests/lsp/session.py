@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -154,6 +155,20 @@ class Session(unittest.TestCase):
         self.agrees(main, self.main, text)
         self.client.change(main, {"range": {"start": {"line": 3, "character": 10}, "end": {"line": 3, "character": 12}}, "text": "b"})
         self.agrees(main, self.main, text.replace("𝄞", "b"))
+
+    def test_rename_finds_importers_beside_the_file_whatever_the_root(self) -> None:
+        self.defs.write_text(DEFS)
+        self.main.write_text(MAIN)
+        os.mkfifo(self.folder / "pipe.sialx")  # nobody writes into it
+        other = self.folder / "other"
+        other.mkdir()
+        for root in (None, "file:///", "file://.", "", other.as_uri(), self.folder.as_uri()):
+            with self.subTest(root=root), Client(SIALC, cwd=other, root_uri=root) as client:
+                client.open(self.defs.as_uri(), DEFS)
+                edits = client.at("rename", self.defs.as_uri(), 6, 8, newName="total")["changes"]
+                self.assertEqual({uri: len(found) for uri, found in edits.items()}, {self.main.as_uri(): 2, self.defs.as_uri(): 1})
+                with self.assertRaises(ServerError):
+                    client.at("rename", self.defs.as_uri(), 6, 8, newName="trace")
 
     def test_life(self) -> None:
         with self.assertRaises(ServerError) as caught:

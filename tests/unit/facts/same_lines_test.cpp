@@ -39,6 +39,20 @@ TEST_CASE("between lines that occur once the rest is compared again") {
   CHECK(found[4] == 0);
 }
 
+TEST_CASE("a line that moved into or out of a block is nobody's") {
+  CHECK(same_lines("a\ndo i\ny += x*x\nenddo i\nb\n", "a\ny += x*x\nb\n") == Lines{0, 1, 0, 5});
+  CHECK(same_lines("a\ny += x*x\nb\n", "a\nDO i\n  y += x*x\nENDDO i\nb\n") == Lines{0, 1, 0, 0, 0, 3});
+  CHECK(same_lines("do i\ny\nenddo i\n", "do j\ny\nenddo j\n") == Lines{0, 0, 0, 0});
+  // Around the block that changed as well.
+  CHECK(same_lines("do i\npardo k\ny\nendpardo k\nenddo i\nz\n", "pardo k\ny\nendpardo k\nz\n")[2] == 0);
+  CHECK(same_lines("do i\npardo k\ny\nendpardo k\nenddo i\nz\n", "pardo k\ny\nendpardo k\nz\n")[4] == 6);
+  CHECK(same_lines("if a\nx\ny\nelse\nz\nendif\n", "if a\nx\nelse\ny\nz\nendif\n")[4] == 0);
+  CHECK(same_lines("pardo k\ny\nendpardo k\n", "pardo k\nwhere k < 2\ny\nendpardo k\n")[3] == 0);
+  CHECK(same_lines("proc p\nx\nendproc p\ny\n", "proc p\nx\ny\nendproc p\n") == Lines{0, 1, 2, 0, 3});
+  // Ends without a beginning, and beginnings without an end, as programs have while they are typed.
+  CHECK(same_lines("enddo i\nif a\nx\n", "enddo i\nif a\nx\n") == Lines{0, 1, 2, 3});
+}
+
 TEST_CASE("long texts do not take long") {
   std::string before, now;
   for (int i = 0; i < 20000; ++i) {

@@ -96,6 +96,30 @@ TEST_CASE("a blank line that is put in belongs to the line below it") {
   CHECK(format::edits_in(*result.formatted, 1, 2).empty());
 }
 
+TEST_CASE("a range changes no line outside of it where lines go over one by one") {
+  const std::string text = "sial a\nscalar x\nx=1.0\nx=2.0\nx=3.0\n\n\nx=4.0\nendsial a\n";
+  const Result result(text);
+  REQUIRE(result.formatted);
+  const auto ranged = [&](int first, int last) {
+    return ::apply(text, format::edits_in(*result.formatted, first, last));
+  };
+  CHECK(ranged(4, 4) == "sial a\nscalar x\nx=1.0\nx = 2.0\nx=3.0\n\n\nx=4.0\nendsial a\n");
+  CHECK(ranged(1, 3) == "sial a\nscalar x\nx = 1.0\nx=2.0\nx=3.0\n\n\nx=4.0\nendsial a\n");
+  CHECK(ranged(1, 99) == result.formatted->text);
+}
+
+TEST_CASE("as many lines after as before are not line by line where blank lines came and went") {
+  const std::string text = "sial a\nscalar x\nproc p\nx=1.0\n\n\nx=2.0\nendproc p\nendsial a\n";
+  const Result result(text);
+  REQUIRE(result.formatted);
+  for (int line = 1; line <= 9; ++line) {
+    std::string found;
+    for (const char c : ::apply(text, format::edits_in(*result.formatted, line, line)))
+      if (c != '\n' && c != ' ') found += c;
+    CHECK(found == "sialascalarxprocpx=1.0x=2.0endprocpendsiala");
+  }
+}
+
 TEST_CASE("a file with syntax errors has no result, and its errors are reported") {
   const Result result("sial a\nscalar x\nx = = 1.0\nendsial a\n");
   CHECK(!result.formatted);

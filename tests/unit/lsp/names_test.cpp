@@ -108,6 +108,9 @@ TEST_CASE("a name is followed into imports, and renamed there") {
   CHECK(changes[defs_uri].size() == 1);
   CHECK(changes[uri][1]["range"]["start"]["character"] == 9);
   CHECK(client.at("rename", defs_uri, 1, 8, {{"newName", "y"}}).contains("error"));  // of the importer
+  // The name of a program that sees it.
+  CHECK(client.at("rename", defs_uri, 1, 8, {{"newName", "P"}}).contains("error"));
+  CHECK(client.at("rename", uri, 3, 5, {{"newName", "p"}}).contains("error"));
   CHECK(client.at("rename", uri, 4, 5, {{"newName", "base"}})["result"]["changes"][uri].size() == 1);
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -89,6 +90,31 @@ TEST_CASE("wrong messages are answered with the error that says so") {
   CHECK(answers.at(5)["method"] == "window/logMessage");
   CHECK(code_of(answers.at(7)) == lsp::error_code::invalid_request);
   CHECK(code == 0);
+}
+
+TEST_CASE("nesting without end is refused before it is parsed") {
+  const auto nested = [](std::size_t levels, const std::string& open, const std::string& close) {
+    std::string body = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"textDocument/hover\",\"params\":";
+    for (std::size_t i = 0; i < levels; ++i) body += open;
+    body += "1";
+    for (std::size_t i = 0; i < levels; ++i) body += close;
+    body += "}";
+    return "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  };
+  const std::string end = lsp::framed(call(3, "shutdown")) + lsp::framed(note("exit"));
+  for (const auto& [open, close] : {std::pair("[", "]"), std::pair("{\"a\":", "}")}) {
+    const auto [answers, code] = serve_bytes(lsp::framed(start) + nested(300000, open, close) + end);
+    CHECK(code == 0);
+    CHECK(std::count_if(answers.begin(), answers.end(), [](const json& answer) {
+            return answer.contains("error") && code_of(answer) == lsp::error_code::parse;
+          }) == 1);
+    CHECK(code_of(serve_bytes(lsp::framed(start) + nested(900, open, close)).first.at(1)) ==
+          lsp::error_code::invalid_params);
+  }
+  // Brackets in strings are no nesting.
+  const std::string text = "\\\"" + std::string(5000, '[');
+  const auto answers = serve_bytes(lsp::framed(start) + lsp::framed(call(2, "textDocument/fly", {{"a", text}}))).first;
+  CHECK(code_of(answers.at(1)) == lsp::error_code::unknown_method);
 }
 
 TEST_CASE("a request that was taken back is answered as cancelled") {
