@@ -312,8 +312,7 @@ class LineReader {
   /// The line, above another one.
   Fix moved(std::string title, const LineView& view, Span target) const {
     return {std::move(title),
-            {{Edit::What::remove_lines, view.whole()},
-             {Edit::What::line_above, target, with_comment(view.whole())}}};
+            {{Edit::What::remove_lines, view.whole()}, {Edit::What::line_above, target, with_comment(view.whole())}}};
   }
 
   /// This declaration and those that follow it in the procedure, or outside of procedures, above another line.
@@ -495,9 +494,9 @@ class LineReader {
   }
 
   void report_unclosed(const Frame& frame, Span at, const std::string& before) {
-    const Fix fix{fmt::format("insert `{}`", closer_text(frame)),
-                  {{before.empty() ? Edit::What::line_below : Edit::What::line_above, at, closer_text(frame),
-                    frame.header}}};
+    const Fix fix{
+        fmt::format("insert `{}`", closer_text(frame)),
+        {{before.empty() ? Edit::What::line_below : Edit::What::line_above, at, closer_text(frame), frame.header}}};
     emitter_
         .report(Code::E_UNCLOSED, at,
                 fmt::format("`{}` is not closed before {}", header_text(frame),

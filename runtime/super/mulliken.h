@@ -10,7 +10,8 @@ namespace sial {
 
 /// q[A] = Z[A] - sum over functions mu of atom A and nu of P[mu,nu] S[nu,mu], of each atom, in units of e. P is the
 /// density of the orbitals saved as "c" (doubly occupied), or "ca" and "cb". Empty: the job has no molecule with a
-/// basis set, no such orbitals, those of both kinds, or what was saved under these labels is not orthonormal orbitals of it.
+/// basis set, no such orbitals, those of both kinds, or what was saved under these labels is not orthonormal orbitals
+/// of it.
 std::vector<double> mulliken_charges(const JobData& job, const SavedStatics& saved);
 
 }  // namespace sial
