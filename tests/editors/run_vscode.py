@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The VS Code extension: packed, unpacked, checked, and at work under node with a stand-in for the editor.
+"""The VS Code extension: packed, unpacked, checked, and at work under node against a fake of the editor.
 
     run_vscode.py --bin DIR
 """

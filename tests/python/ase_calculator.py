@@ -132,9 +132,9 @@ class Calculator(unittest.TestCase):
                 water.calc.set(basis="sto-3g")
                 water.get_potential_energy()
                 self.assertEqual(iterations[-1][0], False)
-                twin = copy.deepcopy(water.calc)
+                copied = copy.deepcopy(water.calc)
                 water.positions[0, 2] += 1e-4
-                twin.get_potential_energy(water)
+                copied.get_potential_energy(water)
                 self.assertEqual(iterations[-1][0], False)  # a copy has nothing of its own yet
             again = SIALX(restart=self.dir / "kept")
             water.calc = again

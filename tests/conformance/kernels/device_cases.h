@@ -197,4 +197,64 @@ struct ChainCase {
   std::vector<FusedStep> steps;
 };
 
+/// Chains of one shape for one launch, every `rare`th time 300 of them. Some share a source; one that is not aligned as
+/// the others are is enough to keep all from going two elements at a time.
+struct BatchCase {
+  BatchCase(std::uint32_t seed, std::int64_t most, std::uint32_t rare) {
+    Numbers choose(seed), numbers(seed + 1);
+    setting = random_setting(choose, most);
+    chains = seed % rare == 0 ? 300 : static_cast<std::size_t>(2 + choose.below(12));
+    if (chains == 300) setting = random_setting(choose, 100);
+    const bool even = choose.below(3) > 0;
+    const auto order = random_order(choose, setting.rank),
+               other = choose.below(2) == 0 ? as_is : random_order(choose, setting.rank);
+    const Extents margin = choose.below(3) == 0 ? random_margin(choose, even) : Extents{};
+    const int form = static_cast<int>(choose.below(4));
+    for (std::size_t c = 0; c < chains; ++c) {
+      const auto at = [&] { return even && (form != 3 || c != 1) ? 32 : 32 + choose.below(2); };
+      targets.emplace_back(numbers, setting.rank, setting.extent, as_is, margin, at());
+      first.emplace_back(numbers, setting.rank, setting.extent, order, Extents{}, at());
+      second.emplace_back(numbers, setting.rank, setting.extent, other, margin, at());
+    }
+    steps.resize(chains);
+    for (std::size_t c = 0; c < chains; ++c) {
+      FusedSource a, b;
+      REQUIRE(fused_source(targets[c].view, first_of(c).read(), a));
+      REQUIRE(fused_source(targets[c].view, second[c].read(), b));
+      const FusedSource self{targets[c].view.data, targets[c].view.stride};
+      if (form == 0) steps[c] = {{FusedOp::copy, 0.0, a, {}, nullptr}};
+      if (form == 1) steps[c] = {{FusedOp::scale, 0.5, {}, {}, nullptr}, {FusedOp::accumulate, -2.0, a, {}, nullptr}};
+      if (form == 2)
+        steps[c] = {{FusedOp::sum, 1.0, a, b, nullptr},
+                    {FusedOp::add_scalar, 3.0, {}, {}, nullptr},
+                    {FusedOp::sum, -1.0, b, self, nullptr}};
+      if (form == 3)
+        steps[c] = std::vector<FusedStep>(10, {FusedOp::sum, 1.0, self, b, nullptr});  // more than a kernel takes
+      work.push_back({targets[c].view, steps[c]});
+    }
+  }
+  BatchCase(const BatchCase&) = delete;
+
+  const DeviceOperand& first_of(std::size_t c) const { return first[c % 5 == 4 ? 0 : c]; }
+
+  /// What the targets' memory is after all chains, on the host; they keep what they have.
+  std::vector<std::vector<double>> expected() {
+    FusedRunner runner;
+    std::vector<std::vector<double>> after;
+    for (std::size_t c = 0; c < chains; ++c) {
+      const std::vector<double> before = targets[c].memory;
+      REQUIRE(runner.run(targets[c].view, steps[c]) == FusedRunner::none);
+      after.push_back(targets[c].memory);
+      targets[c].memory = before;
+    }
+    return after;
+  }
+
+  Setting setting;
+  std::size_t chains = 0;
+  std::vector<DeviceOperand> targets, first, second;
+  std::vector<std::vector<FusedStep>> steps;
+  std::vector<FusedWork> work;
+};
+
 }  // namespace sial::kernels

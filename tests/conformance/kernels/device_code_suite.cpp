@@ -96,53 +96,15 @@ TEST_CASE("chains on a GPU leave the bits of the host's: blocks that fill a GPU"
 TEST_CASE("chains of one shape in one launch leave the bits of each by itself") {
   HostFallbacks fallbacks;
   if (!fallbacks.available()) return;
-  FusedRunner runner;
   int boxes = 0, pairs = 0, several = 0;
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
     CAPTURE(seed);
-    Numbers choose(seed), numbers(seed + 1);
-    Setting setting = random_setting(choose, 3000);
-    const std::size_t chains = seed % 50 == 0 ? 300 : static_cast<std::size_t>(2 + choose.below(12));
-    if (chains == 300) setting = random_setting(choose, 100);
-    const bool even = choose.below(3) > 0;
-    const auto order = random_order(choose, setting.rank),
-               other = choose.below(2) == 0 ? as_is : random_order(choose, setting.rank);
-    const Extents margin = choose.below(3) == 0 ? random_margin(choose, even) : Extents{};
-    const int form = static_cast<int>(choose.below(4));
-    std::vector<DeviceOperand> targets, first, second;
-    for (std::size_t c = 0; c < chains; ++c) {
-      // One that is not aligned as the others are is enough to keep all from going two elements at a time.
-      const auto at = [&] { return even && (form != 3 || c != 1) ? 32 : 32 + choose.below(2); };
-      targets.emplace_back(numbers, setting.rank, setting.extent, as_is, margin, at());
-      first.emplace_back(numbers, setting.rank, setting.extent, order, Extents{}, at());
-      second.emplace_back(numbers, setting.rank, setting.extent, other, margin, at());
-    }
-    std::vector<std::vector<FusedStep>> steps(chains);
-    std::vector<FusedWork> work;
-    std::vector<std::vector<double>> expected;
-    for (std::size_t c = 0; c < chains; ++c) {
-      FusedSource a, b;
-      REQUIRE(fused_source(targets[c].view, first[c % 5 == 4 ? 0 : c].read(), a));  // some share a source
-      REQUIRE(fused_source(targets[c].view, second[c].read(), b));
-      const FusedSource self{targets[c].view.data, targets[c].view.stride};
-      if (form == 0) steps[c] = {{FusedOp::copy, 0.0, a, {}, nullptr}};
-      if (form == 1) steps[c] = {{FusedOp::scale, 0.5, {}, {}, nullptr}, {FusedOp::accumulate, -2.0, a, {}, nullptr}};
-      if (form == 2)
-        steps[c] = {{FusedOp::sum, 1.0, a, b, nullptr},
-                    {FusedOp::add_scalar, 3.0, {}, {}, nullptr},
-                    {FusedOp::sum, -1.0, b, self, nullptr}};
-      if (form == 3)
-        steps[c] = std::vector<FusedStep>(10, {FusedOp::sum, 1.0, self, b, nullptr});  // more than a kernel takes
-      work.push_back({targets[c].view, steps[c]});
-      const std::vector<double> before = targets[c].memory;
-      REQUIRE(runner.run(targets[c].view, steps[c]) == FusedRunner::none);
-      expected.push_back(targets[c].memory);
-      targets[c].memory = before;
-    }
-    const std::vector<DeviceLaunch> together = plan_device_fused(work),
-                                    alone = plan_device_fused(work[0].target, work[0].steps);
+    BatchCase batch(seed, 3000, 50);
+    const std::vector<std::vector<double>> expected = batch.expected();
+    const std::vector<DeviceLaunch> together = plan_device_fused(batch.work),
+                                    alone = plan_device_fused(batch.work[0].target, batch.work[0].steps);
     CHECK(together.size() >= alone.size());
-    if (chains < 14) CHECK(together.size() == alone.size());
+    if (batch.chains < 14) CHECK(together.size() == alone.size());
     several += together.size() > alone.size() ? 1 : 0;
     for (const DeviceLaunch& l : together) {
       DeviceFusedCode code;
@@ -152,10 +114,10 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
       pairs += code.pairs ? 1 : 0;
     }
     fallbacks.run(together);
-    for (std::size_t c = 0; c < chains; ++c)
+    for (std::size_t c = 0; c < batch.chains; ++c)
       for (std::size_t i = 0; i < expected[c].size(); ++i)
-        if (!same_bits(expected[c][i], targets[c].memory[i]))
-          FAIL("chain " << c << ", element " << i << ": " << targets[c].memory[i] << " instead of " << expected[c][i]);
+        if (const double found = batch.targets[c].memory[i]; !same_bits(expected[c][i], found))
+          FAIL("chain " << c << ", element " << i << ": " << found << " instead of " << expected[c][i]);
   }
   CHECK(boxes > 20);
   CHECK(pairs > 5);

@@ -1,4 +1,4 @@
-// Faults planted into the PTX as a faulty generator would write it, and into launches as a faulty planner would: each
+// Faults injected into the PTX as a faulty generator would write it, and into launches as a faulty planner would: each
 // is noticed, by an error of the interpreter or by a wrong number, within some hundred cases.
 
 #include <regex>
@@ -15,7 +15,7 @@ struct Fault {
 };
 
 /// `changed` is set when the text has such a place.
-std::string planted(const std::string& text, const Fault& fault, bool& changed) {
+std::string with_fault(const std::string& text, const Fault& fault, bool& changed) {
   const std::regex pattern(fault.pattern);
   std::vector<std::smatch> found(std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator());
   const std::size_t which = fault.which < 0 ? found.size() - 1 : static_cast<std::size_t>(fault.which);
@@ -90,7 +90,7 @@ const std::vector<Fault>& faults() {
 
 }  // namespace
 
-TEST_CASE("faults planted into the text are noticed") {
+TEST_CASE("faults injected into the text are noticed") {
   if (!why_no_device_code().empty()) return;
   const std::shared_ptr<DeviceCodeSource> source = make_device_code_source(8, 0, "");
   HostFallbacks fallbacks;
@@ -98,14 +98,14 @@ TEST_CASE("faults planted into the text are noticed") {
     Runner right(source);
     REQUIRE(noticed(right, fallbacks) == "");
   }
-  int planted_ones = 0;
+  int injected = 0;
   for (const Fault& fault : faults()) {
     CAPTURE(fault.name);
     Runner ptx(source);
     int places = 0;
     ptx.edit = [&](const std::string& text) {
       bool changed = false;
-      const std::string result = planted(text, fault, changed);
+      const std::string result = with_fault(text, fault, changed);
       places += changed ? 1 : 0;
       return result;
     };
@@ -113,12 +113,12 @@ TEST_CASE("faults planted into the text are noticed") {
     CHECK(places > 0);
     CHECK(found != "");
     std::printf("%-50s %s\n", fault.name.c_str(), found.substr(0, 160).c_str());
-    ++planted_ones;
+    ++injected;
   }
-  CHECK(planted_ones >= 20);
+  CHECK(injected >= 20);
 }
 
-TEST_CASE("faults planted into launches are noticed") {
+TEST_CASE("faults injected into launches are noticed") {
   if (!why_no_device_code().empty()) return;
   const std::shared_ptr<DeviceCodeSource> source = make_device_code_source(8, 0, "");
   HostFallbacks fallbacks;

@@ -82,54 +82,20 @@ inline std::string chain_problem(std::uint32_t seed, const Form* form, std::int6
 }
 
 inline std::string batch_problem(std::uint32_t seed, Runner& ptx) {
-  Numbers choose(seed), numbers(seed + 1);
-  Setting setting = random_setting(choose, 2000);
-  const std::size_t chains = seed % 40 == 0 ? 300 : static_cast<std::size_t>(2 + choose.below(12));
-  if (chains == 300) setting = random_setting(choose, 100);
-  if (setting.volume == 0) return {};
-  const bool even = choose.below(3) > 0;
-  const auto order = random_order(choose, setting.rank),
-             other = choose.below(2) == 0 ? as_is : random_order(choose, setting.rank);
-  const Extents margin = choose.below(3) == 0 ? random_margin(choose, even) : Extents{};
-  const int form = static_cast<int>(choose.below(4));
-  std::vector<DeviceOperand> targets, first, second;
-  for (std::size_t c = 0; c < chains; ++c) {
-    const auto at = [&] { return even && (form != 3 || c != 1) ? 32 : 32 + choose.below(2); };
-    targets.emplace_back(numbers, setting.rank, setting.extent, as_is, margin, at());
-    first.emplace_back(numbers, setting.rank, setting.extent, order, Extents{}, at());
-    second.emplace_back(numbers, setting.rank, setting.extent, other, margin, at());
-  }
-  std::vector<std::vector<FusedStep>> steps(chains);
-  std::vector<FusedWork> work;
-  std::vector<std::vector<double>> expected;
+  BatchCase batch(seed, 2000, 40);
+  if (batch.setting.volume == 0) return {};
+  for (std::size_t c = 0; c < batch.chains; ++c)
+    for (DeviceOperand* o : {&batch.targets[c], &batch.second[c]}) fill_unused(*o, unused(seed));
+  const std::vector<std::vector<double>> expected = batch.expected();
   Registered registered(ptx.memory);
-  FusedRunner runner;
-  for (std::size_t c = 0; c < chains; ++c) {
-    const std::size_t shared = c % 5 == 4 ? 0 : c;  // some share a source
-    for (DeviceOperand* o : {&targets[c], &second[c]}) fill_unused(*o, unused(seed));
-    FusedSource a, b;
-    if (!fused_source(targets[c].view, first[shared].read(), a) || !fused_source(targets[c].view, second[c].read(), b))
-      return "no source of the target";
-    const FusedSource self{targets[c].view.data, targets[c].view.stride};
-    if (form == 0) steps[c] = {{FusedOp::copy, 0.0, a, {}, nullptr}};
-    if (form == 1) steps[c] = {{FusedOp::scale, 0.5, {}, {}, nullptr}, {FusedOp::accumulate, -2.0, a, {}, nullptr}};
-    if (form == 2)
-      steps[c] = {{FusedOp::sum, 1.0, a, b, nullptr},
-                  {FusedOp::add_scalar, 3.0, {}, {}, nullptr},
-                  {FusedOp::sum, -1.0, b, self, nullptr}};
-    if (form == 3) steps[c] = std::vector<FusedStep>(10, {FusedOp::sum, 1.0, self, b, nullptr});
-    work.push_back({targets[c].view, steps[c]});
-    const std::vector<double> before = targets[c].memory;
-    if (runner.run(targets[c].view, steps[c]) != FusedRunner::none) return "the host divides by zero";
-    expected.push_back(targets[c].memory);
-    targets[c].memory = before;
-    registered.add_view(targets[c].view, "a target", false);
-    registered.add_view(first[shared].view, "a first source", true);
-    registered.add_view(second[c].view, "a second source", true);
+  for (std::size_t c = 0; c < batch.chains; ++c) {
+    registered.add_view(batch.targets[c].view, "a target", false);
+    registered.add_view(batch.first_of(c).view, "a first source", true);
+    registered.add_view(batch.second[c].view, "a second source", true);
   }
-  ptx.run(plan_device_fused(work), nullptr, seed);
-  for (std::size_t c = 0; c < chains; ++c)
-    if (const std::string wrong = difference(expected[c], targets[c].memory); !wrong.empty())
+  ptx.run(plan_device_fused(batch.work), nullptr, seed);
+  for (std::size_t c = 0; c < batch.chains; ++c)
+    if (const std::string wrong = difference(expected[c], batch.targets[c].memory); !wrong.empty())
       return fmt::format("chain {}, {}", c, wrong);
   return {};
 }
