@@ -211,15 +211,16 @@ class CudaDevice final : public Device {
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     gpu_.not_in_capture();
     gpu_.enter();
-    double* partial = workspace(stream, kernels::device_dot_scratch(a, b));
-    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_dot(a, b, partial);
+    double* total = nullptr;
+    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_dot(
+        a, b, [&](std::int64_t doubles) { return total = workspace(stream, doubles); });
     // Without pinned memory the copy itself waits.
     double sum = 0.0;
     double* const to = result_ ? result_ : &sum;
     {
       const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
       code_->launch(streams_[stream], launches);
-      gpu_.check(gpu_.driver().cuMemcpyDtoHAsync_v2(to, address(partial), 8, streams_[stream]),
+      gpu_.check(gpu_.driver().cuMemcpyDtoHAsync_v2(to, address(total), 8, streams_[stream]),
                  "the copy of an inner product");
     }
     gpu_.finish(streams_[stream], "waiting for an inner product");

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,11 +44,13 @@ std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span
 /// energies. None's target shares memory with another's operands.
 std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains);
 
-/// The sum over all positions of a * b, labels matched by name, into partial[0]; the device has device_dot_scratch(a,
-/// b) doubles there. In which order things are added depends on a's extents alone, below 2^31 elements. Views without
-/// elements have the sum 0, which a launch writes.
-std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b, double* partial);
-std::int64_t device_dot_scratch(const ConstView& a, const ConstView& b);
+/// The device's memory for so many doubles, until the launches have ended.
+using DeviceScratch = std::function<double*(std::int64_t doubles)>;
+
+/// The sum over all positions of a * b, labels matched by name, into the first double of the memory that `scratch`,
+/// called once, gives. In which order things are added depends on extents and strides, never on addresses. Views
+/// without elements have the sum 0, which a launch writes.
+std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b, const DeviceScratch& scratch);
 
 /// PTX of kernels for one kind of GPU, made when first asked for and kept: in memory, and on disk beside the host's
 /// generated code. Any thread.

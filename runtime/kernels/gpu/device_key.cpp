@@ -57,6 +57,13 @@ bool sound(const DeviceFusedCode& code) {
       code.turned() > DeviceFusedCode::max_transposed)
     return false;
   if (code.pairs && code.box_dims > 0) return false;
+  if (code.row_dims > 0 && code.row_dims >= code.box_dims) return false;
+  for (int k = 0; k < DeviceFusedCode::max_transposed; ++k)
+    if (const int n = code.turned_row_dims[static_cast<std::size_t>(k)];
+        n > 0 && (k >= code.turned() || n >= code.box_dims))
+      return false;
+  if (code.products && (code.steps.size() != 1 || code.steps[0].op != FusedOp::copy || code.batched || code.pairs))
+    return false;
   if (code.batched && DeviceFusedLayout(code).chains < 2) return false;
   bool differences = false;
   for (const DeviceStep& s : code.steps) {
@@ -106,6 +113,9 @@ CodeKey device_fused_key(const DeviceFusedCode& code) {
   head.put(code.unrolled, 2);
   head.put(code.batched, 2);
   head.put(code.energy_units, 16);
+  head.put(code.products, 2);
+  head.put(code.row_dims, device_dims);
+  for (const int n : code.turned_row_dims) head.put(n, device_dims);
   key.p[0] = head.number();
   Packer energies;
   energies.put(code.rank, device_dims + 1);
@@ -137,6 +147,9 @@ bool read_device_fused_key(const CodeKey& key, DeviceFusedCode& code) {
   found.unrolled = head.get(2) == 1;
   found.batched = head.get(2) == 1;
   found.energy_units = head.get(16);
+  found.products = head.get(2) == 1;
+  found.row_dims = head.get(device_dims);
+  for (int& n : found.turned_row_dims) n = head.get(device_dims);
   Unpacker energies(key.p[1]);
   found.rank = energies.get(device_dims + 1);
   for (std::int8_t& d : found.dim_of)
@@ -188,15 +201,6 @@ DeviceFusedLayout::DeviceFusedLayout(const DeviceFusedCode& code) {
     part(chains * each);
   }
   size = at;
-}
-
-CodeKey device_dot_key(int dims, bool wide) { return {CodeKind::device_dot, {dims, wide ? 1 : 0}}; }
-
-bool is_device_dot_key(const CodeKey& key) {
-  for (std::size_t k = 2; k < key.p.size(); ++k)
-    if (key.p[k] != 0) return false;
-  return key.kind == CodeKind::device_dot && key.p[0] >= 1 && key.p[0] <= device_dims &&
-         (key.p[1] == 0 || key.p[1] == 1);
 }
 
 bool is_device_sum_key(const CodeKey& key) { return key == CodeKey{CodeKind::device_sum, {}}; }

@@ -6,48 +6,20 @@
 #include <numeric>
 
 #include "runtime/base/check.h"
+#include "runtime/kernels/gpu/device_box.h"
 #include "runtime/kernels/gpu/device_code.h"
-#include "runtime/kernels/gpu/device_layout.h"
+#include "runtime/kernels/gpu/device_products.h"
 
 namespace sial::kernels {
 namespace {
 
-using Extents = std::array<std::int64_t, device_dims>;
-
-/// Some dimensions in some order; plans are made for every launch, so without a heap.
-class Order {
- public:
-  void push_back(std::size_t d) { dims_[size_++] = d; }
-  const std::size_t* begin() const { return dims_.data(); }
-  const std::size_t* end() const { return dims_.data() + size_; }
-  std::size_t size() const { return size_; }
-  std::size_t operator[](std::size_t k) const { return dims_[k]; }
-  void insert(std::size_t at, std::size_t d) {
-    std::copy_backward(dims_.begin() + static_cast<std::ptrdiff_t>(at),
-                       dims_.begin() + static_cast<std::ptrdiff_t>(size_),
-                       dims_.begin() + static_cast<std::ptrdiff_t>(size_) + 1);
-    dims_[at] = d;
-    ++size_;
-  }
-
- private:
-  std::array<std::size_t, device_dims> dims_{};
-  std::size_t size_ = 0;
-};
-
-constexpr std::int64_t full_line = 16;             // doubles: runs as long as this are read where they lie
-constexpr std::int64_t smallest_transposed = 512;  // elements: below, a few caches hold it all
-constexpr std::int64_t run_of_box = 32;  // doubles that a box should take in a row, of the target and of turned sources
-constexpr std::int64_t usual_box = 1024,
-                       small_box = 256;      // of large blocks; where larger ones would leave multiprocessors idle
-constexpr std::int64_t thread_blocks = 264;  // two for every multiprocessor of a large GPU
-// Of all turned sources together; odd pitches can double it, and energies lie beside it.
-constexpr std::int64_t largest_box = 2800;
-constexpr std::uint32_t max_threads = 256;
+// Elements of a chain's target: below, a few caches hold it all.
+constexpr std::int64_t smallest_transposed = 512;
+constexpr std::uint32_t most_products = 4096;  // that a thread block adds up where a source lies in the target's order
 
 struct Operand {
   const double* data = nullptr;
-  Extents stride{};
+  DeviceExtents stride{};
   DeviceForm form = DeviceForm::absent;
   int number = -1;  // of its step, twice, + 1 for b
 };
@@ -60,27 +32,10 @@ struct Step {
   int turned() const { return (a.form == DeviceForm::turned ? 1 : 0) + (b.form == DeviceForm::turned ? 1 : 0); }
 };
 
-std::int64_t volume_of(const Extents& extent, std::size_t dims) {
-  return std::accumulate(extent.begin(), extent.begin() + static_cast<std::ptrdiff_t>(dims), std::int64_t{1},
-                         std::multiplies<>());
-}
-
-/// Dimensions of more than one element in the order of memory.
-Order order_of(const Extents& extent, const Extents& stride, std::size_t dims) {
-  Order order;
-  for (std::size_t d = 0; d < dims; ++d) {
-    if (extent[d] == 1) continue;
-    std::size_t at = order.size();
-    while (at > 0 && stride[order[at - 1]] > stride[d]) --at;
-    order.insert(at, d);
-  }
-  return order;
-}
-
 /// Part of a group's work that one kernel can do, in the kernel's dimensions.
 struct Work {
   std::size_t dims = 0;
-  Extents extent{}, target_stride{}, first{};  // first: position in the whole, for energies
+  DeviceExtents extent{}, target_stride{}, first{};  // first: position in the whole, for energies
   double* target = nullptr;
   std::vector<Step> steps;
   std::array<std::int8_t, device_dims> dim_of{};  // for the target's own dimensions: the kernel's
@@ -94,11 +49,11 @@ struct Work {
 
 /// A source is turned when neither side would go through memory in full lines together with the other.
 bool is_transposed(const MutableView& target, const Operand& source) {
-  Extents extent{}, stride{};
+  DeviceExtents extent{}, stride{};
   std::copy_n(target.extent.begin(), target.rank, extent.begin());
   std::copy_n(target.stride.begin(), target.rank, stride.begin());
   const auto rank = static_cast<std::size_t>(target.rank);
-  const Order order = order_of(extent, stride, rank);
+  const DeviceOrder order = order_of(extent, stride, rank);
   if (order.size() < 2 || volume_of(extent, rank) < smallest_transposed) return false;
   std::int64_t run = 1;
   for (const std::size_t d : order) {
@@ -109,73 +64,11 @@ bool is_transposed(const MutableView& target, const Operand& source) {
   return std::any_of(order.begin(), order.end(), [&](std::size_t d) { return source.stride[d] == 1; });
 }
 
-/// Every dimension's part of a box: runs of each operand, then as much as threads have use for. `least` is the shortest
-/// run that had to do.
-struct Box {
-  Extents extent{};
-  std::int64_t volume = 1, least = 0;
-};
-
-class BoxChooser {
- public:
-  BoxChooser(const Work& work, std::vector<Order> orders)
-      : work_(work),
-        orders_(std::move(orders)),
-        most_(largest_box / std::max<std::int64_t>(1, static_cast<std::int64_t>(orders_.size()) - 1)) {}
-
-  Box choose() {
-    for (std::int64_t run = run_of_box; run > 1; run = run > 8 ? run - 8 : run / 2) {
-      box_.extent.fill(1);
-      for (const Order& order : orders_) cover(order, run);
-      box_.volume = volume_of(box_.extent, work_.dims);
-      box_.least = run;
-      if (box_.volume <= most_) break;
-    }
-    const std::int64_t wanted = std::clamp(volume_of(work_.extent, work_.dims) / thread_blocks, small_box, usual_box);
-    while (box_.volume < wanted && grow()) continue;
-    return box_;
-  }
-
- private:
-  /// Cut into equal parts of at least `part`.
-  static std::int64_t balanced(std::int64_t extent, std::int64_t part) {
-    const std::int64_t parts = std::max<std::int64_t>(1, extent / part);
-    return (extent + parts - 1) / parts;
-  }
-  void cover(const Order& order, std::int64_t wanted) {
-    std::int64_t run = 1;
-    for (const std::size_t d : order) {
-      if (4 * run >= 3 * wanted) return;
-      box_.extent[d] = std::max(box_.extent[d], balanced(work_.extent[d], (wanted + run - 1) / run));
-      run *= box_.extent[d];
-      if (box_.extent[d] < work_.extent[d]) return;
-    }
-  }
-  /// The first operand's run that can be longer.
-  bool grow() {
-    for (const Order& order : orders_)
-      for (const std::size_t d : order) {
-        if (box_.extent[d] == work_.extent[d]) continue;
-        const std::int64_t next = balanced(work_.extent[d], std::min(work_.extent[d], 2 * box_.extent[d]));
-        const std::int64_t volume = box_.volume / box_.extent[d] * next;
-        if (volume > std::min(2 * usual_box, most_)) break;
-        box_.extent[d] = next;
-        box_.volume = volume;
-        return true;
-      }
-    return false;
-  }
-
-  const Work& work_;
-  const std::vector<Order> orders_;
-  const std::int64_t most_;
-  Box box_;
-};
-
 class LaunchPlanner {
  public:
   /// Chains that differ in addresses alone.
-  explicit LaunchPlanner(std::span<const FusedWork> chains) : chains_(chains), target_(chains.front().target) {}
+  explicit LaunchPlanner(std::span<const FusedWork> chains, bool products = false)
+      : chains_(chains), target_(chains.front().target), products_(products) {}
 
   std::vector<DeviceLaunch> plan() {
     for (const FusedStep& s : chains_.front().steps) {
@@ -244,7 +137,7 @@ class LaunchPlanner {
     if (turned < 2 || steps_[next].turned() == 0) return true;
     // Two orders share a box only when it still takes runs of all operands.
     Work work = joined(first, next + 1);
-    return BoxChooser(work, orders(work)).choose().least >= full_line;
+    return choose_box(work.extent, work.dims, orders(work)).least >= full_line;
   }
 
   /// Dimensions of more than one element in the target's order, joined where all operands go on; orbital energies keep
@@ -256,7 +149,7 @@ class LaunchPlanner {
                       steps_.begin() + static_cast<std::ptrdiff_t>(last));
     const std::vector<Step> from = work.steps;
     work.dim_of.fill(-1);
-    Extents extent{}, stride{};
+    DeviceExtents extent{}, stride{};
     std::copy_n(target_.extent.begin(), target_.rank, extent.begin());
     std::copy_n(target_.stride.begin(), target_.rank, stride.begin());
     work.each_source([](Operand& o) { o.stride.fill(0); });
@@ -290,8 +183,8 @@ class LaunchPlanner {
   }
 
   /// Of the target and of the turned sources.
-  static std::vector<Order> orders(Work& work) {
-    std::vector<Order> result{order_of(work.extent, work.target_stride, work.dims)};
+  static std::vector<DeviceOrder> orders(Work& work) {
+    std::vector<DeviceOrder> result{order_of(work.extent, work.target_stride, work.dims)};
     work.each_source([&](const Operand& o) {
       if (o.form == DeviceForm::turned) result.push_back(order_of(work.extent, o.stride, work.dims));
     });
@@ -315,7 +208,7 @@ class LaunchPlanner {
       emit(std::move(second));
       return;
     }
-    const std::vector<Order> all = orders(work);
+    const std::vector<DeviceOrder> all = orders(work);
     if (all.size() > 1) {
       boxed(std::move(work), all);
     } else {
@@ -324,7 +217,7 @@ class LaunchPlanner {
   }
 
   static bool is_wide(Work& work) {
-    const auto far = [&](const Extents& stride) {
+    const auto far = [&](const DeviceExtents& stride) {
       std::int64_t last = 0;
       for (std::size_t d = 0; d < work.dims; ++d) last += (work.extent[d] - 1) * stride[d];
       return last >= max_narrow_offset;
@@ -347,7 +240,7 @@ class LaunchPlanner {
 
   /// Two elements at a time: all operands contiguous along the first dimension, and 16-byte aligned throughout.
   bool in_pairs(Work& work) const {
-    const auto even = [&](const double* data, int operand, const Extents& stride) {
+    const auto even = [&](const double* data, int operand, const DeviceExtents& stride) {
       bool good = stride[0] == 1;
       for (const FusedWork& c : chains_) good &= reinterpret_cast<std::uintptr_t>(address(c, operand, data)) % 16 == 0;
       for (std::size_t d = 1; d < work.dims; ++d) good &= stride[d] % 2 == 0;
@@ -362,7 +255,7 @@ class LaunchPlanner {
   void plain(Work work) {
     DeviceFusedCode code;
     code.wide = is_wide(work);
-    code.pairs = in_pairs(work);
+    code.pairs = !products_ && in_pairs(work);  // in which order sums are added must not depend on addresses
     if (code.pairs) {
       work.target_stride[0] = 2;
       work.each_source([](Operand& o) { o.stride[0] = 2; });
@@ -377,19 +270,22 @@ class LaunchPlanner {
     DeviceHead head;
     const std::int64_t count = volume_of(work.extent, work.dims) / (code.pairs ? 2 : 1);
     code.unrolled = true;
-    code.unrolled = count >= thread_blocks * max_threads * code.parts();
+    code.unrolled = products_ || count >= thread_blocks * max_threads * code.parts();
     head.count = static_cast<std::uint32_t>(count);
     DeviceLaunch launch;
-    launch.threads = static_cast<std::uint32_t>(std::min<std::int64_t>(max_threads, (count + 31) / 32 * 32));
+    launch.threads = products_
+                         ? DeviceSum::threads
+                         : static_cast<std::uint32_t>(std::min<std::int64_t>(max_threads, (count + 31) / 32 * 32));
     head.span = launch.threads * static_cast<std::uint32_t>(code.parts());
+    while (products_ && head.span < most_products && count >= thread_blocks * 2 * head.span) head.span *= 2;
     launch.blocks = static_cast<std::uint32_t>((count + head.span - 1) / head.span);
     finish(work, code, head, dims, {}, launch);
   }
 
-  void boxed(Work work, const std::vector<Order>& all) {
-    const Box box = BoxChooser(work, all).choose();
+  void boxed(Work work, const std::vector<DeviceOrder>& all) {
+    const DeviceBox box = choose_box(work.extent, work.dims, all);
     // Dimensions of the box first.
-    Order order;
+    DeviceOrder order;
     for (const bool inside : {true, false})
       for (std::size_t d = 0; d < work.dims; ++d)
         if ((box.extent[d] > 1) == inside) order.push_back(d);
@@ -397,12 +293,12 @@ class LaunchPlanner {
       if (d >= 0)
         d = static_cast<std::int8_t>(std::find(order.begin(), order.end(), static_cast<std::size_t>(d)) -
                                      order.begin());
-    const auto reorder = [&](Extents& numbers) {
-      const Extents old = numbers;
+    const auto reorder = [&](DeviceExtents& numbers) {
+      const DeviceExtents old = numbers;
       for (std::size_t k = 0; k < order.size(); ++k) numbers[k] = old[order[k]];
     };
-    Extents inner = box.extent;
-    for (Extents* numbers : {&inner, &work.extent, &work.target_stride, &work.first}) reorder(*numbers);
+    DeviceExtents inner = box.extent;
+    for (DeviceExtents* numbers : {&inner, &work.extent, &work.target_stride, &work.first}) reorder(*numbers);
     work.each_source([&](Operand& o) { reorder(o.stride); });
 
     DeviceFusedCode code;
@@ -418,8 +314,19 @@ class LaunchPlanner {
       dims[d].target_stride = work.target_stride[d];
       blocks *= boxes;
     }
+    DeviceLaunch launch;
+    launch.blocks = static_cast<std::uint32_t>(blocks);
+    launch.threads = products_ || box.volume >= 768 ? max_threads
+                     : box.volume >= 384            ? max_threads / 2
+                                                    : max_threads / 4;
+    code.unrolled = box.volume >= 3 * static_cast<std::int64_t>(launch.threads);
     DeviceHead head;
-    head.count = head.span = static_cast<std::uint32_t>(box.volume);
+    const auto rows = [&](const std::vector<std::int64_t>& extents, int& row_dims) {
+      const DeviceRowPlan plan = plan_rows(extents, launch.threads, code.parts());
+      row_dims = plan.dims;
+      return plan.rows;
+    };
+    head.rows = rows({inner.begin(), inner.begin() + code.box_dims}, code.row_dims);
     std::vector<DeviceTransposed> turned;
     std::uint32_t shared = 0;
     work.each_source([&](const Operand& o) {
@@ -430,7 +337,9 @@ class LaunchPlanner {
       // Odd pitches: whatever dimension threads go along, they meet different banks.
       std::uint32_t pitch = 1, end = 1;
       std::size_t k = 0;
+      std::vector<std::int64_t> extents;
       for (const std::size_t d : order_of(inner, o.stride, work.dims)) {
+        extents.push_back(inner[d]);
         DeviceTransposed::Dim& dim = t.dim[k++];
         dim.inner = dims[d].inner;
         dim.pitch = pitch;
@@ -440,13 +349,10 @@ class LaunchPlanner {
         pitch = end | 1u;
       }
       shared += end;
+      t.rows = rows(extents, code.turned_row_dims[turned.size()]);
       turned.push_back(t);
     });
-    head.shared_energies = shared;
-    DeviceLaunch launch;
-    launch.blocks = static_cast<std::uint32_t>(blocks);
-    launch.threads = box.volume >= 768 ? max_threads : box.volume >= 384 ? max_threads / 2 : max_threads / 4;
-    code.unrolled = box.volume >= 3 * static_cast<std::int64_t>(launch.threads);
+    head.behind_boxes = shared;
     launch.shared_bytes = shared * 8;
     finish(work, code, head, dims, turned, launch);
   }
@@ -455,6 +361,8 @@ class LaunchPlanner {
   void finish(Work& work, DeviceFusedCode& code, DeviceHead head, const std::vector<DeviceDim>& dims,
               const std::vector<DeviceTransposed>& turned, DeviceLaunch& launch) {
     code.dims = static_cast<int>(work.dims);
+    code.products = products_;
+    if (products_) launch.shared_bytes += DeviceSum::shared * 8;
     head.target = work.target;
     std::vector<const EnergyDifferences*> sets;
     std::vector<DeviceSource> sources;
@@ -536,17 +444,26 @@ class LaunchPlanner {
 
   const std::span<const FusedWork> chains_;
   const MutableView target_;
+  const bool products_;
   std::vector<Step> steps_;
   std::vector<DeviceLaunch> launches_;
 };
 
+bool has_elements(const MutableView& v) {
+  return std::none_of(v.extent.begin(), v.extent.begin() + v.rank, [](std::int64_t n) { return n == 0; });
+}
+
 }  // namespace
 
+std::vector<DeviceLaunch> plan_device_products(const MutableView& a, const FusedSource& b) {
+  if (!has_elements(a)) return {};
+  const FusedStep step{FusedOp::copy, 0.0, b, {}, nullptr};
+  const FusedWork chain{a, {&step, 1}};
+  return LaunchPlanner({&chain, 1}, true).plan();
+}
+
 std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains) {
-  if (chains.empty()) return {};
-  const MutableView& target = chains.front().target;
-  for (int d = 0; d < target.rank; ++d)
-    if (target.extent[static_cast<std::size_t>(d)] == 0) return {};
+  if (chains.empty() || !has_elements(chains.front().target)) return {};
   return LaunchPlanner(chains).plan();
 }
 

@@ -5,7 +5,11 @@
 // A kernel goes over a target of up to eight joined dimensions. Plain kernels number all elements from the first
 // dimension on, and each thread block takes `span` consecutive ones. Box kernels cut the first box_dims dimensions into
 // boxes, one thread block each; sources that lie in another order are read into shared memory in their own order and
-// taken from there in the target's.
+// taken from there in the target's. In the first dimensions of a box a thread keeps its coordinates, which are computed
+// once: it goes from row to row, a row being all elements of those dimensions.
+//
+// Kernels of products store nothing: they add up the products of the target and of a source, a sum for each thread
+// block.
 //
 // Kernels of a batch do so for many targets with sources of their own, whose addresses stand in a table behind the
 // other arguments.
@@ -49,8 +53,11 @@ struct DeviceFusedCode {
   bool pairs = false;     // two elements at a time: plain kernels only
   bool batched = false;   // addresses are in a table
   bool unrolled = false;  // a thread has several elements at a time, so that many loads are under way
-  int rank = 0;           // of the differences, 0: none
-  int energy_units = 0;   // of energy_unit doubles, behind the other arguments; 0: energies are in a table
+  bool products = false;  // of the target and the only step's source, a copy by name, are added up
+  int row_dims = 0;       // of a box, in the target's order: below box_dims
+  std::array<int, max_transposed> turned_row_dims{};  // in those of turned sources
+  int rank = 0;                                       // of the differences, 0: none
+  int energy_units = 0;  // of energy_unit doubles, behind the other arguments; 0: energies are in a table
   std::array<std::int8_t, device_dims>
       dim_of{};  // the kernel's dimension for each of the differences', -1: of one element
   std::vector<DeviceStep> steps;
@@ -72,6 +79,13 @@ struct DeviceDivisor {
   std::uint32_t divisor = 1, magic = 0, shift = 0;
 };
 DeviceDivisor device_divisor(std::uint32_t divisor);
+
+/// How a thread block goes through a box in the order of an operand.
+struct DeviceRows {
+  DeviceDivisor row;          // elements of a row: the extents of its dimensions in the box, multiplied
+  std::uint32_t rows = 0;     // of the box
+  std::uint32_t at_once = 0;  // as many as there are threads for, each of a whole row
+};
 
 struct DeviceDim {
   DeviceDivisor inner;  // extent of the box, or of a plain kernel's dimension
@@ -95,6 +109,7 @@ struct DeviceTransposed {
   };
   std::int64_t last = 0;     // offset of the source's last element: boxes at the border reach beyond it
   std::uint32_t shared = 0;  // where its box begins in shared memory, in doubles
+  DeviceRows rows;
   std::array<Dim, device_dims> dim;
 };
 
@@ -112,11 +127,13 @@ struct DeviceBatch {
 
 struct DeviceHead {
   double* target = nullptr;
-  std::uint32_t count = 0;            // elements (pairs) of a plain kernel, of a whole box
-  std::uint32_t span = 0;             // that a thread block takes
-  std::uint32_t energies = 0;         // how many
-  std::uint32_t shared_energies = 0;  // where in shared memory, in doubles
+  std::uint32_t count = 0;         // elements (pairs) of a plain kernel
+  std::uint32_t span = 0;          // that a thread block of it takes
+  std::uint32_t energies = 0;      // how many
+  std::uint32_t behind_boxes = 0;  // where in shared memory energies, or sums of products, begin, in doubles
+  DeviceRows rows;                 // of a box kernel
   const double* table = nullptr;
+  double* sums = nullptr;  // of products: block k leaves its sum in the k-th
   std::array<double, DeviceFusedCode::most_steps> value{};
 };
 
@@ -127,27 +144,16 @@ struct DeviceFusedLayout {
   std::size_t chains = 1;  // of a batch, at most
 };
 
-/// Arguments of dot kernels: a's dimensions in a's order; block k leaves its sum in partial[k].
-struct DeviceDot {
-  const double* a = nullptr;
-  const double* b = nullptr;
-  double* partial = nullptr;
-  std::uint32_t count = 0;
-  std::array<DeviceDivisor, device_dims> dim;
-  std::array<std::int64_t, device_dims> a_stride{}, b_stride{};
-  static constexpr std::uint32_t threads = 256, span = 4096;
+/// Arguments of the kernel that adds up: block k leaves the sum of its `span` numbers in total[k], which may be one of
+/// them when there is one block.
+struct DeviceSum {
+  const double* number = nullptr;
+  double* total = nullptr;
+  std::uint32_t count = 0, span = 0;
+  static constexpr std::uint32_t threads = 256;          // of this kernel, and of those of products
   static constexpr std::uint32_t shared = 16 * 17 + 16;  // doubles: sums of threads, of sixteen threads each
 };
 
-/// The sum of n partial sums goes to the first.
-struct DeviceSum {
-  double* partial = nullptr;
-  std::uint32_t count = 0;
-};
-
-/// p = {dimensions, whether offsets take 64 bits}
-CodeKey device_dot_key(int dims, bool wide);
-bool is_device_dot_key(const CodeKey& key);
 bool is_device_sum_key(const CodeKey& key);
 
 }  // namespace sial::kernels

@@ -16,9 +16,8 @@ struct KindName {
   std::string_view name;
 };
 constexpr KindName kind_names[] = {
-    {CodeKind::tile, "tile"},        {CodeKind::transpose, "transpose"},   {CodeKind::chain, "chain"},
-    {CodeKind::pack, "pack"},        {CodeKind::device_fused, "gpuchain"}, {CodeKind::device_dot, "gpudot"},
-    {CodeKind::device_sum, "gpusum"}};
+    {CodeKind::tile, "tile"}, {CodeKind::transpose, "transpose"},   {CodeKind::chain, "chain"},
+    {CodeKind::pack, "pack"}, {CodeKind::device_fused, "gpuchain"}, {CodeKind::device_sum, "gpusum"}};
 
 }  // namespace
 

@@ -23,7 +23,6 @@ enum class CodeKind : std::int32_t {
   chain = 3,
   pack = 4,
   device_fused = 5,
-  device_dot = 6,
   device_sum = 7
 };
 

@@ -75,7 +75,6 @@ class LlvmCompiler final : public CodeCompiler {
         build_fused(module, key, facts_);
         break;
       case CodeKind::device_fused:
-      case CodeKind::device_dot:
       case CodeKind::device_sum:
         if (!build_device(module, key, true)) return {};
         break;

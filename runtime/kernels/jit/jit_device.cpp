@@ -53,6 +53,9 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     begin();
     go_through();
     end_phase();
+    if (code_.products)
+      add_up(offsetof(DeviceHead, behind_boxes),
+             [&](Value* sum) { store(sum, at(argument(offsetof(DeviceHead, sums), global()), group_), 3); });
   }
   std::size_t argument_bytes() const { return layout_.size; }
 
@@ -80,6 +83,29 @@ class DeviceFusedBuilder final : public DeviceBuilder {
         global(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), addresses_, 8 * static_cast<std::size_t>(source + 1))));
   }
 
+  /// How a thread goes through the rows of a box.
+  struct Walk {
+    Value *first, *rows, *step;  // first: rows, where the thread has no place in any
+    Values place;                // coordinates in the dimensions of a row
+  };
+  /// `inner`: of the box's dimensions in the operand's order, the first row_dims are those of a row.
+  Walk walk(std::size_t at, int row_dims, const std::vector<std::size_t>& inner) {
+    Walk w{thread_, argument32(at + offsetof(DeviceRows, rows)), argument32(at + offsetof(DeviceRows, at_once)), {}};
+    if (row_dims == 0) return w;
+    const Divided d = divide(thread_, at + offsetof(DeviceRows, row), false);
+    w.first = b_.CreateSelect(b_.CreateICmpULT(d.quotient, w.step), d.quotient, w.rows);
+    w.place = coordinates(d.rest, {inner.begin(), inner.begin() + row_dims}, false);
+    return w;
+  }
+  /// A step of all of them.
+  Value* next(const Walk& w) { return b_.CreateMul(w.step, number(parts_)); }
+  /// The coordinates in the box of a row's element at the thread's place.
+  Values in_box(const Walk& w, Value* row, const std::vector<std::size_t>& inner) {
+    Values c = w.place;
+    for (Value* x : coordinates(row, {inner.begin() + std::ssize(c), inner.end()}, false)) c.push_back(x);
+    return c;
+  }
+
   /// Where the thread block's box begins, in every dimension.
   Values first_of_box() {
     Values first = coordinates(group_, boxes_, true);
@@ -89,7 +115,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
   }
 
   void fetch_energies() {
-    Value* begin = argument32(offsetof(DeviceHead, shared_energies));
+    Value* begin = argument32(offsetof(DeviceHead, behind_boxes));
     loop(thread_, argument32(offsetof(DeviceHead, energies)), threads_, [&](Value* i) {
       Value* from = b_.CreateGEP(f64(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.energies),
                                  b_.CreateZExt(i, b_.getInt64Ty()));
@@ -112,15 +138,16 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     Value* origin = index(first_of_box(), s.strides);
     Value* last = argument(turned + offsetof(DeviceTransposed, last), index_type());
     Value* to = argument32(turned + offsetof(DeviceTransposed, shared));
-    Value* count = argument32(offsetof(DeviceHead, count));
     const auto site = static_cast<std::uint32_t>(10 + s.number);
-    loop(thread_, count, b_.CreateMul(threads_, number(parts_)), [&](Value* k) {
+    const Walk rows = walk(turned + offsetof(DeviceTransposed, rows),
+                           code_.turned_row_dims[static_cast<std::size_t>(s.turned)], inner);
+    loop(rows.first, rows.rows, next(rows), [&](Value* k) {
       Values value, address, valid;
       for (int u = 0; u < parts_; ++u) {
-        // Threads without an element of their own read the first one in vain.
-        Value* e = b_.CreateAdd(k, b_.CreateMul(threads_, number(u)));
-        valid.push_back(b_.CreateICmpULT(e, count));
-        const Values c = coordinates(b_.CreateSelect(valid.back(), e, number(0)), inner, false);
+        // Threads without a row of their own read the first one in vain.
+        Value* row = b_.CreateAdd(k, b_.CreateMul(rows.step, number(u)));
+        valid.push_back(b_.CreateICmpULT(row, rows.rows));
+        const Values c = in_box(rows, b_.CreateSelect(valid.back(), row, number(0)), inner);
         Value* from = index(c, strides, origin);
         from = b_.CreateSelect(b_.CreateICmpULT(from, last), from, last);
         value.push_back(load_unchanging(f64(), at(data, from), site));
@@ -137,47 +164,94 @@ class DeviceFusedBuilder final : public DeviceBuilder {
   /// Elements in the target's order through all steps.
   void go_through() {
     target_ = address(-1, offsetof(DeviceHead, target));
+    sums_.clear();
+    for (int n = code_.products ? parts_ : 0; n > 0; --n) {
+      sums_.push_back(b_.CreateAlloca(f64()));
+      b_.CreateStore(llvm::ConstantFP::get(f64(), 0.0), sums_.back());
+    }
+    if (box_) go_through_box();
+    else go_through_span();
+    if (!code_.products) return;
+    Values sum;
+    for (Value* s : sums_) sum.push_back(b_.CreateLoad(f64(), s));
+    for (; sum.size() > 1; sum.resize(sum.size() / 2))
+      for (std::size_t k = 0; k < sum.size() / 2; ++k) sum[k] = b_.CreateFAdd(sum[2 * k], sum[2 * k + 1]);
+    store(sum[0], place_of_sum(offsetof(DeviceHead, behind_boxes)), 2);
+  }
+
+  void go_through_span() {
     Value* count = argument32(offsetof(DeviceHead, count));
     Value* span = argument32(offsetof(DeviceHead, span));
-    Value* begin = box_ ? nullptr : b_.CreateMul(group_, span);
-    Values limit;
-    origin_.clear();
-    if (box_) {
-      first_ = first_of_box();
-      for (std::size_t d = 0; d < inner_.size(); ++d)
-        limit.push_back(b_.CreateSub(argument32(dims_[d] + offsetof(DeviceDim, extent)), first_[d]));
-      target_origin_ = index(first_, target_strides_);
-      for (const auto& of : sources_)
-        for (const Source& s : of)
-          if (!s.strides.empty())
-            origin_.push_back(s.turned < 0 ? index(first_, s.strides)
-                                           : argument32(layout_.turned +
-                                                        sizeof(DeviceTransposed) * static_cast<std::size_t>(s.turned) +
-                                                        offsetof(DeviceTransposed, shared)));
-    }
+    Value* begin = b_.CreateMul(group_, span);
     loop(thread_, span, b_.CreateMul(threads_, number(parts_)), [&](Value* k) {
-      std::vector<Values> x;
-      Values address, valid;
+      Elements elements;
       for (int u = 0; u < parts_; ++u) {
-        Value* e = b_.CreateAdd(k, b_.CreateMul(threads_, number(u)));
-        if (begin) e = b_.CreateAdd(begin, e);
+        Value* e = b_.CreateAdd(begin, b_.CreateAdd(k, b_.CreateMul(threads_, number(u))));
         Value* inside = b_.CreateICmpULT(e, count);
-        Values c = coordinates(b_.CreateSelect(inside, e, number(0)), inner_, false);
-        for (std::size_t d = 0; d < limit.size(); ++d) inside = b_.CreateAnd(inside, b_.CreateICmpULT(c[d], limit[d]));
-        if (box_)
-          for (Value*& n : c)
-            n = b_.CreateSelect(inside, n, number(0));  // any element of the box, for what is read in vain
-        address.push_back(at(target_, index(c, target_strides_, target_origin_)));
-        valid.push_back(inside);
-        x.push_back(element(c, address.back()));
+        take(elements, coordinates(b_.CreateSelect(inside, e, number(0)), inner_, false), inside);
       }
-      for (std::size_t u = 0; u < x.size(); ++u)
-        when(valid[u], [&] {
-          if (!code_.pairs) return store(x[u][0], address[u], 1);
-          Value* both = b_.CreateInsertElement(llvm::PoisonValue::get(pair()), x[u][0], b_.getInt64(0));
-          store(b_.CreateInsertElement(both, x[u][1], b_.getInt64(1)), address[u], 1, 16);
-        });
+      leave(elements);
     });
+  }
+
+  void go_through_box() {
+    first_ = first_of_box();
+    Values limit;
+    for (std::size_t d = 0; d < inner_.size(); ++d)
+      limit.push_back(b_.CreateSub(argument32(dims_[d] + offsetof(DeviceDim, extent)), first_[d]));
+    target_origin_ = index(first_, target_strides_);
+    origin_.clear();
+    for (const auto& of : sources_)
+      for (const Source& s : of)
+        if (!s.strides.empty())
+          origin_.push_back(s.turned < 0 ? index(first_, s.strides)
+                                         : argument32(layout_.turned +
+                                                      sizeof(DeviceTransposed) * static_cast<std::size_t>(s.turned) +
+                                                      offsetof(DeviceTransposed, shared)));
+    Walk rows = walk(offsetof(DeviceHead, rows), code_.row_dims, inner_);
+    const auto row_dims = rows.place.size();
+    for (std::size_t d = 0; d < row_dims; ++d)
+      rows.first = b_.CreateSelect(b_.CreateICmpULT(rows.place[d], limit[d]), rows.first, rows.rows);
+    loop(rows.first, rows.rows, next(rows), [&](Value* k) {
+      Elements elements;
+      for (int u = 0; u < parts_; ++u) {
+        Value* row = b_.CreateAdd(k, b_.CreateMul(rows.step, number(u)));
+        Value* inside = b_.CreateICmpULT(row, rows.rows);
+        Values c = in_box(rows, b_.CreateSelect(inside, row, number(0)), inner_);
+        for (std::size_t d = row_dims; d < limit.size(); ++d)
+          inside = b_.CreateAnd(inside, b_.CreateICmpULT(c[d], limit[d]));
+        for (std::size_t d = row_dims; d < limit.size(); ++d)
+          c[d] = b_.CreateSelect(inside, c[d], number(0));  // any element of the box, for what is read in vain
+        take(elements, c, inside);
+      }
+      leave(elements);
+    });
+  }
+
+  /// What a thread works on at once.
+  struct Elements {
+    std::vector<Values> x;
+    Values address, valid;
+  };
+  void take(Elements& elements, const Values& c, Value* valid) {
+    elements.address.push_back(at(target_, index(c, target_strides_, box_ ? target_origin_ : nullptr)));
+    elements.valid.push_back(valid);
+    elements.x.push_back(element(c, elements.address.back()));
+  }
+  void leave(const Elements& elements) {
+    for (std::size_t u = 0; u < elements.x.size(); ++u) {
+      const Values& x = elements.x[u];
+      if (code_.products) {
+        Value* product = b_.CreateSelect(elements.valid[u], x[0], llvm::ConstantFP::get(f64(), 0.0));
+        b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(f64(), sums_[u]), product), sums_[u]);
+        continue;
+      }
+      when(elements.valid[u], [&] {
+        if (!code_.pairs) return store(x[0], elements.address[u], 1);
+        Value* both = b_.CreateInsertElement(llvm::PoisonValue::get(pair()), x[0], b_.getInt64(0));
+        store(b_.CreateInsertElement(both, x[1], b_.getInt64(1)), elements.address[u], 1, 16);
+      });
+    }
   }
 
   llvm::Type* pair() { return llvm::FixedVectorType::get(f64(), 2); }
@@ -192,6 +266,10 @@ class DeviceFusedBuilder final : public DeviceBuilder {
   /// The element, or pair of them, after all steps.
   Values element(const Values& c, Value* address) {
     const DeviceStep& front = code_.steps.front();
+    if (code_.products) {
+      const Values x = lanes(address, 0, false);
+      return {b_.CreateFMul(x[0], read(front, front.a, sources_.front()[0], c, x)[0])};
+    }
     const bool fresh = replaces_target(front.op) && front.a != DeviceForm::self && front.b != DeviceForm::self;
     Values x = fresh ? Values(code_.pairs ? 2 : 1, llvm::ConstantFP::get(f64(), 0.0)) : lanes(address, 0, true);
     for (std::size_t k = 0; k < code_.steps.size(); ++k) {
@@ -250,7 +328,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     if (const int k = code_.dim_of[static_cast<std::size_t>(d)]; k >= 0)
       place = b_.CreateAdd(place, position(static_cast<std::size_t>(k), c, lane));
     if (code_.energy_units > 0)
-      return load(f64(), in_shared(b_.CreateAdd(place, argument32(offsetof(DeviceHead, shared_energies)))),
+      return load(f64(), in_shared(b_.CreateAdd(place, argument32(offsetof(DeviceHead, behind_boxes)))),
                   static_cast<std::uint32_t>(60 + d));
     return load_unchanging(f64(), at(argument(offsetof(DeviceHead, table), global()), place),
                            static_cast<std::uint32_t>(60 + d));
@@ -271,55 +349,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
   std::vector<std::array<Source, 2>> sources_;
   Value *target_ = nullptr, *target_origin_ = nullptr, *addresses_ = nullptr;
   Values first_, origin_;  // of the box; where it begins in sources, or in the shared memory of turned ones
-};
-
-class DeviceDotBuilder final : public DeviceBuilder {
- public:
-  DeviceDotBuilder(llvm::Module& module, const CodeKey& key, bool host_fallback)
-      : DeviceBuilder(module, key, host_fallback), dims_(key.p[0]) {
-    wide_ = key.p[1] == 1;
-  }
-
-  void build() {
-    begin_phase();
-    std::vector<std::size_t> divisors, a_strides, b_strides;
-    for (std::size_t d = 0; d < static_cast<std::size_t>(dims_); ++d) {
-      divisors.push_back(offsetof(DeviceDot, dim) + sizeof(DeviceDivisor) * d);
-      a_strides.push_back(offsetof(DeviceDot, a_stride) + sizeof(std::int64_t) * d);
-      b_strides.push_back(offsetof(DeviceDot, b_stride) + sizeof(std::int64_t) * d);
-    }
-    Value* a = argument(offsetof(DeviceDot, a), global());
-    Value* b = argument(offsetof(DeviceDot, b), global());
-    Value* count = argument32(offsetof(DeviceDot, count));
-    constexpr std::uint32_t parts = 4, threads = DeviceDot::threads;
-    Values sums;
-    for (std::uint32_t u = 0; u < parts; ++u) {
-      sums.push_back(b_.CreateAlloca(f64()));
-      b_.CreateStore(llvm::ConstantFP::get(f64(), 0.0), sums.back());
-    }
-    Value* begin = b_.CreateMul(group_, number(DeviceDot::span));
-    loop(thread_, number(DeviceDot::span), number(parts * threads), [&](Value* k) {
-      Values product;
-      for (std::uint32_t u = 0; u < parts; ++u) {
-        Value* e = b_.CreateAdd(begin, b_.CreateAdd(k, number(u * threads)));
-        Value* inside = b_.CreateICmpULT(e, count);
-        const Values c = coordinates(b_.CreateSelect(inside, e, number(0)), divisors, false);
-        Value* x = load_unchanging(f64(), at(a, index(c, a_strides)), 0);
-        Value* y = load_unchanging(f64(), at(b, index(c, b_strides)), 1);
-        product.push_back(b_.CreateSelect(inside, b_.CreateFMul(x, y), llvm::ConstantFP::get(f64(), 0.0)));
-      }
-      for (std::size_t u = 0; u < parts; ++u)
-        b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(f64(), sums[u]), product[u]), sums[u]);
-    });
-    Value* sum[parts];
-    for (std::size_t u = 0; u < parts; ++u) sum[u] = b_.CreateLoad(f64(), sums[u]);
-    store(b_.CreateFAdd(b_.CreateFAdd(sum[0], sum[1]), b_.CreateFAdd(sum[2], sum[3])), place_of_sum(), 2);
-    end_phase();
-    add_up([&](Value* total) { store(total, at(argument(offsetof(DeviceDot, partial), global()), group_), 3); });
-  }
-
- private:
-  const int dims_;
+  Values sums_;            // of products
 };
 
 class DeviceSumBuilder final : public DeviceBuilder {
@@ -328,34 +358,34 @@ class DeviceSumBuilder final : public DeviceBuilder {
 
   void build() {
     begin_phase();
-    Value* partial = argument(offsetof(DeviceSum, partial), global());
+    Value* numbers = argument(offsetof(DeviceSum, number), global());
+    Value* span = argument32(offsetof(DeviceSum, span));
+    Value* begin = b_.CreateMul(group_, span);
+    Value* rest = b_.CreateSub(argument32(offsetof(DeviceSum, count)), begin);
+    Value* count = b_.CreateSelect(b_.CreateICmpULT(rest, span), rest, span);
     Value* sum = b_.CreateAlloca(f64());
     b_.CreateStore(llvm::ConstantFP::get(f64(), 0.0), sum);
-    loop(thread_, argument32(offsetof(DeviceSum, count)), number(DeviceDot::threads), [&](Value* k) {
-      Value* x = load(f64(), at(partial, k), 0);
+    loop(thread_, count, number(DeviceSum::threads), [&](Value* k) {
+      Value* x = load(f64(), at(numbers, b_.CreateAdd(begin, k)), 0);
       b_.CreateStore(b_.CreateFAdd(b_.CreateLoad(f64(), sum), x), sum);
     });
     store(b_.CreateLoad(f64(), sum), place_of_sum(), 1);
     end_phase();
-    add_up([&](Value* total) { store(total, argument(offsetof(DeviceSum, partial), global()), 2); });
+    add_up(std::nullopt,
+           [&](Value* total) { store(total, at(argument(offsetof(DeviceSum, total), global()), group_), 2); });
   }
 };
 
 }  // namespace
 
 bool build_device(llvm::Module& module, const CodeKey& key, bool host_fallback) {
-  constexpr int threads = static_cast<int>(DeviceDot::threads);
+  constexpr int threads = static_cast<int>(DeviceSum::threads);
   if (key.kind == CodeKind::device_fused) {
     DeviceFusedCode code;
     if (!read_device_fused_key(key, code)) return false;
     DeviceFusedBuilder builder(module, key, code, host_fallback);
     builder.build();
     builder.finish(builder.argument_bytes(), threads);
-  } else if (key.kind == CodeKind::device_dot) {
-    if (!is_device_dot_key(key)) return false;
-    DeviceDotBuilder builder(module, key, host_fallback);
-    builder.build();
-    builder.finish(sizeof(DeviceDot), threads);
   } else {
     if (!is_device_sum_key(key)) return false;
     DeviceSumBuilder builder(module, key, host_fallback);

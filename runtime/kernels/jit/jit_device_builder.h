@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -151,28 +152,35 @@ class DeviceBuilder {
     b_.CreateAlignedStore(value, address, llvm::Align(align));
   }
 
+  /// Place n of the sums, which begin in shared memory where the argument says.
+  Value* in_sums(Value* n, std::optional<std::size_t> begin) {
+    return in_shared(begin ? b_.CreateAdd(n, argument32(*begin)) : n);
+  }
   /// Where a thread leaves its sum for add_up(): one place is left out behind each sixteen, so that threads that add up
   /// sixteen in a row ask different banks.
-  Value* place_of_sum() { return in_shared(b_.CreateAdd(thread_, b_.CreateLShr(thread_, number(4)))); }
+  Value* place_of_sum(std::optional<std::size_t> begin = std::nullopt) {
+    return in_sums(b_.CreateAdd(thread_, b_.CreateLShr(thread_, number(4))), begin);
+  }
 
-  /// Sum of what the block's threads, DeviceDot::threads, left in shared memory, in two rounds of sixteen; then `last`
+  /// Sum of what the block's threads, DeviceSum::threads, left in shared memory, in two rounds of sixteen; then `last`
   /// with it.
-  void add_up(const std::function<void(Value*)>& last) {
+  void add_up(std::optional<std::size_t> begin, const std::function<void(Value*)>& last) {
     constexpr int round = 16;
     const auto sum = [&](Value* first, std::uint32_t site) {
       Value* total = nullptr;
       for (int k = 0; k < round; ++k) {
-        Value* x = load(f64(), in_shared(b_.CreateAdd(first, number(k))), site);
+        Value* x = load(f64(), in_sums(b_.CreateAdd(first, number(k)), begin), site);
         total = total ? b_.CreateFAdd(total, x) : x;
       }
       return total;
     };
-    static_assert(DeviceDot::threads == round * round);
+    static_assert(DeviceSum::threads == round * round);
     constexpr std::int64_t second = round * (round + 1);
-    static_assert(DeviceDot::shared == second + round);
+    static_assert(DeviceSum::shared == second + round);
     begin_phase();
     when(b_.CreateICmpULT(thread_, number(round)), [&] {
-      store(sum(b_.CreateMul(thread_, number(round + 1)), 200), in_shared(b_.CreateAdd(thread_, number(second))), 201);
+      store(sum(b_.CreateMul(thread_, number(round + 1)), 200), in_sums(b_.CreateAdd(thread_, number(second)), begin),
+            201);
     });
     end_phase();
     begin_phase();

@@ -45,6 +45,18 @@ struct DeviceOperand {
   ConstView read() const { return as_const(view); }
 };
 
+/// An inner product with memory of its own for sums, of NaN, and one more behind.
+struct DotPlan {
+  DotPlan(const ConstView& a, const ConstView& b)
+      : launches(plan_device_dot(a, b, [this](std::int64_t doubles) {
+          scratch.assign(static_cast<std::size_t>(doubles) + 1, std::numeric_limits<double>::quiet_NaN());
+          return scratch.data();
+        })) {}
+  DotPlan(const DotPlan&) = delete;
+  std::vector<double> scratch;  // the result first
+  std::vector<DeviceLaunch> launches;
+};
+
 inline bool same_bits(double x, double y) {
   return std::memcmp(&x, &y, sizeof(double)) == 0 || (std::isnan(x) && std::isnan(y));
 }

@@ -128,31 +128,57 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
 TEST_CASE("sums of products are right, and the same bits wherever the operands lie") {
   HostFallbacks fallbacks;
   NEEDS_FALLBACKS(fallbacks);
+  int boxes = 0, several = 0;
   for (std::uint32_t seed = 0; seed < kernel_cases::case_count(3000); ++seed) {
     CAPTURE(seed);
     Numbers choose(17 * seed);
     const Setting s = random_setting(choose, seed % 20 == 0 ? 60000 : 3000);
-    DeviceOperand a(choose, s.rank, s.extent, as_is, {});
-    DeviceOperand b(choose, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
-    std::vector<double> partial(static_cast<std::size_t>(device_dot_scratch(a.read(), b.read())) + 1,
-                                std::numeric_limits<double>::quiet_NaN());
-    fallbacks.run(plan_device_dot(a.read(), b.read(), partial.data()));
-    CHECK(partial[0] == Approx(plain_dot(a.read(), b.read())).epsilon(1e-12).margin(1e-11));
-    REQUIRE(std::isnan(partial.back()));
-    // The same values elsewhere.
+    const auto order = random_order(choose, s.rank);
+    const Extents a_margin = random_margin(choose, true), b_margin = random_margin(choose);
+    const DeviceOperand a(choose, s.rank, s.extent, as_is, a_margin), b(choose, s.rank, s.extent, order, b_margin);
+    const auto sum = [&](const DeviceOperand& x, const DeviceOperand& y) {
+      const DotPlan plan(x.read(), y.read());
+      for (const DeviceLaunch& l : plan.launches)
+        if (DeviceFusedCode code; read_device_fused_key(l.key, code) && code.box_dims > 0) ++boxes;
+      several += plan.launches.size() > 1 ? 1 : 0;
+      fallbacks.run(plan.launches);
+      REQUIRE(std::isnan(plan.scratch.back()));
+      return plan.scratch[0];
+    };
+    const double first = sum(a, b);
+    CHECK(first == Approx(plain_dot(a.read(), b.read())).epsilon(1e-12).margin(1e-11));
+    // The same values elsewhere, less well aligned.
     Numbers other(3);
-    DeviceOperand a2(other, s.rank, s.extent, as_is, random_margin(choose, true)),
-        b2(other, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
-    FusedRunner runner;
-    for (const auto& [to, from] : {std::pair(&a2, &a), std::pair(&b2, &b)}) {
-      FusedStep copy{FusedOp::copy, 0.0, {}, {}, nullptr};
-      REQUIRE(fused_source(to->view, from->read(), copy.a));
-      runner.run(to->view, {copy});
-    }
-    const double first = partial[0];
-    fallbacks.run(plan_device_dot(a2.read(), b2.read(), partial.data()));
-    CHECK(same_bits(first, partial[0]));
+    DeviceOperand a2(other, s.rank, s.extent, as_is, a_margin, 33), b2(other, s.rank, s.extent, order, b_margin, 35);
+    a2.memory.resize(a.memory.size() + 1), b2.memory.resize(b.memory.size() + 3);
+    std::copy(a.memory.begin(), a.memory.end(), a2.memory.begin() + 1);
+    std::copy(b.memory.begin(), b.memory.end(), b2.memory.begin() + 3);
+    a2.view.data = a2.memory.data() + 33, b2.view.data = b2.memory.data() + 35;
+    CHECK(same_bits(first, sum(a2, b2)));
   }
+  CHECK(boxes > 20);
+  CHECK(several > 20);
+}
+
+TEST_CASE("sums of many sums take several rounds") {
+  HostFallbacks fallbacks;
+  NEEDS_FALLBACKS(fallbacks);
+  // A plan for operands that are nowhere, and numbers for its last rounds.
+  double* const base = reinterpret_cast<double*>(std::uintptr_t{1} << 40);
+  ConstView a;
+  a.data = base, a.rank = 2, a.extent = {6000, 6000, 1, 1, 1, 1, 1, 1}, a.stride = {1, 6000}, a.label = {1, 2};
+  ConstView b = a;
+  b.data = base + (std::int64_t{1} << 30), b.label = {2, 1};
+  DotPlan plan(a, b);
+  REQUIRE(plan.launches.size() == 3);
+  const std::uint32_t sums = plan.launches[0].blocks;
+  CHECK(sums > 8192);
+  CHECK(plan.scratch.size() == sums + plan.launches[1].blocks + 1);
+  double expected = 0.0;
+  for (std::uint32_t k = 0; k < sums; ++k) expected += plan.scratch[k] = 1.0 + k % 7;
+  plan.launches.erase(plan.launches.begin());
+  fallbacks.run(plan.launches);
+  CHECK(plan.scratch[0] == expected);
 }
 
 TEST_CASE("large energies lie in a table, and large arguments make several launches") {
@@ -195,14 +221,13 @@ TEST_CASE("blocks without elements, chains without steps and single elements") {
   CHECK(plan_device_fused(t, scale).empty());
   ConstView c;
   c.data = &x, c.rank = t.rank, c.extent = t.extent, c.stride = t.stride, c.label = {1, 2};
-  CHECK(device_dot_scratch(c, c) == 1);
-  double partial = 7.0;
-  const auto launches = plan_device_dot(c, c, &partial);
-  REQUIRE(launches.size() == 1);
+  const DotPlan nothing(c, c);
+  CHECK(nothing.scratch.size() == 2);
+  REQUIRE(nothing.launches.size() == 1);
   HostFallbacks fallbacks;
   NEEDS_FALLBACKS(fallbacks);
-  fallbacks.run(launches);
-  CHECK(partial == 0.0);
+  fallbacks.run(nothing.launches);
+  CHECK(nothing.scratch[0] == 0.0);
   fallbacks.run(plan_device_fused(MutableView{&x, 0, {}, {}, {}}, scale));
   CHECK(x == 6.0);
 }
@@ -274,11 +299,12 @@ TEST_CASE("operands further away than 32 bits reach are met") {
   fallbacks.run(plan_device_fused(near.view, step));  // and from there
   for (std::int64_t k = 0; k < rows * columns; ++k)
     REQUIRE(near.view.data[k] == before[static_cast<std::size_t>(k) + 32]);
-  double partial = 0.0;
-  fallbacks.run(plan_device_dot(c, near.read(), &partial));
-  CHECK(partial == Approx(plain_dot(c, near.read())).epsilon(1e-13));
+  const DotPlan dot(c, near.read());
+  fallbacks.run(dot.launches);
+  CHECK(dot.scratch[0] == Approx(plain_dot(c, near.read())).epsilon(1e-13));
   bool wide = false;
-  for (const CodeKey& key : fallbacks.keys) wide |= key.kind == CodeKind::device_dot && key.p[1] == 1;
+  for (const CodeKey& key : fallbacks.keys)
+    if (DeviceFusedCode code; read_device_fused_key(key, code)) wide |= code.products && code.wide;
   CHECK(wide);
   munmap(memory, bytes);
 }
@@ -322,8 +348,15 @@ TEST_CASE("keys of GPU kernels and their names say what they were made of, and o
         s.a = DeviceForm::energies, s.set = static_cast<int>(choose.below(3)), code.rank = 4;
       code.steps.push_back(s);
     }
-    if (code.turned() > 0) code.box_dims = 1 + static_cast<int>(choose.below(code.dims));
-    else code.pairs = choose.below(2) == 0;
+    if (code.turned() > 0) {
+      code.box_dims = 1 + static_cast<int>(choose.below(code.dims));
+      code.row_dims = static_cast<int>(choose.below(code.box_dims));
+      for (std::size_t n = 0; n < static_cast<std::size_t>(code.turned()); ++n)
+        code.turned_row_dims[n] = static_cast<int>(choose.below(code.box_dims));
+    } else {
+      code.pairs = choose.below(2) == 0;
+    }
+    code.products = code.steps.size() == 1 && code.steps[0].op == FusedOp::copy && !code.pairs && choose.below(2) == 0;
     if (code.rank > 0) {
       code.energy_units = static_cast<int>(choose.below(9));
       code.dim_of.fill(-1);
@@ -345,9 +378,8 @@ TEST_CASE("keys of GPU kernels and their names say what they were made of, and o
                            "tile_0_0_0_0_0_0_0_0_0_x", "tile_00_0_0_0_0_0_0_0_0_0", "tile_m0_0_0_0_0_0_0_0_0_0",
                            "tile_99999999999_0_0_0_0_0_0_0_0_0", "tile_2147483648_0_0_0_0_0_0_0_0_0"})
     CHECK_FALSE(code_key_of(name, key));
-  for (const CodeKey& k :
-       {CodeKey{CodeKind::tile, {3, -4}}, CodeKey{CodeKind::transpose, {1}}, CodeKey{CodeKind::pack, {-2147483647 - 1}},
-        CodeKey{CodeKind::device_dot, {2, 1}}, CodeKey{CodeKind::device_sum, {}}}) {
+  for (const CodeKey& k : {CodeKey{CodeKind::tile, {3, -4}}, CodeKey{CodeKind::transpose, {1}},
+                           CodeKey{CodeKind::pack, {-2147483647 - 1}}, CodeKey{CodeKind::device_sum, {}}}) {
     REQUIRE(code_key_of(code_name(k), key));
     CHECK(key == k);
   }

@@ -76,11 +76,24 @@ std::vector<CodeKey> representative() {
   add(e30, 4, sums);  // pairs of sixteen sources
   add(e30, 4, sums, 33);
   add({40, 40, 40, 40, 40, 1, 1, 1}, 6, {{sum, inner}, {divide, as_is}, {accumulate, as_is}});
-  keys.push_back(device_dot_key(1, false));
-  keys.push_back(device_dot_key(4, false));
-  keys.push_back(device_dot_key(6, true));
-  keys.push_back(device_dot_key(8, true));
-  keys.push_back({CodeKind::device_sum, {}});
+  const auto product = [&](const Extents& extent, int rank, const std::array<int, max_rank>& order) {
+    ConstView a, b;
+    a.rank = b.rank = rank;
+    a.data = reinterpret_cast<double*>(std::uintptr_t{1} << 40);
+    b.data = a.data + (std::int64_t{1} << 34);
+    std::int64_t in_a = 1, in_b = 1;
+    for (int d = 0; d < rank; ++d) {
+      a.label[d] = d, a.extent[d] = extent[d], a.stride[d] = in_a, in_a *= a.extent[d];
+      b.label[d] = order[d], b.extent[d] = extent[order[d]], b.stride[d] = in_b, in_b *= b.extent[d];
+    }
+    for (const DeviceLaunch& l : DotPlan(a, b).launches) keys.push_back(l.key);
+  };
+  product(e30, 4, as_is);
+  product(e30, 4, inner);
+  product(e30, 4, swapped);
+  product(e5, 6, back);
+  product(e8, 8, all_back);
+  product({50000, 50000, 1, 1, 1, 1, 1, 1}, 2, turned);
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
@@ -149,7 +162,8 @@ TEST_CASE("PTX says whose it is, rounds every operation on its own and keeps out
         bool divides = false;
         for (const DeviceStep& s : code.steps) divides |= s.op == FusedOp::divide;
         CHECK(divides == (text.find("div.rn.f64") != std::string::npos));
-        CHECK((code.box_dims > 0 || code.energy_units > 0) == (text.find("bar.sync") != std::string::npos));
+        CHECK((code.box_dims > 0 || code.energy_units > 0 || code.products) ==
+              (text.find("bar.sync") != std::string::npos));
         if (code.pairs) CHECK(text.find("st.global.v2.f64") != std::string::npos);
       }
     }
@@ -195,7 +209,9 @@ TEST_CASE("the assembler takes all PTX and spills no registers") {
 TEST_CASE("PTX is kept on disk, and damaged or foreign files are made again") {
   if (!can_generate()) return;
   Folder folder("cache");
-  const CodeKey key = device_dot_key(2, false), other = device_dot_key(3, false);
+  DeviceFusedCode code;
+  code.steps = {{FusedOp::fill, DeviceForm::absent, DeviceForm::absent, 0}};
+  const CodeKey key = device_fused_key(code), other{CodeKind::device_sum, {}};
   const std::string text = make_device_code_source(8, 0, folder.path)->ptx(key);
   const auto files = [&] {
     std::vector<fs::path> found;
@@ -238,8 +254,8 @@ TEST_CASE("GPUs that are too old, keys that are none and builds without a genera
   }
   const auto source = make_device_code_source(8, 6, "");
   const bool none = !why_no_device_code().empty();
-  for (const CodeKey& key : {CodeKey{CodeKind::device_fused, {-1}}, CodeKey{CodeKind::device_dot, {device_dims + 1, 0}},
-                             CodeKey{CodeKind::tile, {1, 1}}}) {
+  for (const CodeKey& key :
+       {CodeKey{CodeKind::device_fused, {-1}}, CodeKey{CodeKind::device_sum, {1}}, CodeKey{CodeKind::tile, {1, 1}}}) {
     try {
       source->ptx(key);
       FAIL("no error");

@@ -107,17 +107,17 @@ inline std::string dot_problem(std::uint32_t seed, Runner& ptx, HostFallbacks& f
   DeviceOperand b(choose, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
   fill_unused(a, unused(seed));
   fill_unused(b, unused(seed / 3));
-  const std::int64_t scratch = device_dot_scratch(a.read(), b.read());
-  std::vector<double> partial(static_cast<std::size_t>(scratch) + 1, std::bit_cast<double>(poison));
-  fallbacks.run(plan_device_dot(a.read(), b.read(), partial.data()));
-  const double expected = partial[0];
-  std::fill(partial.begin(), partial.end(), std::bit_cast<double>(poison));
+  DotPlan plan(a.read(), b.read());
+  fallbacks.run(plan.launches);
+  const double expected = plan.scratch[0];
+  std::fill(plan.scratch.begin(), plan.scratch.end(), std::bit_cast<double>(poison));
   Registered registered(ptx.memory);
   registered.add_view(a.view, "a", true);
   registered.add_view(b.view, "b", true);
-  registered.add(partial.data(), scratch, "partial sums", false);
-  ptx.run(plan_device_dot(a.read(), b.read(), partial.data()), nullptr, seed);
-  if (!same_bits(expected, partial[0])) return fmt::format("{} instead of {}", partial[0], expected);
+  registered.add(plan.scratch.data(), std::ssize(plan.scratch) - 1, "sums", false);
+  ptx.run(plan.launches, nullptr, seed);
+  const double found = plan.scratch[0];
+  if (!same_bits(expected, found)) return fmt::format("{} instead of {}", found, expected);
   // The exact sum, and what rounding may make of it.
   long double sum = 0.0, magnitude = 0.0;
   std::vector<double> y;
@@ -136,9 +136,9 @@ inline std::string dot_problem(std::uint32_t seed, Runner& ptx, HostFallbacks& f
     magnitude += product < 0 ? -product : product;
   });
   // Terms in a row: a product and 4 + 2 + 32 sums in a thread block, and one for each partial sum.
-  const double bound = static_cast<double>(magnitude) * 1.2e-16 * (60.0 + static_cast<double>(scratch));
-  if (std::fabs(partial[0] - static_cast<double>(sum)) <= bound) return {};
-  return fmt::format("{} instead of {} +- {}", partial[0], static_cast<double>(sum), bound);
+  const double bound = static_cast<double>(magnitude) * 1.2e-16 * (60.0 + static_cast<double>(plan.scratch.size()));
+  if (std::fabs(found - static_cast<double>(sum)) <= bound) return {};
+  return fmt::format("{} instead of {} +- {}", found, static_cast<double>(sum), bound);
 }
 
 }  // namespace ptx
