@@ -100,7 +100,7 @@ DeviceBox choose_box(const DeviceExtents& extent, std::size_t dims, const std::v
   return BoxChooser(extent, dims, orders).choose();
 }
 
-DeviceRowPlan plan_rows(const std::vector<std::int64_t>& inner, std::uint32_t threads, int parts) {
+DeviceRowPlan plan_rows(const std::vector<std::int64_t>& inner, std::uint32_t threads, int parts, bool by_rows) {
   const std::int64_t volume = std::accumulate(inner.begin(), inner.end(), std::int64_t{1}, std::multiplies<>());
   // How often threads take their steps, all together.
   const auto steps = [&](std::int64_t row) {
@@ -109,7 +109,7 @@ DeviceRowPlan plan_rows(const std::vector<std::int64_t>& inner, std::uint32_t th
   };
   DeviceRowPlan plan;
   std::int64_t best = 1, row = 1;
-  for (std::size_t d = 0; d + 1 < inner.size(); ++d) {
+  for (std::size_t d = 0; by_rows && d + 1 < inner.size(); ++d) {
     row *= inner[d];
     if (row > threads) break;
     if (4 * (threads % row) > threads || 8 * steps(row) > 9 * steps(1)) continue;

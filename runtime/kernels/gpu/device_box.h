@@ -46,11 +46,11 @@ DeviceBox choose_box(const DeviceExtents& extent, std::size_t dims, const std::v
 
 /// The first dimensions of a box in which threads keep their coordinates: as many as leave a quarter of the threads
 /// without a place, and make an eighth more steps, at most. `inner`: extents of the box in an operand's order, none of
-/// them 1; `parts`: rows that a thread takes in a step.
+/// them 1; `parts`: rows that a thread takes in a step; `by_rows` false: rows are single elements.
 struct DeviceRowPlan {
   int dims = 0;
   DeviceRows rows;
 };
-DeviceRowPlan plan_rows(const std::vector<std::int64_t>& inner, std::uint32_t threads, int parts);
+DeviceRowPlan plan_rows(const std::vector<std::int64_t>& inner, std::uint32_t threads, int parts, bool by_rows);
 
 }  // namespace sial::kernels

@@ -321,8 +321,10 @@ class LaunchPlanner {
                                                     : max_threads / 4;
     code.unrolled = box.volume >= 3 * static_cast<std::int64_t>(launch.threads);
     DeviceHead head;
+    // Where few boxes leave a GPU idle, a kernel for each kind of rows would cost more than it saves.
+    const bool many = blocks * std::ssize(chains_) >= thread_blocks / 4;
     const auto rows = [&](const std::vector<std::int64_t>& extents, int& row_dims) {
-      const DeviceRowPlan plan = plan_rows(extents, launch.threads, code.parts());
+      const DeviceRowPlan plan = plan_rows(extents, launch.threads, code.parts(), many);
       row_dims = plan.dims;
       return plan.rows;
     };
