@@ -35,14 +35,22 @@ struct DeviceLaunch {
 inline constexpr std::uint32_t max_shared_bytes = 48 * 1024;  // what every GPU gives without being asked
 inline constexpr std::size_t max_argument_bytes = 4096;
 
+/// Where a plan changes its ways; others than these for tests.
+struct DeviceLimits {
+  /// Launches of fewer boxes leave a GPU idle: they go through boxes element by element, so that fewer kinds of kernels
+  /// are to be generated.
+  std::int64_t boxes_for_rows = 66;
+};
+
 /// The kernels that take the steps on `target`, whose address and whose sources' addresses are the device's; no launch
 /// when there is nothing to do. The same rules as for FusedRunner, but that the caller promises that nothing is divided
 /// by a difference of zero. Strides are not negative.
-std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span<const FusedStep> steps);
+std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span<const FusedStep> steps,
+                                            const DeviceLimits& limits = {});
 
 /// The same for several chains at once, all of one shape: views and steps that differ in their addresses alone, and no
 /// energies. None's target shares memory with another's operands.
-std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains);
+std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains, const DeviceLimits& limits = {});
 
 /// The device's memory for so many doubles, until the launches have ended.
 using DeviceScratch = std::function<double*(std::int64_t doubles)>;
@@ -50,7 +58,8 @@ using DeviceScratch = std::function<double*(std::int64_t doubles)>;
 /// The sum over all positions of a * b, labels matched by name, into the first double of the memory that `scratch`,
 /// called once, gives. In which order things are added depends on extents and strides, never on addresses. Views
 /// without elements have the sum 0, which a launch writes.
-std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b, const DeviceScratch& scratch);
+std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b, const DeviceScratch& scratch,
+                                          const DeviceLimits& limits = {});
 
 /// PTX of kernels for one kind of GPU, made when first asked for and kept: in memory, and on disk beside the host's
 /// generated code. Any thread.

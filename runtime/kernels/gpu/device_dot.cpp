@@ -35,7 +35,8 @@ DeviceLaunch sum_launch(const double* number, std::int64_t count, double* total)
 
 }  // namespace
 
-std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b, const DeviceScratch& scratch) {
+std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b, const DeviceScratch& scratch,
+                                          const DeviceLimits& limits) {
   MutableView target;
   target.data = const_cast<double*>(a.data);  // is only read
   target.rank = a.rank;
@@ -44,7 +45,7 @@ std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b
   target.stride = a.stride;
   FusedSource source;
   SIAL_CHECK(fused_source(target, b, source), "labels or extents of a sum of products");
-  std::vector<DeviceLaunch> launches = plan_device_products(target, source);
+  std::vector<DeviceLaunch> launches = plan_device_products(target, source, limits);
   std::int64_t sums = 0;
   for (const DeviceLaunch& l : launches) sums += l.blocks;
   // The sums of the products, then those of their sums, and so on.

@@ -67,8 +67,8 @@ bool is_transposed(const MutableView& target, const Operand& source) {
 class LaunchPlanner {
  public:
   /// Chains that differ in addresses alone.
-  explicit LaunchPlanner(std::span<const FusedWork> chains, bool products = false)
-      : chains_(chains), target_(chains.front().target), products_(products) {}
+  LaunchPlanner(std::span<const FusedWork> chains, const DeviceLimits& limits, bool products = false)
+      : chains_(chains), target_(chains.front().target), limits_(limits), products_(products) {}
 
   std::vector<DeviceLaunch> plan() {
     for (const FusedStep& s : chains_.front().steps) {
@@ -321,8 +321,7 @@ class LaunchPlanner {
                                                     : max_threads / 4;
     code.unrolled = box.volume >= 3 * static_cast<std::int64_t>(launch.threads);
     DeviceHead head;
-    // Where few boxes leave a GPU idle, a kernel for each kind of rows would cost more than it saves.
-    const bool many = blocks * std::ssize(chains_) >= thread_blocks / 4;
+    const bool many = blocks * std::ssize(chains_) >= limits_.boxes_for_rows;
     const auto rows = [&](const std::vector<std::int64_t>& extents, int& row_dims) {
       const DeviceRowPlan plan = plan_rows(extents, launch.threads, code.parts(), many);
       row_dims = plan.dims;
@@ -446,6 +445,7 @@ class LaunchPlanner {
 
   const std::span<const FusedWork> chains_;
   const MutableView target_;
+  const DeviceLimits limits_;
   const bool products_;
   std::vector<Step> steps_;
   std::vector<DeviceLaunch> launches_;
@@ -457,21 +457,22 @@ bool has_elements(const MutableView& v) {
 
 }  // namespace
 
-std::vector<DeviceLaunch> plan_device_products(const MutableView& a, const FusedSource& b) {
+std::vector<DeviceLaunch> plan_device_products(const MutableView& a, const FusedSource& b, const DeviceLimits& limits) {
   if (!has_elements(a)) return {};
   const FusedStep step{FusedOp::copy, 0.0, b, {}, nullptr};
   const FusedWork chain{a, {&step, 1}};
-  return LaunchPlanner({&chain, 1}, true).plan();
+  return LaunchPlanner({&chain, 1}, limits, true).plan();
 }
 
-std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains) {
+std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains, const DeviceLimits& limits) {
   if (chains.empty() || !has_elements(chains.front().target)) return {};
-  return LaunchPlanner(chains).plan();
+  return LaunchPlanner(chains, limits).plan();
 }
 
-std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span<const FusedStep> steps) {
+std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span<const FusedStep> steps,
+                                            const DeviceLimits& limits) {
   const FusedWork chain{target, steps};
-  return plan_device_fused(std::span(&chain, 1));
+  return plan_device_fused(std::span(&chain, 1), limits);
 }
 
 }  // namespace sial::kernels

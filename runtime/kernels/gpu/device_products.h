@@ -10,6 +10,6 @@ namespace sial::kernels {
 
 /// Kernels whose thread blocks add up products of a's and b's elements; DeviceHead::sums is to be filled in. None when
 /// there are no elements.
-std::vector<DeviceLaunch> plan_device_products(const MutableView& a, const FusedSource& b);
+std::vector<DeviceLaunch> plan_device_products(const MutableView& a, const FusedSource& b, const DeviceLimits& limits);
 
 }  // namespace sial::kernels

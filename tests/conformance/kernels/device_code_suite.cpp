@@ -20,7 +20,7 @@ void run_case(std::uint32_t seed, const Form* form, std::int64_t most, FusedRunn
   REQUIRE(runner.run(target.view, chain.steps) == FusedRunner::none);
   const std::vector<double> expected = target.memory;
   target.memory = before;  // the same memory, so that steps on the target itself mean the same
-  fallbacks.run(plan_device_fused(target.view, chain.steps));
+  fallbacks.run(plan_device_fused(target.view, chain.steps, limits_of(seed)));
   for (std::size_t i = 0; i < expected.size(); ++i)
     if (!same_bits(expected[i], target.memory[i]))
       FAIL("element " << i << ": " << target.memory[i] << " instead of " << expected[i]);
@@ -60,6 +60,14 @@ TEST_CASE("chains on a GPU leave the bits of the host's: usual chains on random 
   for (std::uint32_t seed = 0; seed < kernel_cases::case_count(12000); ++seed)
     run_case(5 * seed, &forms()[seed % forms().size()], seed % 50 == 0 ? 60000 : 4000, runner, fallbacks);
   CHECK(fallbacks.keys.size() > 200);
+  int rows = 0, both = 0;
+  for (const CodeKey& key : fallbacks.keys)
+    if (DeviceFusedCode code; read_device_fused_key(key, code)) {
+      rows += code.row_dims > 0 || code.turned_row_dims[0] > 0 ? 1 : 0;
+      both += code.row_dims > 0 && code.turned_row_dims[0] > 0 ? 1 : 0;
+    }
+  CHECK(rows > 20);
+  CHECK(both > 5);
 }
 
 TEST_CASE("chains on a GPU leave the bits of the host's: random chains") {
@@ -101,7 +109,7 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
     CAPTURE(seed);
     BatchCase batch(seed, 3000, 50);
     const std::vector<std::vector<double>> expected = batch.expected();
-    const std::vector<DeviceLaunch> together = plan_device_fused(batch.work),
+    const std::vector<DeviceLaunch> together = plan_device_fused(batch.work, limits_of(seed)),
                                     alone = plan_device_fused(batch.work[0].target, batch.work[0].steps);
     CHECK(together.size() >= alone.size());
     if (batch.chains < 14) CHECK(together.size() == alone.size());
@@ -137,7 +145,7 @@ TEST_CASE("sums of products are right, and the same bits wherever the operands l
     const Extents a_margin = random_margin(choose, true), b_margin = random_margin(choose);
     const DeviceOperand a(choose, s.rank, s.extent, as_is, a_margin), b(choose, s.rank, s.extent, order, b_margin);
     const auto sum = [&](const DeviceOperand& x, const DeviceOperand& y) {
-      const DotPlan plan(x.read(), y.read());
+      const DotPlan plan(x.read(), y.read(), limits_of(seed));
       for (const DeviceLaunch& l : plan.launches)
         if (DeviceFusedCode code; read_device_fused_key(l.key, code) && code.box_dims > 0) ++boxes;
       several += plan.launches.size() > 1 ? 1 : 0;

@@ -193,7 +193,7 @@ TEST_CASE("most changes of single instructions are noticed") {
     const Form* form = &forms()[seed % forms().size()];
     ChainCase chain(7 * seed, form, 3000);
     if (chain.setting.volume > 0 && !chain.steps.empty())
-      add(plan_device_fused(chain.target.view, chain.steps),
+      add(plan_device_fused(chain.target.view, chain.steps, limits_of(7 * seed)),
           [seed, form](Runner& r) { return chain_problem(7 * seed, form, 3000, r); });
   }
   std::map<std::string, std::pair<int, int>> kinds;  // of instructions: changes, noticed

@@ -77,7 +77,7 @@ inline std::string chain_problem(std::uint32_t seed, const Form* form, std::int6
   registered.add_view(target.view, "the target", false);
   for (std::size_t k = 0; k < chain.sources.size(); ++k)
     registered.add_view(chain.sources[k].view, fmt::format("source {}", k), true);
-  ptx.run(plan_device_fused(target.view, chain.steps), nullptr, seed);
+  ptx.run(plan_device_fused(target.view, chain.steps, limits_of(seed)), nullptr, seed);
   return difference(expected, target.memory);
 }
 
@@ -93,7 +93,7 @@ inline std::string batch_problem(std::uint32_t seed, Runner& ptx) {
     registered.add_view(batch.first_of(c).view, "a first source", true);
     registered.add_view(batch.second[c].view, "a second source", true);
   }
-  ptx.run(plan_device_fused(batch.work), nullptr, seed);
+  ptx.run(plan_device_fused(batch.work, limits_of(seed)), nullptr, seed);
   for (std::size_t c = 0; c < batch.chains; ++c)
     if (const std::string wrong = difference(expected[c], batch.targets[c].memory); !wrong.empty())
       return fmt::format("chain {}, {}", c, wrong);
@@ -107,7 +107,7 @@ inline std::string dot_problem(std::uint32_t seed, Runner& ptx, HostFallbacks& f
   DeviceOperand b(choose, s.rank, s.extent, random_order(choose, s.rank), random_margin(choose));
   fill_unused(a, unused(seed));
   fill_unused(b, unused(seed / 3));
-  DotPlan plan(a.read(), b.read());
+  DotPlan plan(a.read(), b.read(), limits_of(seed));
   fallbacks.run(plan.launches);
   const double expected = plan.scratch[0];
   std::fill(plan.scratch.begin(), plan.scratch.end(), std::bit_cast<double>(poison));
