@@ -25,17 +25,13 @@
 #include "runtime/interp/blocks/given_arrays.h"
 #include "runtime/interp/job/shared_folder.h"
 #include "runtime/job/array_source.h"
-#include "runtime/job/fcidump.h"
-#include "runtime/job/molden.h"
 #include "runtime/job/names.h"
 #include "runtime/job/options.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
-#include "runtime/job/trexio_file.h"
 #include "runtime/kernels/contraction/contraction_calibration.h"
 #include "runtime/prediction/earlier_results.h"
 #include "runtime/super/mulliken.h"
-#include "runtime/super/orbital_integrals.h"
 
 namespace sial {
 namespace {
@@ -369,19 +365,13 @@ int Session::run_programs(const Job& given) {
   phase_ = state_->phase;
   segments_ = named_segments(job.data);
   if (results) write_results(job);
-  if (job.molden_path != "none" && transport_.rank() == 0)
-    write_file((std::filesystem::path(job.output_dir) / job.molden_path).string(),
-               molden_text(job.data.molecule, state_->saved_statics));
-  if (job.fcidump_path != "none" && transport_.rank() == 0)
-    write_fcidump(integrals_over_orbitals(job.data, state_->saved_statics),
-                  (std::filesystem::path(job.output_dir) / job.fcidump_path).string());
-  if (job.trexio_path != "none" && transport_.rank() == 0)
-    write_trexio_file((std::filesystem::path(job.output_dir) / job.trexio_path).string(),
-                      trexio_data(job.data.molecule, state_->saved_statics));
+  std::optional<EnvironmentError> missing;
+  if (transport_.rank() == 0) missing = write_orbital_files(job);
   if (options_.take_results) options_.take_results(*runner_, *state_, store_->snapshots());
   if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
   store_->monitor().set_trace(nullptr);
   if (trace_) runner_->write_trace(options_.trace);
+  if (missing) throw EnvironmentError(*missing);
   note_replaced();
   store_->snapshots().drop_labels_except({});
   if (checkpoints_) checkpoints_->job_done();

@@ -119,6 +119,9 @@ class Session {
   CheckpointIndex undamaged(const CheckpointIndex& last, const CheckpointIndex& previous, const std::string& folder);
   /// Collective: an exit code when the checkpoint is not of this job, and cannot be gone on from.
   int accept_checkpoint(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder);
+  /// On rank 0. An error where only the integrals found no memory: the other files of a job that is done are written
+  /// all the same.
+  std::optional<EnvironmentError> write_orbital_files(const Job& job) const;
   void check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const;
   void write_results(const Job& job);
   void write_statistics(const Job& job);

@@ -87,6 +87,8 @@ class Checkpoints {
 
   const std::string& folder() const { return options_.folder; }
   // Of this rank.
+  /// On rank 0: whether there is a checkpoint that the job can go on from.
+  bool has_one() const { return !last_.files.empty(); }
   double seconds() const { return seconds_; }
   std::int64_t written() const { return written_; }
   std::int64_t bytes() const { return bytes_; }
