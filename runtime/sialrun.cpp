@@ -249,7 +249,7 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   (simulation.homes_on_workers ? setting.memory_nodes : setting.servers) = simulation.servers;
   setting.explain_kernels = options.explain_kernels;
   return dry_run(job, setting, time_setting(arguments, options, job, setting.ranks, setting.nodes() + setting.servers),
-                 compile, std::cout, std::cerr);
+                 options, compile, std::cout, std::cerr);
 }
 
 /// ACES4's -q WORKERS -r SERVERS: ranks that only serve. Both are needed, as there.
@@ -473,6 +473,7 @@ int print_manual(const CLI::App& app, const std::string& form) {
 
 /// The arguments for CLI11, last first; `-sp a:b` stands for `-I a -I b`.
 std::vector<std::string> command_line(const std::vector<std::string>& given) {
+  arguments.job.restarts = true;
   std::vector<std::string> words;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i] != "-sp" || i + 1 == given.size()) {
@@ -483,6 +484,7 @@ std::vector<std::string> command_line(const std::vector<std::string>& given) {
     for (std::string dir; std::getline(dirs, dir, ':');) words.insert(words.end(), {"-I", dir});
   }
   return {words.rbegin(), words.rend()};
+  arguments.job.restarts = true;  // what only its first run reads may be gone
 }
 
 void parse(CLI::App& app, Arguments& arguments, std::vector<std::string> words) {
