@@ -194,6 +194,9 @@ Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins) 
 }
 
 std::vector<BatchEntry> read_batch(const std::string& path, const JobArguments& defaults) {
+  if (defaults.gib > 0 || defaults.worker_gib > 0 || defaults.server_gib > 0)
+    throw InputError("`-m`, `-w` and `-v` beside `--batch` state the memory of no job",
+                     "give `--memory` for all jobs, or `-m` in the lines");
   std::string problem;
   std::istringstream in(read_file(path, input_limit::batch, problem));
   if (!problem.empty())

@@ -222,6 +222,7 @@ class Options(unittest.TestCase):
             self.assertIn(says, p.stderr)
             self.assertIn("hint: give `--memory` on the command line", p.stderr)
             self.assertEqual(p.stdout, "")
+        self.assertIn("give `--memory` for all jobs", self.tool("sialrun", "--batch", "list", "-m", "1", code=2).stderr)
         (self.dir / "list").write_text(f"{self.job('memory = 1000000000')}\n")
         p = self.tool("sialrun", "--batch", "list", "--transport", "mpi")
         self.assertIn("warning: list:1: the memory that the job states is left out", p.stderr)
