@@ -1,7 +1,14 @@
 #include "runtime/dry_run.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <ostream>
 #include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "runtime/base/printable.h"
 #include "runtime/bytecode/read.h"
@@ -14,8 +21,36 @@
 
 namespace sial {
 
-int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& time, const CompileFile& compile,
-            std::ostream& out, std::ostream& err) {
+namespace {
+
+/// Of the programs from this one on. How much memory a program needs does not depend on what has run before, but for
+/// what was saved.
+MemoryModel rest_of(MemoryModel plan, std::size_t first) {
+  plan.programs.erase(plan.programs.begin(), plan.programs.begin() + static_cast<std::ptrdiff_t>(first));
+  plan.peak = plan.most = plan.least = plan.enough = plan.floor = 0;
+  for (const ProgramNeed& program : plan.programs) {
+    plan.peak = std::max(plan.peak, program.peak);
+    plan.most = std::max(plan.most, program.most);
+    plan.least = std::max(plan.least, program.least);
+    plan.enough = std::max(plan.enough, program.enough);
+    plan.floor = std::max(plan.floor, program.floor);
+  }
+  return plan;
+}
+
+/// "the restart goes on in program 2 of 3, ..."
+std::string rest_text(const CheckpointIndex& from, std::size_t programs) {
+  return fmt::format("planned from the checkpoint of {} ({}): program {} of {}{}\n", from.written, from.place,
+                     from.program + 1, programs,
+                     from.inside                                             ? ", counted from its beginning"
+                     : static_cast<std::size_t>(from.program) + 1 < programs ? " and those behind it"
+                                                                             : "");
+}
+
+}  // namespace
+
+int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& time, const SessionOptions& options,
+            const CompileFile& compile, std::ostream& out, std::ostream& err) {
   for (const std::string& text : stated.warnings) err << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
   std::vector<std::vector<std::byte>> contents;
@@ -25,20 +60,39 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   check_gradient_scalar(stated, programs);
   Job job = stated;
   take_extents(job, programs);
-  read_arrays(job.data, arrays_read_in_parts(programs));
+  std::optional<CheckpointIndex> from;
+  std::vector<std::string> followed;
+  if (options.restart) {
+    read_given_arrays(job, programs);
+    from = read_checkpoints(checkpoint_folder_of(job, options.restart), err).last;
+    followed = follow_checkpoint(*from, job);
+    check_restored_files(job);  // the plan needs their sizes
+  } else {
+    read_arrays(job.data, arrays_read_in_parts(programs));
+  }
   const SavedArrays saved = saved_arrays(job);
-  const SegmentChoice choice = choose_segments(job, programs, saved, setting, time);
+  SegmentChoice choice = choose_segments(job, programs, saved, setting, time);
   for (const std::string& option : choice.options) apply_segments(job, option);
   if (!job.values_of_arrays.empty()) take_extents(job, programs);
-  for (const auto& lines : {job.segment_choices, choice.lines})
+  for (const auto& lines : {job.segment_choices, followed, choice.lines})
     for (const std::string& line : lines) err << line << std::endl;
-  const MemoryModel plan = model_memory(programs, job.data, saved, setting);
+  std::ostringstream text;
+  std::size_t done = 0;
+  if (from) {
+    JobIdentity identity = identity_of(job, programs, options);
+    identity.plugins = from->job.plugins;  // those of the job are not loaded here
+    check_restart(*from, identity, checkpoint_folder_of(job, options.restart), options);
+    done = static_cast<std::size_t>(from->program);
+    text << rest_text(*from, programs.size());
+    if (choice.predicted.size() == programs.size())
+      choice.predicted.erase(choice.predicted.begin(), choice.predicted.begin() + from->program);
+  }
+  const MemoryModel whole = model_memory(programs, job.data, saved, setting), plan = rest_of(whole, done);
   bool fits = plan.fits(setting.memory_per_rank);
   const bool asks_for_ranks = !fits && setting.spill.empty();
-  std::ostringstream text;
   print_plan(plan, setting, asks_for_ranks ? ranks_needed(programs, job.data, saved, setting, plan) : 0, text);
   if (!fits) {
-    const SpillModel spill = model_spill(programs, job.data, saved, setting, plan);
+    const SpillModel spill = model_spill(programs, job.data, saved, setting, whole);
     print_spill(spill, setting, text);
     fits = !setting.spill.empty() && spill.fits(setting.memory_per_rank);
   }

@@ -25,17 +25,13 @@
 #include "runtime/interp/blocks/given_arrays.h"
 #include "runtime/interp/job/shared_folder.h"
 #include "runtime/job/array_source.h"
-#include "runtime/job/fcidump.h"
-#include "runtime/job/molden.h"
 #include "runtime/job/names.h"
 #include "runtime/job/options.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
-#include "runtime/job/trexio_file.h"
 #include "runtime/kernels/contraction/contraction_calibration.h"
 #include "runtime/prediction/earlier_results.h"
 #include "runtime/super/mulliken.h"
-#include "runtime/super/orbital_integrals.h"
 
 namespace sial {
 namespace {
@@ -225,14 +221,19 @@ static void drop_unused_arrays(JobData& data, std::span<const std::shared_ptr<co
                 [&](const auto& item) { return item.first.starts_with("given_") && !used.contains(item.first); });
 }
 
+void read_given_arrays(Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if (!job.data.sources.empty()) read_arrays(job.data, arrays_read_in_parts(programs));
+  if (job.data.hamiltonian) drop_unused_arrays(job.data, programs);
+  const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
+  if (std::ranges::any_of(job.data.arrays, is_made)) make_arrays(job.data, arrays_read_in_parts(programs));
+}
+
 const Job& Session::with_arrays(const Job& stated, std::span<const std::shared_ptr<const Module>> programs) {
   const auto own = [&]() -> Job& { return own_job_ ? *own_job_ : own_job_.emplace(stated); };
-  if (lacks_values(stated, programs)) take_extents(own(), programs);
-  if (!stated.data.sources.empty()) read_arrays(own().data, arrays_read_in_parts(programs));
-  if (stated.data.hamiltonian) drop_unused_arrays(own().data, programs);
   const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
-  if (std::ranges::any_of((own_job_ ? *own_job_ : stated).data.arrays, is_made))
-    make_arrays(own().data, arrays_read_in_parts(programs));
+  if (lacks_values(stated, programs)) take_extents(own(), programs);
+  if (!stated.data.sources.empty() || stated.data.hamiltonian || std::ranges::any_of(stated.data.arrays, is_made))
+    read_given_arrays(own(), programs);
   return own_job_ ? *own_job_ : stated;
 }
 
@@ -245,18 +246,10 @@ const Job& Session::with_segments(const Job& stated, const std::string& options)
   return own_job_ ? *own_job_ : stated;
 }
 
-/// What the job leaves to us depends on ranks, memory and machine, and what the checkpoint holds on what was chosen
-/// then.
 const Job& Session::with_choices_of(const CheckpointIndex& index, const Job& stated) {
   if (!own_job_) own_job_ = stated;
-  const std::string keep = "keep_quartets";
-  if (const auto kept = index.job.ints.find(keep); kept != index.job.ints.end() && !stated.given_values.contains(keep))
-    apply_set(*own_job_, keep + "=" + kept->second);
-  const std::vector<std::string> segments = earlier_segments(stated, segments_of(index.job));
-  if (!segments.empty())
-    choice_lines_.push_back(
-        earlier_segments_line(segments, fmt::format("the checkpoint of {}", printable_name(index.written))));
-  return with_segments(stated, fmt::format("{}", fmt::join(segments, " ")));
+  for (std::string& line : follow_checkpoint(index, *own_job_)) choice_lines_.push_back(std::move(line));
+  return *own_job_;
 }
 
 /// Rank 0's code and text, on all ranks.
@@ -279,12 +272,15 @@ int Session::run_programs(const Job& given) {
     if (code == exit_ok && options_.checkpoints) code = read_checkpoint(checkpoint_folder_of(stated), index, previous);
   }
   if (code = share(code, index); code != exit_ok) return code;
-  std::optional<CheckpointIndex> from;
+  std::optional<CheckpointIndex> from, before;
   if (options_.restart) {
     const std::string folder = checkpoint_folder_of(stated);
     from = checkpoint_index_from(index, folder);
     share(exit_ok, previous);
-    if (!previous.empty()) from = undamaged(*from, checkpoint_index_from(previous, folder), folder);
+    if (!previous.empty()) {
+      before = checkpoint_index_from(previous, folder);
+      from = undamaged(*from, *before, folder);
+    }
   }
   const Job& begun = from ? with_choices_of(*from, stated) : stated;
   if (transport_.rank() == 0) segments = best_segments(begun, programs);
@@ -321,8 +317,7 @@ int Session::run_programs(const Job& given) {
   if (run_json) run_options.earlier_run = (std::filesystem::path(job.output_dir) / job.run_json_path).string();
   if (options_.checkpoints) {
     const std::string folder = checkpoint_folder_of(job);
-    JobIdentity identity = identity_of(job.data, job.programs, programs);
-    if (options_.machine.plugins) identity.plugins = options_.machine.plugins->files();
+    JobIdentity identity = identity_of(job, programs, options_);
     if (from) code = accept_checkpoint(*from, identity, folder);
     if (code != exit_ok) return code;
     checkpoints_.emplace(CheckpointOptions{folder, job.checkpoint_local, job.checkpoint_every, job.time_limit,
@@ -332,7 +327,7 @@ int Session::run_programs(const Job& given) {
     if (job.checkpoint_every != CheckpointOptions::never || job.time_limit > 0 || options_.stop_after > 0)
       check_shared_folder(transport_, folder, tag(CollectiveKind::other));
     if (checkpoint_lock_) checkpoints_->keep_lock(std::move(*checkpoint_lock_));
-    if (from) checkpoints_->continue_from(*from);
+    if (from) checkpoints_->continue_from(*from, std::move(before));
   }
   if (!options_.trace.empty()) {
     transport_.barrier(tag(CollectiveKind::other));  // the same moment on all ranks
@@ -369,20 +364,14 @@ int Session::run_programs(const Job& given) {
   phase_ = state_->phase;
   segments_ = named_segments(job.data);
   if (results) write_results(job);
-  if (job.molden_path != "none" && transport_.rank() == 0)
-    write_file((std::filesystem::path(job.output_dir) / job.molden_path).string(),
-               molden_text(job.data.molecule, state_->saved_statics));
-  if (job.fcidump_path != "none" && transport_.rank() == 0)
-    write_fcidump(integrals_over_orbitals(job.data, state_->saved_statics),
-                  (std::filesystem::path(job.output_dir) / job.fcidump_path).string());
-  if (job.trexio_path != "none" && transport_.rank() == 0)
-    write_trexio_file((std::filesystem::path(job.output_dir) / job.trexio_path).string(),
-                      trexio_data(job.data.molecule, state_->saved_statics));
+  std::optional<EnvironmentError> missing;
+  if (transport_.rank() == 0) missing = write_orbital_files(job);
   if (options_.take_results) options_.take_results(*runner_, *state_, store_->snapshots());
   if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
   store_->monitor().set_trace(nullptr);
   if (trace_) runner_->write_trace(options_.trace);
   note_replaced();
+  if (missing) throw EnvironmentError(*missing);
   store_->snapshots().drop_labels_except({});
   if (checkpoints_) checkpoints_->job_done();
   return exit_ok;

@@ -115,12 +115,13 @@ class Session {
   void warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void restore_earlier(const Job& job);
   int read_checkpoint(const std::string& folder, std::string& text, std::string& previous);
-  void warn_of_damage(const std::string& problem, const CheckpointIndex& previous) const;
   CheckpointIndex undamaged(const CheckpointIndex& last, const CheckpointIndex& previous, const std::string& folder);
   /// Collective: an exit code when the checkpoint is not of this job, and cannot be gone on from.
   int accept_checkpoint(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder);
-  void check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const;
   void write_results(const Job& job);
+  /// On rank 0. An error where only the integrals found no memory: the other files of a job that is done are written
+  /// all the same.
+  std::optional<EnvironmentError> write_orbital_files(const Job& job) const;
   void write_statistics(const Job& job);
   NumaFacts numa_facts(const Job& job);
   void warn_different_statics();
@@ -152,6 +153,26 @@ class Session {
   std::optional<Trace> trace_;
   std::unique_ptr<JobRunner> runner_;
 };
+
+/// The job with arrays as the programs have them: those given by files are read, as far as ranks need them whole.
+void read_given_arrays(Job& job, std::span<const std::shared_ptr<const Module>> programs);
+
+/// Gives the job what the run that wrote a checkpoint had chosen, as far as the job leaves it open. Lines about it for
+/// the user.
+std::vector<std::string> follow_checkpoint(const CheckpointIndex& index, Job& job);
+/// Of a job with its segments.
+JobIdentity identity_of(const Job& job, std::span<const std::shared_ptr<const Module>> programs,
+                        const SessionOptions& options);
+/// Throws InputError where the checkpoint whose index is in the folder is not that of the job.
+void check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder,
+                   const SessionOptions& options);
+/// The last checkpoint of a folder and the one before it. A last one without a readable index is left out, with a
+/// warning. Throws InputError where there is none.
+struct CheckpointPair {
+  CheckpointIndex last;
+  std::optional<CheckpointIndex> previous;
+};
+CheckpointPair read_checkpoints(const std::string& folder, std::ostream& err);
 
 /// What a job's memory is planned for, by its options; ranks and nodes are for the caller to say.
 PlanSetting plan_setting(const Job& job, const SessionOptions& options);

@@ -1,20 +1,26 @@
 // The files that a session writes: where they may be written, which are replaced, and that they are this job's alone
 // while it runs.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <ostream>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "runtime/base/bytes.h"
 #include "runtime/base/output_file.h"
+#include "runtime/job/fcidump.h"
 #include "runtime/job/molden.h"
 #include "runtime/job/names.h"
 #include "runtime/job/trexio_file.h"
 #include "runtime/session.h"
+#include "runtime/super/orbital_integrals.h"
 
 namespace sial {
 namespace {
@@ -107,14 +113,39 @@ void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module
       "an SCF program saves its coefficients x[ao, mo] as `set_persistent c \"c\"`, of UHF as \"ca\" and \"cb\"");
 }
 
+std::string functions_text(const JobData& data) {
+  return data.hamiltonian ? fmt::format("{} orbitals", data.hamiltonian->orbitals)
+                          : fmt::format("{} basis functions", data.molecule.n_basis());
+}
+
 void check_integrals(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
   if ((!job.data.has_molecule && !job.data.hamiltonian) || job.legacy)
     throw InputError("`--fcidump` asks for integrals, and the job has neither [molecule] nor [hamiltonian]",
                      "leave it out, or run a job file with one of the two");
+  const double needed = bytes_of_orbital_integrals(job.data);
+  if (const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+      there > 0 && needed > there)
+    throw EnvironmentError(
+        fmt::format("`--fcidump` needs {} on rank 0 for the integrals over {}, and this machine has {}",
+                    bytes_text(static_cast<std::int64_t>(needed)), functions_text(job.data),
+                    bytes_text(static_cast<std::int64_t>(there))),
+        "leave it out, take a smaller basis set or a frozen core, or a machine with more memory");
   if (!may_be_saved(job, programs, [](const std::string& label) { return label == "c"; }))
     throw InputError(
         "`--fcidump` asks for the orbitals of a closed shell, and no program of the job saves them",
         "RHF saves its coefficients x[ao, mo] as `set_persistent c \"c\"`; those of UHF, with two kinds of integrals, are not written");
+}
+
+/// What is left to do where only the integrals are not written.
+std::string results_hint(const Job& job, bool has_checkpoint) {
+  const std::string less = "fewer ranks on the first machine, or less `--memory`";
+  if (has_checkpoint)
+    return fmt::format("the other output files are written; `--restart` with {} goes on from the last checkpoint",
+                       less);
+  if (job.results_path == "none" || !job.data.has_molecule) return fmt::format("run the job again with {}", less);
+  return fmt::format(
+      "the other output files are written; run the SCF program alone with {}: `--guess {}` begins with these orbitals",
+      less, (std::filesystem::path(job.output_dir) / job.results_path).lexically_normal().string());
 }
 
 void check_orbital_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
@@ -223,6 +254,26 @@ void Session::lock_outputs(std::span<const NamedFile> outputs) {
                "warning: {}; nothing keeps another job from writing the same files meanwhile\n  hint: give each job a folder of its own with `--output-dir`",
                problem)
         << std::endl;
+}
+
+std::optional<EnvironmentError> Session::write_orbital_files(const Job& job) const {
+  const std::filesystem::path folder = job.output_dir;
+  if (job.molden_path != "none")
+    write_file((folder / job.molden_path).string(), molden_text(job.data.molecule, state_->saved_statics));
+  if (job.trexio_path != "none")
+    write_trexio_file((folder / job.trexio_path).string(), trexio_data(job.data.molecule, state_->saved_statics));
+  if (job.fcidump_path == "none") return {};
+  try {
+    write_fcidump(integrals_over_orbitals(job.data, state_->saved_statics), (folder / job.fcidump_path).string());
+  } catch (const std::bad_alloc&) {
+    return EnvironmentError(
+        fmt::format(
+            "out of memory at `--fcidump`: `{}` is not written; the integrals over {} take {} on rank 0, beside the block data",
+            (folder / job.fcidump_path).lexically_normal().string(), functions_text(job.data),
+            bytes_text(static_cast<std::int64_t>(bytes_of_orbital_integrals(job.data)))),
+        results_hint(job, checkpoints_ && checkpoints_->has_one()));
+  }
+  return {};
 }
 
 void Session::note_replaced() const {

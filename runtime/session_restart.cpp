@@ -13,24 +13,43 @@
 #include "runtime/session.h"
 
 namespace sial {
+namespace {
+
+void warn_of_damage(const std::string& problem, const CheckpointIndex& previous, std::ostream& err) {
+  err << printable(fmt::format("warning: {}; the one before it is used, of {} ({})", problem, previous.written,
+                               previous.place))
+      << std::endl;
+}
+
+}  // namespace
+
+CheckpointPair read_checkpoints(const std::string& folder, std::ostream& err) {
+  std::optional<CheckpointIndex> earlier = read_previous_index(folder);
+  try {
+    CheckpointPair found;
+    found.last = checkpoint_index_from(read_checkpoint_index(folder),
+                                       (std::filesystem::path(folder) / checkpoint_index_name).string());
+    if (earlier && earlier->serial < found.last.serial) found.previous = std::move(earlier);
+    return found;
+  } catch (const SialError& error) {
+    if (!earlier) throw;
+    warn_of_damage(error.what(), *earlier, err);
+  }
+  return {std::move(*earlier), {}};
+}
 
 /// On rank 0: the text of the index to go on from, and of the one before it. Without `--restart` none is read, and what
 /// lies in the folder is said or refused.
 int Session::read_checkpoint(const std::string& folder, std::string& text, std::string& previous) {
   const std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
   if (options_.restart) {
-    const std::optional<CheckpointIndex> earlier = read_previous_index(folder);
     try {
-      text = read_checkpoint_index(folder);
-      const CheckpointIndex last = checkpoint_index_from(text, path);
-      if (earlier && earlier->serial < last.serial) previous = to_text(*earlier);
+      const CheckpointPair found = read_checkpoints(folder, err_);
+      text = to_text(found.last);
+      if (found.previous) previous = to_text(*found.previous);
     } catch (const SialError& error) {
-      if (!earlier) {
-        err_ << error_text(error, 0, 1) << std::endl;
-        return exit_input_error;
-      }
-      text = to_text(*earlier);
-      warn_of_damage(error.what(), *earlier);
+      err_ << error_text(error, 0, 1) << std::endl;
+      return exit_input_error;
     }
     return exit_ok;
   }
@@ -59,12 +78,6 @@ int Session::read_checkpoint(const std::string& folder, std::string& text, std::
   return exit_ok;
 }
 
-void Session::warn_of_damage(const std::string& problem, const CheckpointIndex& previous) const {
-  err_ << printable(fmt::format("warning: {}; the one before it is used, of {} ({})", problem, previous.written,
-                                previous.place))
-       << std::endl;
-}
-
 /// Collective: the last checkpoint, if all its files are what they were, or the one before it.
 CheckpointIndex Session::undamaged(const CheckpointIndex& last, const CheckpointIndex& previous,
                                    const std::string& folder) {
@@ -76,7 +89,7 @@ CheckpointIndex Session::undamaged(const CheckpointIndex& last, const Checkpoint
   for (const auto& theirs : transport_.all_gather(std::as_bytes(std::span(problem)), tag(CollectiveKind::gather)))
     if (problem.empty()) problem.assign(reinterpret_cast<const char*>(theirs.data()), theirs.size());
   if (problem.empty()) return last;
-  if (transport_.rank() == 0) warn_of_damage(problem, previous);
+  if (transport_.rank() == 0) warn_of_damage(problem, previous, err_);
   return previous;
 }
 
@@ -84,7 +97,7 @@ int Session::accept_checkpoint(const CheckpointIndex& index, const JobIdentity& 
   int code = exit_ok;
   if (transport_.rank() == 0) {
     try {
-      check_restart(index, identity, (std::filesystem::path(folder) / checkpoint_index_name).string());
+      check_restart(index, identity, folder, options_);
       err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) +
                   "\n"
            << std::flush;
@@ -97,27 +110,48 @@ int Session::accept_checkpoint(const CheckpointIndex& index, const JobIdentity& 
   return share(code, nothing);
 }
 
-void Session::check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& path) const {
+/// What a job leaves to us depends on ranks, memory and machine, and what the checkpoint holds on what was chosen then.
+/// Orbitals to begin with were read by its first run only.
+std::vector<std::string> follow_checkpoint(const CheckpointIndex& index, Job& job) {
+  const std::vector<std::string> segments = earlier_segments(job, segments_of(index.job));
+  for (const std::string name : {"keep_quartets", "guess_orbitals"})
+    if (const auto had = index.job.ints.find(name); had != index.job.ints.end() && !job.given_values.contains(name))
+      apply_set(job, name + "=" + had->second);
+  for (const std::string& option : segments) apply_segments(job, option);
+  if (segments.empty()) return {};
+  return {earlier_segments_line(segments, fmt::format("the checkpoint of {}", printable_name(index.written)))};
+}
+
+JobIdentity identity_of(const Job& job, std::span<const std::shared_ptr<const Module>> programs,
+                        const SessionOptions& options) {
+  JobIdentity identity = identity_of(job.data, job.programs, programs);
+  if (options.machine.plugins) identity.plugins = options.machine.plugins->files();
+  return identity;
+}
+
+void check_restart(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder,
+                   const SessionOptions& options) {
+  const std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
   const char* hint = "restart with what the checkpoint was made with, or start the job again without `--restart`";
   const std::string what = fmt::format("the checkpoint `{}` of {}", path, index.written);
-  if (!options_.restart_id.empty() && options_.restart_id != index.job_id)
-    throw InputError(fmt::format("{} is that of job `{}`, not of `{}`", what, index.job_id, options_.restart_id),
+  if (!options.restart_id.empty() && options.restart_id != index.job_id)
+    throw InputError(fmt::format("{} is that of job `{}`, not of `{}`", what, index.job_id, options.restart_id),
                      "name the folder of the other job's checkpoint with `--restart`");
-  if (index.version != options_.version)
+  if (index.version != options.version)
     throw InputError(
-        fmt::format("{} was written by sialrun {}, and this is sialrun {}", what, index.version, options_.version),
+        fmt::format("{} was written by sialrun {}, and this is sialrun {}", what, index.version, options.version),
         hint);
   if (const std::string differs = difference(index.job, identity); !differs.empty()) {
-    const std::string options = differs.starts_with("the segments")
-                                    ? segment_options(segments_of(index.job), segments_of(identity))
-                                    : std::string();
+    const std::string segments = differs.starts_with("the segments")
+                                     ? segment_options(segments_of(index.job), segments_of(identity))
+                                     : std::string();
     throw InputError(
         fmt::format("{} does not belong to this job: {}", what, differs),
-        options.empty()
+        segments.empty()
             ? hint
             : fmt::format(
                   "add the segments of the checkpoint to the command line (those that are left automatic follow it): `{}`",
-                  options));
+                  segments));
   }
   if (index.files.empty() || index.program < 0 || static_cast<std::size_t>(index.program) >= identity.programs.size())
     throw InputError(what + " names no program to go on with", hint);

@@ -126,7 +126,7 @@ int run_simulation(const Arguments& arguments, SessionOptions options, const Com
   const SimulationOptions simulation = simulation_options(arguments);
   std::optional<ModelCosts> costs;
   if (!simulation.moves_data) {
-    check_modelled(arguments, job);
+    std::cerr << printable(check_modelled(arguments, job));
     set_without_values(options);
     const int per_node = simulation.ranks_per_node > 0 ? simulation.ranks_per_node : simulation.ranks;
     const int nodes = (simulation.ranks + per_node - 1) / per_node + simulation.servers;
@@ -163,28 +163,6 @@ int run_in_process(const Arguments& arguments, const SessionOptions& options, co
   }
 }
 
-/// The jobs of one world share its store: its memory is what the command line says.
-void set_common_memory(const Arguments& arguments, const std::vector<BatchEntry>& entries, SessionOptions& options) {
-  Job common;
-  for (const OptionId id : batch_defaults) {
-    if (is_given(arguments.job, id)) set_option(common, id, arguments.job.settings.at(id));
-    for (const BatchEntry& entry : entries)
-      if (is_given(entry.arguments, id) &&
-          (!is_given(arguments.job, id) || entry.arguments.settings.at(id) != arguments.job.settings.at(id)))
-        throw InputError(
-            fmt::format("{}:{}: the jobs of a batch under MPI have one memory", arguments.batch, entry.line),
-            fmt::format("give `{}` on the command line, for all jobs, or run this one by itself", option(id).flags));
-  }
-  options.store.memory_per_rank = common.memory_per_rank;
-  options.store.spill = common.spill;
-  options.store.numa = common.numa;
-}
-
-void refuse_gradient(const Job& job) {
-  if (!job.gradient_scalar.empty())
-    throw InputError("a job of a batch has no gradient", "run it by itself, without `--batch`", job.file);
-}
-
 /// Every job of the batch prints a separator first. In one process each has a world of its own, and a failure is only
 /// that job's; MPI ranks share one world, which an error while a job runs ends.
 int run_batch(const Arguments& arguments, SessionOptions options, const CompileFile& compile, Plugins& plugins,
@@ -205,6 +183,7 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
         if (mpi->rank() == 0) separator(entry);
         job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
         refuse_gradient(*job);
+        if (mpi->rank() == 0) std::cerr << printable(other_memory(entry, *job, options.store)) << std::flush;
         const int code = session.run(*job);
         if (mpi->rank() == 0) report(code);
         worst = std::max(worst, code);
@@ -235,7 +214,6 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
   return worst;
 }
 
-/// Whether this process speaks for all ranks about what goes wrong before MPI starts.
 /// --dry-run: of the ranks that were started, or of `--ranks`.
 int plan_only(const Arguments& arguments, const SessionOptions& options, const CompileFile& compile) {
   if (!is_first_launched()) return exit_ok;
@@ -249,7 +227,7 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   (simulation.homes_on_workers ? setting.memory_nodes : setting.servers) = simulation.servers;
   setting.explain_kernels = options.explain_kernels;
   return dry_run(job, setting, time_setting(arguments, options, job, setting.ranks, setting.nodes() + setting.servers),
-                 compile, std::cout, std::cerr);
+                 options, compile, std::cout, std::cerr);
 }
 
 /// ACES4's -q WORKERS -r SERVERS: ranks that only serve. Both are needed, as there.
@@ -268,7 +246,7 @@ void apply_aces_ranks(Arguments& arguments) {
 /// --describe and --write-dat: the job is stated, nothing runs.
 int show_job(const Arguments& arguments) {
   if (!is_first_launched()) return exit_ok;
-  Job job = state_job(arguments.job);
+  Job job = settled_job(arguments.job, workers_of(arguments));
   read_arrays(job.data);
   for (const std::string& text : job.warnings) std::cerr << "warning: " << printable_name(text) << std::endl;
   const NamedFile written{"the data file", arguments.write_dat};
@@ -384,7 +362,9 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
       options.store.numa = job->numa;
       settle_homes(arguments, job->spill);
       options.homes_on_workers = arguments.homes == "workers";
-      if (!job->gradient_scalar.empty()) {
+      if (job->gradient_scalar.empty()) {
+        check_stop_after(options, *job);
+      } else {
         check_gradient_options(arguments, options, *job);
         options.checkpoints = false;
         options.catch_stop_signals = {};
@@ -493,6 +473,7 @@ void parse(CLI::App& app, Arguments& arguments, std::vector<std::string> words) 
       folder.ends_with(".toml") || folder.ends_with(".sialx") || folder.ends_with(".siox"))
     arguments.job.inputs.insert(arguments.job.inputs.begin(), std::exchange(arguments.restart_folder, {}));
   arguments.restart = arguments.restart_folder;
+  arguments.job.restarts = true;
 }
 
 /// Of the job that a command line of sialrun states.
@@ -503,6 +484,7 @@ std::string stated_checkpoint_folder(const std::vector<std::string>& words) {
   try {
     parse(app, arguments, command_line(words));
   } catch (const CLI::ParseError& error) { throw InputError(error.what(), "sialrun --help lists the options"); }
+  arguments.job.restarts = true;  // what only its first run reads may be gone
   return checkpoint_folder_of(make_job(arguments.job, 1), arguments.restart);
 }
 

@@ -88,7 +88,8 @@ void settle_homes(Arguments& arguments, const SpillRequest& spill) {
 }
 
 int workers_of(const Arguments& arguments) {
-  if (arguments.dry_run && arguments.planned_ranks > 0) return arguments.planned_ranks;
+  const bool runs = !arguments.dry_run && !arguments.describe && arguments.write_dat.empty();
+  if (!runs && arguments.planned_ranks > 0) return arguments.planned_ranks;
   if (arguments.simulated) return simulation_options(arguments).ranks;
   return arguments.transport == "loopback" ? 1 : std::max(1, launched_ranks() - arguments.servers);
 }
@@ -130,15 +131,14 @@ Job state_job(const JobArguments& arguments) {
   for (const std::string& text : arguments.segments) apply_segments(job, text);
   if (!arguments.resegment.empty()) apply_resegment(job, arguments.resegment);
   for (const std::string& text : arguments.sets) apply_set(job, text);
+  if (!arguments.restarts) check_restored_files(job);
   return job;
 }
 
-Job make_job(const JobArguments& arguments, int ranks) {
-  Job job = state_job(arguments);
-  if (job.programs.empty() && job.legacy)
-    job.programs = find_programs(job.legacy->programs, program_folders(arguments));
-  if (job.programs.empty())
-    throw InputError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
+namespace {
+
+/// Those of the command line act on the job, but for automatic segments.
+void settle(Job& job, const JobArguments& arguments, int ranks) {
   if (arguments.gib > 0 || arguments.worker_gib > 0 || arguments.server_gib > 0) {
     const auto of = [&](double own) { return own > 0 ? own : arguments.gib; };
     job.memory_per_rank =
@@ -149,17 +149,39 @@ Job make_job(const JobArguments& arguments, int ranks) {
   // Without a results file a program run from the command line leaves no files at all.
   if (is_given(arguments, OptionId::results) && job.results_path == "none" && !is_given(arguments, OptionId::run_json))
     job.run_json_path = "none";
+  job.batch_file = arguments.batch_file;
+  job.ranks = ranks;
+}
+
+/// They follow the ranks and the memory.
+void cut_segments(Job& job) {
+  if ((job.data.has_molecule || job.data.hamiltonian) && !job.legacy) derive_job_data(job);
+}
+
+}  // namespace
+
+Job settled_job(const JobArguments& arguments, int ranks) {
+  Job job = state_job(arguments);
+  settle(job, arguments, ranks);
+  cut_segments(job);
+  return job;
+}
+
+Job make_job(const JobArguments& arguments, int ranks) {
+  Job job = state_job(arguments);
+  if (job.programs.empty() && job.legacy)
+    job.programs = find_programs(job.legacy->programs, program_folders(arguments));
+  if (job.programs.empty())
+    throw InputError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
+  settle(job, arguments, ranks);
   const bool has_gradient_settings =
       std::ranges::any_of(std::array{OptionId::gradient_step, OptionId::gradient_symmetry},
                           [&](OptionId id) { return job.settings.contains(id); });
   if (has_gradient_settings && job.gradient_scalar.empty())
     throw InputError("settings of a gradient are given, and no scalar whose gradient is wanted",
                      "scalar = \"total_energy\" under [gradient], or --gradient total_energy", job.file);
-  job.batch_file = arguments.batch_file;
-  job.ranks = ranks;
-  take_guess(job);
-  if ((job.data.has_molecule || job.data.hamiltonian) && !job.legacy)
-    derive_job_data(job);  // automatic segments follow the ranks and the memory
+  if (!arguments.restarts) take_guess(job);
+  cut_segments(job);
   return job;
 }
 
@@ -172,6 +194,9 @@ Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins) 
 }
 
 std::vector<BatchEntry> read_batch(const std::string& path, const JobArguments& defaults) {
+  if (defaults.gib > 0 || defaults.worker_gib > 0 || defaults.server_gib > 0)
+    throw InputError("`-m`, `-w` and `-v` beside `--batch` state the memory of no job",
+                     "give `--memory` for all jobs, or `-m` in the lines");
   std::string problem;
   std::istringstream in(read_file(path, input_limit::batch, problem));
   if (!problem.empty())

@@ -31,6 +31,7 @@ struct JobArguments {
   std::string batch_file;                          // that the line stands in
   double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
   const Job* stated = nullptr;                     // otherwise than by inputs
+  bool restarts = false;                           // from a checkpoint, which has what earlier jobs gave to this one
 };
 
 struct Arguments {
@@ -71,7 +72,9 @@ int workers_of(const Arguments& arguments);
 std::vector<std::string> program_folders(const JobArguments& arguments);
 /// The job as stated, its programs not yet looked for. SialError: what is stated is wrong.
 Job state_job(const JobArguments& arguments);
-/// The same with its programs found and its automatic segments chosen. SialError, or EnvironmentError for files.
+/// The same with all settings, and with automatic segments for so many ranks.
+Job settled_job(const JobArguments& arguments, int ranks);
+/// The same with its programs found and its first guess read. SialError, or EnvironmentError for files.
 Job make_job(const JobArguments& arguments, int ranks);
 /// A job that is going to run, its plugins loaded.
 Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins);

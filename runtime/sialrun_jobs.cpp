@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "runtime/base/bytes.h"
 #include "runtime/base/error.h"
 #include "runtime/gradient_run.h"
+#include "runtime/job/numa.h"
+#include "runtime/job/spill.h"
 
 namespace sial {
 
@@ -19,6 +22,50 @@ std::function<int(Session&)> jobs_of(const Arguments& arguments, const Job& job,
     }
     return code;
   };
+}
+
+void set_common_memory(const Arguments& arguments, const std::vector<BatchEntry>& entries, SessionOptions& options) {
+  Job common;
+  for (const BatchEntry& entry : entries)
+    if (const JobArguments& own = entry.arguments; own.gib > 0 || own.worker_gib > 0 || own.server_gib > 0)
+      throw InputError("`-m`, `-w`, `-v`: the jobs of a batch under MPI have one memory",
+                       "give `--memory` on the command line, for all jobs, or run this one by itself",
+                       fmt::format("{}:{}", arguments.batch, entry.line));
+  for (const OptionId id : batch_defaults) {
+    if (is_given(arguments.job, id)) set_option(common, id, arguments.job.settings.at(id));
+    for (const BatchEntry& entry : entries)
+      if (is_given(entry.arguments, id) &&
+          (!is_given(arguments.job, id) || entry.arguments.settings.at(id) != arguments.job.settings.at(id)))
+        throw InputError(
+            fmt::format("`{} {}`: the jobs of a batch under MPI have one memory", option(id).flags,
+                        entry.arguments.settings.at(id)),
+            fmt::format("give `{}` on the command line, for all jobs, or run this one by itself", option(id).flags),
+            fmt::format("{}:{}", arguments.batch, entry.line));
+  }
+  options.store.memory_per_rank = common.memory_per_rank;
+  options.store.spill = common.spill;
+  options.store.numa = common.numa;
+}
+
+std::string other_memory(const BatchEntry& entry, const Job& job, const StoreOptions& store) {
+  if (job.memory_per_rank == store.memory_per_rank && spill_text(job.spill) == spill_text(store.spill) &&
+      numa_text(job.numa) == numa_text(store.numa))
+    return {};
+  return fmt::format(
+      "warning: {}:{}: the memory that the job states is left out: the jobs of a batch under MPI have one, of {} per rank\n  hint: give `--memory`, `--spill` and `--numa` on the command line, for all jobs, or run this one by itself\n",
+      job.batch_file, entry.line, bytes_text(static_cast<std::int64_t>(store.memory_per_rank)));
+}
+
+void refuse_gradient(const Job& job) {
+  if (!job.gradient_scalar.empty())
+    throw InputError("a job of a batch has no gradient", "run it by itself, without `--batch`", job.file);
+}
+
+void check_stop_after(const SessionOptions& options, const Job& job) {
+  if (options.stop_after == 0 || job.checkpoint_every != CheckpointOptions::never) return;
+  throw InputError(
+      "`--stop-after` counts checkpoints, and this job writes none before it ends",
+      "say when to write them: `--checkpoint-every 30` (minutes), `0` (at each barrier), or `programs`; to end after some time, and be continued, `--time-limit` is enough");
 }
 
 void check_gradient_options(const Arguments& arguments, const SessionOptions& options, const Job& job) {

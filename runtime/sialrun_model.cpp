@@ -15,7 +15,7 @@ TimeSetting time_setting(const Arguments& arguments, const SessionOptions& optio
   return setting;
 }
 
-void check_modelled(const Arguments& arguments, const Job& job) {
+std::string check_modelled(const Arguments& arguments, const Job& job) {
   const auto refuse = [](const std::string& what, const std::string& remedy) {
     throw InputError(fmt::format("{}, and with `kernels=model` blocks have no values", what), remedy);
   };
@@ -28,8 +28,18 @@ void check_modelled(const Arguments& arguments, const Job& job) {
   if (arguments.session.device != "host" && arguments.session.device != "auto")
     refuse(fmt::format("`--device {}` copies blocks", arguments.session.device), "leave `--device` out");
   if (arguments.restart || arguments.session.stop_after > 0 || is_given(arguments.job, OptionId::checkpoint_every) ||
-      is_given(arguments.job, OptionId::checkpoint_dir) || is_given(arguments.job, OptionId::time_limit))
+      is_given(arguments.job, OptionId::checkpoint_dir) || is_given(arguments.job, OptionId::checkpoint_local) ||
+      is_given(arguments.job, OptionId::time_limit))
     refuse("checkpoints hold what was computed", "leave the options of checkpoints out");
+  // A job file may stay as it is: its real runs are saved.
+  const bool saves = job.checkpoint_every != CheckpointOptions::never, limited = job.time_limit > 0;
+  if (!saves && !limited) return {};
+  return fmt::format(
+      "warning: {} of `{}` {} left out: with `kernels=model` nothing is computed that a checkpoint could hold, and the time of checkpoints is not part of the model\n",
+      saves && limited ? "`checkpoint_every` and `time_limit`"
+      : saves          ? "`checkpoint_every`"
+                       : "`time_limit`",
+      job.file, saves && limited ? "are" : "is");
 }
 
 void set_without_values(SessionOptions& options) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/base/bytes.h"
 #include "runtime/job/legacy_job.h"
 
 namespace sial {
@@ -73,7 +74,12 @@ std::string describe_job(const Job& job, const std::vector<std::string>& folders
   const JobData& data = job.data;
   std::string out = job.file.empty() ? "" : fmt::format("{}\n", job.file);
   describe_molecule(data, out);
-  out += "segments\n";
+  out +=
+      job.segment_choices.empty()
+          ? "segments\n"
+          : fmt::format(
+                "segments (automatic ones for {} rank{}, {} each; where programs run long, other ones are chosen by their time: `--dry-run` prints which)\n",
+                job.ranks, job.ranks == 1 ? "" : "s", bytes_text(static_cast<std::int64_t>(job.memory_per_rank)));
   for (const auto& [kind, sizes] : data.segments)
     out +=
         fmt::format("  {:6} {} elements in {}: {}\n", kind_text(kind),

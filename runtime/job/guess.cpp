@@ -1,7 +1,9 @@
-// Orbitals that SCF programs begin with.
+// What a job takes from the results of earlier ones: orbitals that SCF programs begin with, and whether what it
+// restores is there.
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -39,6 +41,12 @@ void take_guess(Job& job) {
     why = fmt::format("they are no matrices of numbers over {} functions", n);
   if (why.empty()) set_guess(job, *alpha, *beta);
   else job.warnings.push_back(fmt::format("the orbitals in `{}` are no first guess for this job: {}", path, why));
+}
+
+void check_restored_files(const Job& job) {
+  for (const std::string& file : job.restore_files)
+    if (std::error_code ignored; !std::filesystem::exists(file, ignored))
+      throw InputError(fmt::format("there is no results file `{}`", file), {}, job.restore_place);
 }
 
 }  // namespace sial

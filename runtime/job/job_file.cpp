@@ -395,12 +395,8 @@ class JobReader {
     check_keys(t, "restore", {"file"});
     const toml::node* n = t.get("file");
     if (!n) fail(t, "[restore] lacks `file`", "file = \"results.h5\" names the results of an earlier job");
-    for (const std::string& name : strings(*n, "file")) {
-      std::string file = resolve(name);
-      std::error_code ignored;
-      if (!fs::exists(file, ignored)) fail(*n, fmt::format("there is no results file `{}`", file));
-      job_.restore_files.push_back(file);
-    }
+    for (const std::string& name : strings(*n, "file")) job_.restore_files.push_back(resolve(name));
+    job_.restore_place = place(n->source());
   }
 
   /// What options.def gives a key in this section.

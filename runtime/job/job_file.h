@@ -58,6 +58,7 @@ struct Job {
   bool keep_integrals = true;        // in memory that nothing else needs
   std::vector<std::string> data_files;            // that data came from: molecule, basis, arrays
   std::vector<std::string> restore_files;         // results of earlier jobs whose saved items this job may restore
+  std::string restore_place;                      // where the job file names them
   std::string guess_path = "none";                // results of an earlier job whose orbitals the SCF begins with
   std::map<std::string, DataArray> saved_before;  // static arrays by label that it may restore as well
   std::map<std::string, std::shared_ptr<const SavedArrayBlocks>> saved_blocks_before;  // others; this rank's blocks
@@ -84,6 +85,8 @@ Job read_job_file(const std::string& path);
 void set_guess(Job& job, const DataArray& alpha, const DataArray& beta);
 /// Those of `guess_path`, or a warning why not. Throws InputError for a file that is no results file.
 void take_guess(Job& job);
+/// Throws InputError where one of `restore_files` is not there.
+void check_restored_files(const Job& job);
 
 /// `--set name=value`: an integer or a real, by its spelling. Overrides the job file.
 void apply_set(Job& job, std::string_view text);

@@ -256,6 +256,26 @@ void add(TransferMap& transfers, const TransferCost& t) {
 
 }  // namespace
 
+namespace {
+
+template <class Map, class Row>
+void merge(std::vector<Row>& rows) {
+  Map merged;
+  for (const Row& row : rows) add(merged, row);
+  rows.clear();
+  for (auto& [key, row] : merged) rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+void merge_rows(Stats& rank) {
+  merge<LineMap>(rank.lines);
+  merge<AccessMap>(rank.accesses);
+  merge<CopyMap>(rank.copies);
+  merge<KernelMap>(rank.kernels);
+  merge<TransferMap>(rank.transfers);
+}
+
 void add_code(CodeCost& to, const CodeCost& code) {
   if (to.state.empty()) to.state = code.state;
 #define CODE_COST(type, field) to.field += code.field;

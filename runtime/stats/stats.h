@@ -191,6 +191,9 @@ struct JobStats {
 
 std::vector<std::byte> pack_stats(const Stats& stats);
 Stats unpack_stats(std::span<const std::byte> bytes);
+/// Makes rows of one place one row. Of one rank: which of its rows took longest on a rank is not known before
+/// reduce_stats().
+void merge_rows(Stats& rank);
 /// Adds counts; the state is that of the first.
 void add_code(CodeCost& to, const CodeCost& code);
 JobStats reduce_stats(std::vector<Stats> ranks);

@@ -162,6 +162,12 @@ class Transformation {
 
 }  // namespace
 
+double bytes_of_orbital_integrals(const JobData& job) {
+  const double n = job.hamiltonian ? job.hamiltonian->orbitals : job.molecule.n_basis();
+  const double orbitals = std::max(0.0, n - job.molecule.frozen_core);
+  return sizeof(double) * (n * (n + 1) / 2) * (orbitals * (orbitals + 1) / 2);
+}
+
 GivenHamiltonian integrals_over_orbitals(const JobData& job, const SavedStatics& saved) {
   const auto found = saved.find("c"), fock = saved.find("fock_mo");
   if (found == saved.end())

@@ -8,6 +8,9 @@
 
 namespace sial {
 
+/// Bytes that integrals over the orbitals of a job take while they are made, at most.
+double bytes_of_orbital_integrals(const JobData& job);
+
 /// Those saved as "c", x[ao, mo], of a closed shell; their energies are known where the Fock matrix is there, as
 /// "fock_mo". The frozen core of the job's molecule is doubly occupied and part of the core energy and of h;
 /// orbitals that are zero, of functions that the SCF left out, are not there. Memory: 2 n^4 bytes for n functions.

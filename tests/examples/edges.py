@@ -56,9 +56,12 @@ class Edges(unittest.TestCase):
 
     def test_uhf_below_rhf(self):
         # Hydrogen pulled apart: the restricted solution is no minimum. The cyano radical: heavy spin contamination, and iterations that
-        # swing. Source: second-order UHF with stability analysis of PySCF 2.14.
+        # swing. Formaldehyde: the restricted solution is a saddle so flat that a small turn of the orbitals already crosses the valley.
+        # Source: second-order UHF with stability analysis of PySCF 2.14 (formaldehyde: with the basis set of runtime/job/basis, whose
+        # numbers have more digits, 3e-9 hartree; begun with pi and pi* mixed).
         for xyz, multiplicity, energy, s_squared in (("2\n\nH 0 0 0\nH 0 0 2.0\n", 1, -1.0009352373, 0.9061375),
-                                                     ("2\n\nC 0 0 0\nN 0 0 1.17\n", 2, -92.1624960593, 1.2547720)):
+                                                     ("2\n\nC 0 0 0\nN 0 0 1.17\n", 2, -92.1624960593, 1.2547720),
+                                                     ("4\n\nC 0 0 -0.5296\nO 0 0 0.677\nH 0 0.9366 -1.1188\nH 0 -0.9366 -1.1188\n", 1, -113.8076092977, 0.0369309)):
             with self.subTest(energy=energy):
                 (self.folder / "small.xyz").write_text(xyz)
                 (self.folder / "job.toml").write_text(f'''programs = ["{EXAMPLES}/06_uhf/uhf.sialx"]

@@ -71,6 +71,39 @@ class Outputs(InFolder):
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
                 self.assertEqual({name: self.read(name) for name in self.names()}, kept)
 
+    def test_integrals_that_find_no_memory(self):
+        """Everything else that the job computed is written, and the message names the option, the amount and the remedy."""
+        n = 160
+        self.write("m.FCIDUMP", f"&FCI NORB={n},NELEC=2,MS2=0,\n ORBSYM={'1,' * n}\n ISYM=1,\n&END\n 0.5 1 1 1 1\n -1.0 1 1 0 0\n 0.1 0 0 0 0\n")
+        self.write("units.sialx", """sial units
+            predefined int norb
+            aoindex m = 1:norb
+            aoindex n = 1:norb
+            static c[m,n]
+            do m
+              do n
+                c[m,n] = 0.0
+                if m == n
+                  c[m,n] = 1.0
+                endif
+              enddo n
+            enddo m
+            set_persistent c "c"
+            endsial units
+            """)
+        self.write("job.toml", 'programs = ["units.sialx"]\nmemory = "10MB"\n[hamiltonian]\nfcidump = "m.FCIDUMP"\n[segments]\nao_target = 1\n')
+        err = self.refused("sialrun", "job.toml", "--jit", "off", "--device", "host", "--fcidump", "out.FCIDUMP", code=3,
+                           says=("out of memory at `--fcidump`: `out.FCIDUMP` is not written", "over 160 orbitals take 1.33 GB", "fewer ranks"),
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1_200_000_000, 1_200_000_000)))
+        self.assertNotIn("beside the block data\n  hint: run fewer", err)
+        for name in ("results.h5", "run.json"):
+            self.assertTrue((self.dir / name).exists(), name)
+        # More than any machine has: refused before anything is computed.
+        self.write("m.toml", 'programs = ["units.sialx"]\n[molecule]\nxyz = "m.xyz"\nbasis = "cc-pvtz"\n[output]\ndir = "m"\n')
+        self.write("m.xyz", "200\n\n" + "".join(f"Ne {4 * i} 0 0\n" for i in range(200)))
+        self.refused("sialrun", "m.toml", "--fcidump", "out.FCIDUMP", code=3, says=("`--fcidump` needs 2", "over 6000 basis functions", "this machine has"))
+        self.assertFalse((self.dir / "m").exists())
+
     # --- checkpoints, batches
 
     def test_what_is_no_checkpoint_stays(self):

@@ -141,6 +141,17 @@ class Model(unittest.TestCase):
                 self.assertIn(words, run.stderr)
                 self.assertIn("kernels=model", run.stderr)
                 self.assertIn("hint", run.stderr)
+        for name in ("--checkpoint-every", "--checkpoint-local", "--checkpoint-dir"):
+            self.assertIn("leave the options of checkpoints out", self.program(body, arguments=(name, "1"), code=2).stderr)
+        # A job file that states them may stay as it is.
+        for stated, words in (('checkpoint_every = 30\ntime_limit = "1h"', "warning: `checkpoint_every` and `time_limit` of `job.toml` are left out"),
+                              ('time_limit = "1h"', "warning: `time_limit` of `job.toml` is left out"), ("", None)):
+            (self.path / "job.toml").write_text(f'programs = ["little.sialx"]\n[values]\nnorb = 2\n[segments]\nao = [3, 2]\n[run]\n{stated}\n[output]\nresults = "none"\nrun_json = "none"\n')
+            run = self.sialrun("job.toml", "--simulate", "ranks=2,kernels=model")
+            if words:
+                self.assertIn(words, run.stderr)
+            else:
+                self.assertNotIn("left out", run.stderr)
         for simulate, words in (("ranks=2,kernels=some", "kernels `some`"), ("ranks=2,iterations=3", "kernels=model")):
             with self.subTest(simulate):
                 self.assertIn(words, self.program(body, simulate=simulate, code=2).stderr)

@@ -214,6 +214,40 @@ class Options(unittest.TestCase):
             (self.dir / "list").write_text(f"little.sialx {words}\n")
             self.assertIn("list:1:", self.tool("sialrun", "--batch", "list", code=2).stderr)
 
+    def test_jobs_of_one_world_have_one_memory(self):
+        """Of a batch under MPI: a line that asks for another one is refused before anything runs, a job file warned of."""
+        for words, says in (("--memory 1GB", "error: list:2: `--memory 1GB`: the jobs of a batch under MPI have one memory"), ("-m 1", "error: list:2: `-m`")):
+            (self.dir / "list").write_text(f"little.sialx\nlittle.sialx {words}\n")
+            p = self.tool("sialrun", "--batch", "list", "--transport", "mpi", code=2)
+            self.assertIn(says, p.stderr)
+            self.assertIn("hint: give `--memory` on the command line", p.stderr)
+            self.assertEqual(p.stdout, "")
+        self.assertIn("give `--memory` for all jobs", self.tool("sialrun", "--batch", "list", "-m", "1", code=2).stderr)
+        (self.dir / "list").write_text(f"{self.job('memory = 1000000000')}\n")
+        p = self.tool("sialrun", "--batch", "list", "--transport", "mpi")
+        self.assertIn("warning: list:1: the memory that the job states is left out", p.stderr)
+        self.assertNotIn("warning", self.tool("sialrun", "--batch", "list", "--transport", "mpi", "--memory", "1GB").stderr)
+        self.assertNotIn("warning", self.tool("sialrun", "--batch", "list").stderr)
+
+    def test_describe_cuts_segments_for_ranks_and_memory(self):
+        water = ROOT / "examples/molecules/water.xyz"
+        job = self.job(f'[molecule]\nxyz = "{water}"\nbasis = "cc-pvtz"\n')
+
+        def segments(*args, says):
+            text = self.tool("sialrun", job, *args, "--describe").stdout
+            self.assertIn(says, text)
+            return re.search(r"(?m)^  ao .*: (.*)$", text).group(1).split()
+        usual = segments(says="segments (automatic ones for 1 rank, 2.15 GB each")
+        little = segments("--memory", "1MB", says="for 1 rank, 1.00 MB each")
+        many = segments("--ranks", "64", says="for 64 ranks, 2.15 GB each")
+        self.assertLess(len(usual), len(little))
+        self.assertLess(len(usual), len(many))
+        planned = self.tool("sialrun", job, "--ranks", "64", "--dry-run").stderr
+        self.assertIn(f"58 basis functions in {len(many)} of ", planned)
+        self.tool("sialrun", job, "--write-dat", "water.dat", "--ranks", "64")
+        self.assertRegex(self.tool("sialrun", "--dat", "water.dat", "--describe").stdout, rf"(?m)^  ao .* in {len(many)}: {' '.join(many)}$")
+        self.assertIn("\nsegments\n", self.tool("sialrun", self.job("[segments]\nao = [3]\n"), "--describe").stdout)
+
     def complete(self, tool, *words):
         """What bash offers for the last of the words."""
         (self.dir / "completion").write_text(self.tool(tool, "--manual", "bash").stdout)

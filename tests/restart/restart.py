@@ -184,6 +184,99 @@ class Restart(Pieces):
             code, rest, err = self.run_job(*args, "--memory", other, "--restart")
             self.assertEqual((code, first + rest), (0, outputs[memory]), err)
 
+    def test_what_earlier_jobs_gave(self):
+        """A restart reads neither the orbitals that the job began with nor the results that it restores from: the checkpoint has them."""
+        molecule = f'[molecule]\nxyz = "{ROOT / "examples/molecules/water.xyz"}"\nbasis = "sto-3g"\n'
+        (self.dir / "rhf.toml").write_text(f'programs = ["{ROOT / "examples/04_rhf/rhf.sialx"}"]\n{molecule}')
+        self.assertEqual(self.run_job("rhf.toml")[0], 0)
+        results = self.dir / "results.h5"
+        earlier = results.read_bytes()
+        for more, option in (("", ("--guess", "earlier.h5")), ('[run]\nguess = "earlier.h5"\n', ()), ('[restore]\nfile = "earlier.h5"\n', ())):
+            with self.subTest(more=more, option=option):
+                shutil.rmtree(self.dir / "checkpoint", ignore_errors=True)
+                (self.dir / "job.toml").write_text((self.dir / "rhf.toml").read_text() + more)
+                (self.dir / "earlier.h5").write_bytes(earlier)
+                code, out, err = self.run_job("job.toml", *option, "--deterministic", "--output-dir", "whole")
+                self.assertEqual(code, 0, err)
+                args = ["job.toml", *option, "--deterministic", "--checkpoint-every", "0", "--stop-after", "2"]
+                code, got, err = self.run_job(*args)
+                self.assertEqual(code, STOPPED, err)
+                (self.dir / "earlier.h5").unlink()
+                code, _, err = self.run_job(*args)
+                self.assertEqual((code, err.count("earlier.h5`")), (2, 1), err)
+                code, rest, err = self.run_job(*args[:-4], "--restart")
+                self.assertEqual((code, got + rest), (0, out), err)
+                self.assertNotIn("earlier.h5", err)
+
+    def test_plan_of_a_restart(self):
+        """--dry-run --restart: what is left of the job, with the segments of the checkpoint."""
+        args = [self.water("04_rhf/rhf.sialx", "05_mp2/mp2.sialx"), "--memory", "900kB"]
+        self.assertEqual(self.run_job(*args, "--checkpoint-every", "programs", "--stop-after", "1")[0], STOPPED)
+        args[-1] = "2GB"
+        saved = {p.name: p.read_bytes() for p in (self.dir / "checkpoint").iterdir()}
+        code, new, _ = self.run_job(*args, "--dry-run")
+        self.assertEqual(code, 0)
+        code, rest, err = self.run_job(*args, "--dry-run", "--restart")
+        self.assertEqual(code, 0, err)
+        self.assertIn("segments ao, mo, moa, mob = auto: those of the checkpoint of ", err)
+        self.assertRegex(rest, r"^planned from the checkpoint of .* \(after program `rhf`\): program 2 of 2\n")
+        programs = [[line for line in text.splitlines() if line.startswith("program ")] for text in (new, rest)]
+        self.assertEqual(programs, [["program rhf", "program mp2"], ["program mp2"]])
+        self.assertNotIn("rhf ", rest[rest.index("predicted time"):])
+        # As planned for those segments, in a new job.
+        code, _, err = self.run_job(*args, "--restart", "--stop-after", "1", "--checkpoint-every", "0")
+        segments = json.loads(saved["index.json"])["job"]["segments"]
+        stated = [word for kind, sizes in segments.items() for word in ("--segments", f"{kind}={sizes}")]
+        code, whole, err = self.run_job(*args, *stated, "--dry-run")
+        self.assertEqual(code, 0, err)
+        plan = rest[rest.index("program mp2"):rest.index("fits")]
+        self.assertIn(plan, whole)
+        self.assertNotIn(plan, new)
+        self.refused(*args, "--dry-run", "--set", "scf_iter=7", says="the value of int `scf_iter` was 100 and is 7 now")
+        self.refused(*args, "--dry-run", "--checkpoint-dir", "nowhere", says="there is no checkpoint")
+
+    def test_statistics_do_not_grow(self):
+        """Rows of one line stay one row, however often a job is continued."""
+        (self.dir / "loop.sialx").write_text("""sial loop
+            predefined int norb
+            predefined int steps
+            aoindex i = 1:norb
+            aoindex j = 1:norb
+            index k = 1:steps
+            distributed a[i,j]
+            temp t[i,j]
+            do k
+              pardo i, j
+                t[i,j] = 1.0
+                put a[i,j] += t[i,j]
+              endpardo i, j
+              sip_barrier
+              pardo i, j
+                get a[i,j]
+                t[i,j] = a[i,j]
+              endpardo i, j
+            enddo k
+            endsial loop
+            """)
+        args = ["loop.sialx", "--set", "norb=2", "--set", "steps=30", "--segments", "ao=3,2", "--device", "simulated", "--device-from", "0"]
+        _, _, whole = self.whole(*args)
+        sizes = []
+        for n in range(24):
+            code, _, err = self.run_job(*args, "--checkpoint-every", "0", "--stop-after", "1", *(("--restart",) if n else ()))
+            self.assertEqual(code, STOPPED, err)
+            index = json.loads((self.dir / "checkpoint/index.json").read_text())
+            sizes.append(index["files"][0]["bytes"])
+        self.assertLess(sizes[-1], sizes[3] + 100, sizes)
+        self.assertEqual(self.run_job(*args, "--restart")[0], 0)
+        run = json.loads((self.dir / "run.json").read_text())
+        self.assertEqual(run["total"]["restarts"], 24)
+        for rows, counts in (("lines", ("executions",)), ("remote_accesses", ("accesses",)), ("kernels", ())):
+            found, wanted = (r[rows]["choices"] if rows == "kernels" else r[rows] for r in (run, whole))
+            self.assertEqual([[row["line"], *(row[c] for c in counts)] for row in found], [[row["line"], *(row[c] for c in counts)] for row in wanted], rows)
+        self.assertGreater(len(run["device_transfers"]), 0)
+        for counter, key in (("device_in", "in"), ("device_out", "out")):
+            self.assertEqual(sum(row[key] for row in run["device_transfers"]), run["total"][counter], counter)
+
     def test_damaged(self):
         """Whatever happens to a file of a checkpoint: one message, nothing printed by the program, no crash."""
         args = [*THREE, *STEPS]
@@ -361,7 +454,9 @@ class Restart(Pieces):
     def test_bad_usage(self):
         (self.dir / "batch").write_text(f"{THREE[0]}\n")
         for args, says in ((["--checkpoint-every", "often", THREE[0]], "`often` is not a span of time"), (["--time-limit", "-3", THREE[0]], "`-3`"),
-                           (["--restart", "nowhere", *THREE, *STEPS], "`nowhere`"), (["--batch", "batch", "--restart"], "batch")):
+                           (["--restart", "nowhere", *THREE, *STEPS], "`nowhere`"), (["--batch", "batch", "--restart"], "batch"),
+                           (["--stop-after", "1", *THREE, *STEPS], "--checkpoint-every"),
+                           (["--stop-after", "1", "--time-limit", "1h", *THREE, *STEPS], "--checkpoint-every")):
             with self.subTest(args=args):
                 code, out, err = self.run_job(*args)
                 self.assertIn(code, (1, 2))

@@ -60,10 +60,10 @@ Checkpoints::Checkpoints(const CheckpointOptions& options, Transport& transport,
   transport.activity().set_advice("there is no checkpoint yet; `--checkpoint-every` writes them");
 }
 
-void Checkpoints::continue_from(const CheckpointIndex& index) {
+void Checkpoints::continue_from(const CheckpointIndex& index, std::optional<CheckpointIndex> previous) {
   last_ = index;
+  previous_ = std::move(previous);
   // Of two indices that are left after a crash, one may be the same.
-  if (transport_.rank() == 0) previous_ = read_previous_index(options_.folder);
   if (previous_ && previous_->serial >= last_.serial) previous_.reset();
   serial_ = index.serial;
   job_id_ = index.job_id;

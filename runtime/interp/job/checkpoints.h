@@ -69,8 +69,9 @@ class Checkpoints {
   ~Checkpoints() { stop_writing_.store(true, std::memory_order_relaxed); }
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
-  /// The job goes on from this checkpoint, which stays valid until the next one.
-  void continue_from(const CheckpointIndex& index);
+  /// The job goes on from this checkpoint, which stays valid until the next one; `previous`: the one before it, on rank
+  /// 0, where it is there.
+  void continue_from(const CheckpointIndex& index, std::optional<CheckpointIndex> previous);
   /// Of the folder's index, on rank 0; where none was taken beforehand, the first checkpoint takes one.
   void keep_lock(OutputLock lock) { lock_.emplace(std::move(lock)); }
   void release_lock() { lock_.reset(); }
@@ -86,6 +87,8 @@ class Checkpoints {
   void job_done();
 
   const std::string& folder() const { return options_.folder; }
+  /// On rank 0: whether there is a checkpoint that the job can go on from.
+  bool has_one() const { return !last_.files.empty(); }
   // Of this rank.
   double seconds() const { return seconds_; }
   std::int64_t written() const { return written_; }

@@ -72,6 +72,8 @@ void add_earlier(Stats& now, const Stats& earlier) {
   now.kernels.insert(now.kernels.end(), earlier.kernels.begin(), earlier.kernels.end());
   add_code(now.code, earlier.code);
   now.accesses.insert(now.accesses.end(), earlier.accesses.begin(), earlier.accesses.end());
+  now.transfers.insert(now.transfers.end(), earlier.transfers.begin(), earlier.transfers.end());
+  merge_rows(now);  // else checkpoints would grow from restart to restart
 }
 
 }  // namespace

@@ -168,6 +168,26 @@ TEST_CASE("rows of one line are one line of their rank") {
   CHECK(job.total.lines[0].slowest_seconds == 1.25);
 }
 
+TEST_CASE("merged rows of a rank reduce to the same totals") {
+  sial::Stats rank = sample(1, 0, 1);
+  const sial::Stats other = sample(4, 1, 2.5);
+  rank.lines.insert(rank.lines.end(), other.lines.begin(), other.lines.end());
+  rank.accesses.insert(rank.accesses.end(), other.accesses.begin(), other.accesses.end());
+  rank.copies.insert(rank.copies.end(), other.copies.begin(), other.copies.end());
+  rank.kernels.insert(rank.kernels.end(), other.kernels.begin(), other.kernels.end());
+  rank.transfers.insert(rank.transfers.end(), other.transfers.begin(), other.transfers.end());
+  sial::Stats merged = rank;
+  sial::merge_rows(merged);
+  CHECK(merged.lines.size() == rank.lines.size() / 2);
+  CHECK(merged.accesses.size() == rank.accesses.size() / 2);
+  CHECK(merged.copies.size() == rank.copies.size() / 2);
+  CHECK(merged.kernels.size() == rank.kernels.size() / 2);
+  CHECK(merged.transfers.size() == rank.transfers.size() / 2);
+  const sial::JobStats once = sial::reduce_stats({rank, other}), twice = sial::reduce_stats({merged, other});
+  CHECK(sial::pack_stats(once.total) == sial::pack_stats(twice.total));
+  CHECK(once.total.lines[0].slowest_seconds == twice.total.lines[0].slowest_seconds);
+}
+
 TEST_CASE("run.json and the summary show the same numbers") {
   sial::JobStats job = sial::reduce_stats({sample(10, 2, 1.5), sample(10, 2, 0.5)});
   job.facts.version = "1.2.3";
