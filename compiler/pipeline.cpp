@@ -88,8 +88,11 @@ const std::vector<Pass>& passes() {
   static const std::vector<Pass> list = {
       {"parse", 0,
        [](Work& w) {
-         w.ast = load_compilation(w.sources, w.path, w.options.include_dirs, w.emitter, w.options.texts,
-                                  w.options.imports_files);
+         LoadOptions load;
+         load.include_dirs = w.options.include_dirs;
+         load.texts = w.options.texts;
+         load.buffers = w.options.buffers;
+         w.ast = load_program(w.sources, w.path, load, w.emitter);
          return w.ast != nullptr;
        },
        [](const Work& w) { return print_ast(*w.ast, w.sources); }},

@@ -19,8 +19,8 @@ inline constexpr int default_optimisation = 2;
 
 struct CompileOptions {
   std::vector<std::string> include_dirs;
-  const SourceTexts* texts = nullptr;  // compile these; null: the files
-  bool imports_files = false;          // beside the texts
+  const SourceTexts* texts = nullptr;    // by name: compile these and no files; null: the files
+  const SourceTexts* buffers = nullptr;  // by physical path: instead of these files
   CheckOptions check;
   int optimisation = default_optimisation;
   std::vector<std::string> saved;  // distributed and served arrays that the job keeps: `set_persistent` by their names

@@ -35,8 +35,7 @@ class Repairer {
  public:
   Repairer(std::string path, const CompileOptions& options, const WarningOptions& warnings)
       : path_(std::move(path)), options_(options), warnings_(warnings) {
-    options_.texts = &repair_.texts;
-    options_.imports_files = true;
+    options_.buffers = &buffers_;
     options_.last_pass = "check";
     std::error_code ignored;
     folder_ = fs::weakly_canonical(path_, ignored).parent_path();
@@ -55,6 +54,7 @@ class Repairer {
         refused_.insert(key(now, one));  // it does more harm than good
       }
     }
+    for (const auto& [path, text] : buffers_) repair_.texts[names_.at(path)] = text;
     return std::move(repair_);
   }
 
@@ -103,17 +103,20 @@ class Repairer {
   /// False: more errors than before, and nothing was changed. A program that could not be read before may have any
   /// number of errors once it can.
   bool try_fixes(const State& before, const std::vector<Candidate>& fixes) {
-    SourceTexts saved = repair_.texts;
+    SourceTexts saved = buffers_;
     std::map<FileId, std::vector<TextEdit>> edits;
     for (const Candidate& c : fixes)
       for (const TextEdit& e : c.edits) edits[e.span.file].push_back(e);
-    for (const auto& [file, list] : edits)
-      repair_.texts[before.sources.name(file)] = apply_edits(before.sources.text(file), file, list);
+    for (const auto& [file, list] : edits) {
+      const std::string& path = before.sources.canonical_path(file);
+      buffers_[path] = apply_edits(before.sources.text(file), file, list);
+      names_.try_emplace(path, before.sources.name(file));
+    }
     State after(warnings_);
     look(after);
     const bool seen_first = after.parsed && !before.parsed;
     if ((!seen_first && errors_in(after, before) > errors_in(before, before)) || (before.parsed && !after.parsed)) {
-      repair_.texts = std::move(saved);
+      buffers_ = std::move(saved);
       return false;
     }
     for (const Candidate& c : fixes) repair_.applied.push_back(described(before, c));
@@ -136,7 +139,9 @@ class Repairer {
   const WarningOptions& warnings_;
   fs::path folder_;
   Repair repair_;
-  std::vector<Diagnostic> diagnostics_;  // of the round
+  SourceTexts buffers_;                       // as changed so far, by physical path
+  std::map<std::string, std::string> names_;  // of these files in the compilation
+  std::vector<Diagnostic> diagnostics_;       // of the round
   std::set<FixKey> refused_, elsewhere_;
 };
 

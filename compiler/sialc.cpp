@@ -31,6 +31,7 @@
 #include "runtime/base/fault_injection.h"
 #include "runtime/base/output_file.h"
 #include "runtime/base/printable.h"
+#include "runtime/base/rewrite_file.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/read.h"
 #include "runtime/bytecode/write.h"
@@ -224,7 +225,7 @@ int fix_files(const std::string& input, const Options& options, const WarningOpt
   CompileOptions to;
   to.include_dirs = include_dirs(options);
   const Repair repaired = repair(input, to, warnings);
-  for (const auto& [file, text] : repaired.texts) write_file(file, text);
+  for (const auto& [file, text] : repaired.texts) rewrite_file(file, text);
   std::string out;
   for (const AppliedFix& fix : repaired.applied)
     out += fmt::format("{}:{}: {} [{}]\n", fix.file, fix.line, fix.title, row_of(fix.code).name);

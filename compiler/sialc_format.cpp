@@ -18,8 +18,8 @@
 #include "compiler/format/format.h"
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
-#include "runtime/base/output_file.h"
 #include "runtime/base/printable.h"
+#include "runtime/base/rewrite_file.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/manual/manual.h"
 
@@ -86,7 +86,7 @@ int format_one(const std::string& input, const Options& options) {
   if (options.check) return formatted->edits.empty() ? exit_ok : exit_program_error;
   if (options.diff) return exit_ok;
   if (from_stdin) print_output(formatted->text);
-  else if (!formatted->edits.empty()) write_file(input, formatted->text);
+  else if (!formatted->edits.empty()) rewrite_file(input, formatted->text);
   return exit_ok;
 }
 

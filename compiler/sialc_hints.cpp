@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "compiler/ast/imports.h"
 #include "compiler/facts/words.h"
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
@@ -24,28 +25,26 @@ constexpr std::pair<IndexKind, const char*> kinds[] = {{IndexKind::ao, "ao"},
                                                        {IndexKind::mob, "mob"},
                                                        {IndexKind::la, "la"}};
 
-fs::path folder_of(const std::string& file) {
-  const fs::path folder = fs::path(file).parent_path();
-  return folder.empty() ? fs::path(".") : folder;
-}
-
-bool names_program(const Job& job, const std::string& program) {
-  return std::any_of(job.programs.begin(), job.programs.end(),
+bool names_program(const std::vector<std::string>& programs, const std::string& program) {
+  return std::any_of(programs.begin(), programs.end(),
                      [&](const std::string& name) { return same_file(name, program); });
 }
 
 /// Job files beside the program that mention its name, the newest first.
 std::vector<fs::path> possible_job_files(const std::string& program) {
   std::vector<std::pair<fs::file_time_type, fs::path>> found;
-  std::error_code error;
-  const std::string name = fs::path(program).filename().string();
-  for (fs::directory_iterator entry(folder_of(program), error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() != ".toml") continue;
-    std::error_code ignored;
-    std::string problem;
-    const std::string text = read_file(entry->path().string(), input_limit::source, problem);
-    if (problem.empty() && text.find(name) != std::string::npos)
-      found.emplace_back(fs::last_write_time(entry->path(), ignored), entry->path());
+  const std::string name = fs::path(program).filename().string(),
+                    own_name = fs::path(physical_path(program)).filename().string();
+  for (const std::string& folder : folders_of_job(program)) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() != ".toml") continue;
+      std::error_code ignored;
+      std::string problem;
+      const std::string text = read_file(entry->path().string(), input_limit::source, problem);
+      if (problem.empty() && (text.find(name) != std::string::npos || text.find(own_name) != std::string::npos))
+        found.emplace_back(fs::last_write_time(entry->path(), ignored), entry->path());
+    }
   }
   std::sort(found.begin(), found.end(), std::greater<>());
   std::vector<fs::path> paths;
@@ -72,7 +71,7 @@ std::optional<Job> find_job(const HintRequest& request, std::vector<std::string>
   for (const fs::path& path : possible_job_files(request.path)) {
     try {
       Job job = read_job_file(path.string());
-      if (!names_program(job, request.path)) continue;
+      if (!names_program(job.programs, request.path)) continue;
       if (!problem.empty()) notes.push_back(problem);
       return job;
     } catch (const SialError& error) {
@@ -87,7 +86,8 @@ std::optional<Job> find_job(const HintRequest& request, std::vector<std::string>
 std::optional<report::Run> find_run(const HintRequest& request, const std::optional<Job>& job,
                                     const std::string& program, std::vector<std::string>& notes) {
   if (!request.run_file.empty()) return report::read_run(request.run_file, program);
-  std::vector<fs::path> places{folder_of(request.path) / "run.json"};
+  std::vector<fs::path> places;
+  for (const std::string& folder : folders_of_job(request.path)) places.push_back(fs::path(folder) / "run.json");
   if (job && job->run_json_path != "none") places.push_back(fs::path(job->output_dir) / job->run_json_path);
   std::vector<std::pair<fs::file_time_type, fs::path>> found;
   for (const fs::path& path : places) {
@@ -118,9 +118,32 @@ std::string find_job_file(const std::string& program) {
   return job ? job->file : std::string();
 }
 
+std::vector<std::string> folders_of_job(const std::string& program) {
+  std::vector<std::string> folders;
+  for (const std::string& file : {program, physical_path(program)}) {
+    const std::string folder = fs::path(file).has_parent_path() ? fs::path(file).parent_path().string() : ".";
+    if (std::error_code ignored; folders.empty() || !fs::equivalent(folder, folders.front(), ignored))
+      folders.push_back(folder);
+  }
+  return folders;
+}
+
+std::vector<std::string> job_include_dirs(const std::string& program) {
+  for (const fs::path& path : possible_job_files(program)) {
+    try {
+      const JobImports job = read_job_imports(path.string());
+      if (names_program(job.programs, program)) return job.include_dirs;
+    } catch (const SialError&) { continue; }  // no TOML; the notes of hints say so
+  }
+  return {};
+}
+
 std::optional<facts::Facts> hints_of(const HintRequest& request, SourceManager& sources, Emitter& emitter) {
   CompileOptions options = request.options;
   options.keep_ir = true;
+  const std::vector<std::string> of_job =
+      request.job_file.empty() ? job_include_dirs(request.path) : read_job_imports(request.job_file).include_dirs;
+  options.include_dirs.insert(options.include_dirs.begin(), of_job.begin(), of_job.end());
   CompileResult compiled = compile_file(request.path, options, sources, emitter);
   if (!compiled.module || !compiled.as_written) return {};
   std::vector<std::string> notes;

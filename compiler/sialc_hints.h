@@ -14,8 +14,8 @@
 namespace sial {
 
 struct HintRequest {
-  std::string path;  // of the program
-  CompileOptions options;
+  std::string path;                           // of the program
+  CompileOptions options;                     // imports are searched in the job's folders first
   std::string job_file, run_file;             // empty: searched beside the program
   std::optional<report::JobValues> job = {};  // instead of a job file
   std::int64_t max_steps = analysis::Job{}.max_steps;
@@ -30,8 +30,16 @@ std::optional<facts::Facts> hints_of(const HintRequest& request, SourceManager& 
 /// A job's numbers as run.json has them.
 report::JobValues values_of(const analysis::Job& job);
 
-/// The newest *.toml in the program's folder whose `programs` name it; empty: there is none.
+/// Where a program's job and the statistics of its run are looked for: in its folder, and where a link leads to it also
+/// in that of the file itself.
+std::vector<std::string> folders_of_job(const std::string& program);
+
+/// The newest *.toml of these folders whose `programs` name it; empty: there is none.
 std::string find_job_file(const std::string& program);
+
+/// Where imports of the program are searched before other folders: `include` of the newest job file that names it,
+/// whatever else is wrong in that.
+std::vector<std::string> job_include_dirs(const std::string& program);
 
 /// "12: 8.2 MB x 120" for each line that has something to say, those of imported files with their names, then the
 /// arrays. `long_texts`: all that is known, below the line's number.

@@ -97,11 +97,13 @@ std::string state_of(const std::filesystem::path& path) {
 std::string files_of(const std::string& program, const std::vector<std::string>& others) {
   namespace fs = std::filesystem;
   std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator entry(fs::path(program).parent_path(), error), end; !error && entry != end;
-       entry.increment(error)) {
-    const fs::path extension = entry->path().extension();
-    if (extension == ".toml" || extension == ".json" || extension == ".sialx") found.push_back(state_of(entry->path()));
+  for (const std::string& folder : folders_of_job(program)) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      const fs::path extension = entry->path().extension();
+      if (extension == ".toml" || extension == ".json" || extension == ".sialx")
+        found.push_back(state_of(entry->path()));
+    }
   }
   for (const std::string& other : others) found.push_back(state_of(other));
   std::sort(found.begin(), found.end());
@@ -157,10 +159,10 @@ class KnownFacts {
   /// Gathers what was asked for and is old; whether anything changed.
   bool idle(Context& context) {
     bool changed = false;
-    for (auto& [path, known] : known_) {
-      const FilePtr file = context.files.file_of_uri(known.uri);
-      if (file && context.files.is_open(known.uri) && file->text.line_count() <= longest_program &&
-          is_old(path, known, context))
+    for (auto& [uri, known] : known_) {
+      const FilePtr file = context.files.file_of_uri(uri);
+      if (file && context.files.is_open(uri) && file->text.line_count() <= longest_program &&
+          is_old(*file, known, context))
         changed |= gather(context, file, known);
     }
     return changed;
@@ -168,7 +170,6 @@ class KnownFacts {
 
  private:
   struct Known {
-    std::string uri;
     std::shared_ptr<const facts::Facts> facts;  // null: it has not compiled yet
     FilePtr file;                               // whose facts they are
     // When this was last tried:
@@ -178,30 +179,28 @@ class KnownFacts {
     std::string shown;  // all texts
   };
 
-  static bool is_old(const std::string& path, const Known& known, Context& context) {
-    return known.buffers != context.files.buffers() || known.files != files_of(path, known.others);
+  static bool is_old(const File& file, const Known& known, Context& context) {
+    return known.buffers != context.files.buffers() || known.files != files_of(file.name, known.others);
   }
 
   /// Of an editor that cannot be told later, short programs are gathered at once.
   const Known& of(Context& context, const FilePtr& file) {
-    Known& known = known_[file->path];
-    known.uri = file->uri;
-    if (!context.refreshes_hints && file->text.line_count() < short_program && is_old(file->path, known, context))
+    Known& known = known_[file->uri];
+    if (!context.refreshes_hints && file->text.line_count() < short_program && is_old(*file, known, context))
       gather(context, file, known);
     return known;
   }
 
   static bool gather(Context& context, const FilePtr& file, Known& known) {
     known.buffers = context.files.buffers();
-    const std::string beside = files_of(file->path, {});
+    const std::string beside = files_of(file->name, {});
     known.others.clear();
     SourceManager sources;
     Emitter emitter;
     HintRequest request;
-    request.path = file->path;
-    request.options.include_dirs = context.files.include_dirs();
-    request.options.texts = &known.buffers;
-    request.options.imports_files = true;
+    request.path = file->name;
+    request.options.include_dirs = context.files.include_dirs();  // and those of the job
+    request.options.buffers = &known.buffers;
     request.looked_for = &known.others;
     try {
       if (std::optional<facts::Facts> facts = hints_of(request, sources, emitter)) {
@@ -212,9 +211,9 @@ class KnownFacts {
       known.facts = nullptr;  // a file that cannot be read: its diagnostics say so
     }
     for (FileId f = 0; f < sources.file_count(); ++f) known.others.push_back(sources.canonical_path(f));
-    known.files = files_of(file->path, known.others);
+    known.files = files_of(file->name, known.others);
     // What has changed meanwhile is looked at again.
-    if (files_of(file->path, {}) != beside) known.files.clear();
+    if (files_of(file->name, {}) != beside) known.files.clear();
     std::string shown = known.facts ? hints_text(*known.facts, true) : std::string();
     const bool changed = shown != known.shown;
     known.shown = std::move(shown);
@@ -227,7 +226,7 @@ class KnownFacts {
     return facts::same_lines(known.file->text.bytes(), now.text.bytes());
   }
 
-  std::map<std::string, Known> known_;  // by path
+  std::map<std::string, Known> known_;  // by URI
 };
 
 }  // namespace
@@ -243,6 +242,7 @@ lsp::Providers language_providers() {
   providers.hover_facts = [known](Context& context, const FilePtr& file, std::uint32_t offset) {
     return known->hover(context, file, offset);
   };
+  providers.job_include_dirs = job_include_dirs;
   providers.idle = [known](Context& context) { return known->idle(context); };
   return providers;
 }

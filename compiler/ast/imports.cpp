@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 class Loader {
  public:
   Loader(SourceManager& sources, const LoadOptions& options, Emitter& emitter)
-      : sources_(sources), emitter_(emitter), options_(options), reads_files_(!options.texts || options.other_files) {}
+      : sources_(sources), emitter_(emitter), options_(options), reads_files_(!options.texts) {}
 
   std::unique_ptr<ast::Compilation> load(const std::string& main_path) {
     std::string error;
@@ -197,12 +197,9 @@ std::optional<std::string> read_source_file(const std::string& path, std::string
 }
 
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
-                                                   const std::vector<std::string>& include_dirs, Emitter& emitter,
-                                                   const SourceTexts* texts, bool other_files) {
+                                                   const std::vector<std::string>& include_dirs, Emitter& emitter) {
   LoadOptions options;
   options.include_dirs = include_dirs;
-  options.texts = texts;
-  options.other_files = other_files;
   return load_program(sources, main_path, options, emitter);
 }
 

@@ -14,23 +14,21 @@
 
 namespace sial {
 
-/// Texts by the names of their files, to be compiled instead of what lies on the disk.
+/// Texts of files, to be compiled instead of what lies on the disk.
 using SourceTexts = std::map<std::string, std::string>;
 
 /// Reads `main_path` and everything it imports. A path in an import is tried as it stands (relative to the working
 /// directory), then in the importing file's directory, in `include_dirs` in order, and in those of SIALPATH. Null when
-/// the main file could not be read or any file has errors; all of them are reported, each file's own errors once. With
-/// `texts` there are no other files than these, unless `other_files`; an import that no path leads to is then the one
-/// that ends in its name.
+/// the main file could not be read or any file has errors; all of them are reported, each file's own errors once.
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
-                                                   const std::vector<std::string>& include_dirs, Emitter& emitter,
-                                                   const SourceTexts* texts = nullptr, bool other_files = false);
+                                                   const std::vector<std::string>& include_dirs, Emitter& emitter);
 
-/// What an editor needs beyond that.
+/// What else a compilation may read than files.
 struct LoadOptions {
   std::vector<std::string> include_dirs;
-  const SourceTexts* texts = nullptr;  // as above
-  bool other_files = false;
+  // By the names of a compilation: there are no other files than these, and an import that no path leads to is the one
+  // that ends in its name.
+  const SourceTexts* texts = nullptr;
   const SourceTexts* buffers = nullptr;  // by physical path: read instead of the files, which may not even exist
   LineTrees* known = nullptr;            // as for parse_module
 };

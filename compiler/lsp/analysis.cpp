@@ -80,7 +80,7 @@ AnalysisPtr analyse(const std::string& name, Workspace& files, const WarningOpti
   auto out = std::make_shared<Analysis>();
   Emitter emitter(warnings);
   LoadOptions options;
-  options.include_dirs = files.include_dirs();
+  options.include_dirs = files.include_dirs(name);
   options.buffers = &files.buffers();
   options.known = &files.known_lines();
   if (const auto compilation = load_program(out->sources, name, options, emitter))

@@ -47,6 +47,7 @@ int version_in(const json& params) {
 Server::Server(Settings settings, Providers providers, std::function<void(const json&)> send)
     : settings_(std::move(settings)), providers_(std::move(providers)), send_(std::move(send)) {
   context_.files.set_include_dirs(settings_.include_dirs);
+  if (providers_.job_include_dirs) context_.files.set_job_include_dirs(providers_.job_include_dirs);
 }
 
 // ---- messages
@@ -269,11 +270,13 @@ void Server::did_close(const json& params) {
 void Server::did_save(const json& params) {
   const std::string uri = uri_in(params);
   if (context_.files.is_open(uri)) make_stale(context_.files.path(uri));
+  look_for_jobs();
 }
 
 void Server::did_change_files(const json& params) {
   for (const json& change : params.at("changes"))
     make_stale(physical_path(path_of(change.at("uri").get<std::string>())));
+  look_for_jobs();
 }
 
 void Server::did_change_folders(const json& params) {
@@ -290,9 +293,16 @@ void Server::make_stale(const std::string& path) {
     if (analysis->import_failed || analysis->files.contains(path)) stale_.insert(uri);
 }
 
+/// Programs whose job names other folders than before, or that have one now.
+void Server::look_for_jobs() {
+  for (std::string& uri : context_.files.look_for_jobs()) stale_.insert(std::move(uri));
+}
+
 void Server::idle() {
-  if (!providers_.idle || !initialized_ || shut_down_ || !providers_.idle(context_) || !context_.refreshes_hints)
-    return;
+  if (!initialized_ || shut_down_) return;
+  look_for_jobs();
+  if (unsettled()) settle();
+  if (!providers_.idle || !providers_.idle(context_) || !context_.refreshes_hints) return;
   send_({{"jsonrpc", "2.0"},
          {"id", fmt::format("sialc-{}", ++requests_sent_)},
          {"method", "workspace/inlayHint/refresh"}});

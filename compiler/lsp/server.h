@@ -26,6 +26,8 @@ struct Providers {
   std::function<std::string(Context&, const FilePtr&, std::uint32_t offset)> hover_facts;
   /// Edits that lay out the lines first..last in the one style; none in a file with syntax errors.
   std::function<json(Context&, const FilePtr&, int first, int last)> formatting;
+  /// Folders where the imports of a program are searched before others: those that its job names.
+  std::function<std::vector<std::string>(const std::string& program)> job_include_dirs;
   /// Work for while the editor is silent; whether inlay hints are others now.
   std::function<bool(Context&)> idle;
 };
@@ -89,6 +91,7 @@ class Server {
   void did_change_files(const json& params);
   void did_change_folders(const json& params);
   void make_stale(const std::string& path);
+  void look_for_jobs();
   void publish(const std::string& uri, bool always);
 
   // ---- requests about a place or a file

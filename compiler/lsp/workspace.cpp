@@ -51,8 +51,11 @@ void Workspace::open(const std::string& uri, std::string text, int version) {
 void Workspace::close(const std::string& uri) {
   const auto found = open_.find(uri);
   if (found == open_.end()) return;
-  buffers_.erase(found->second.path);
+  const std::string path = found->second.path;
+  buffers_.erase(path);
   open_.erase(found);
+  // It may be open under another name of it, too.
+  if (const std::string other = open_uri(path); !other.empty()) buffers_[path] = open_.at(other).text.bytes();
 }
 
 Text* Workspace::buffer(const std::string& uri) {
@@ -85,6 +88,30 @@ std::string Workspace::open_uri(const std::string& path) const {
 }
 
 // ---- files
+
+void Workspace::set_job_include_dirs(std::function<std::vector<std::string>(const std::string& program)> find) {
+  find_job_include_dirs_ = std::move(find);
+}
+
+std::vector<std::string> Workspace::include_dirs(const std::string& name) {
+  if (!find_job_include_dirs_) return include_dirs_;
+  const auto [found, is_new] = job_include_dirs_.try_emplace(name);
+  if (is_new) found->second = find_job_include_dirs_(name);
+  std::vector<std::string> out = found->second;
+  out.insert(out.end(), include_dirs_.begin(), include_dirs_.end());
+  return out;
+}
+
+std::vector<std::string> Workspace::look_for_jobs() {
+  const auto before = std::exchange(job_include_dirs_, {});
+  std::vector<std::string> others;
+  for (const auto& [uri, entry] : open_)
+    if (const auto known = before.find(entry.name); known != before.end()) {
+      include_dirs(entry.name);
+      if (job_include_dirs_.at(entry.name) != known->second) others.push_back(uri);
+    }
+  return others;
+}
 
 FilePtr Workspace::make(std::string path, std::string name, std::string uri, Text text) {
   auto out = std::make_shared<File>();
@@ -126,7 +153,7 @@ FilePtr Workspace::file(const std::string& name) {
 FilePtr Workspace::imported(const File& importer, const ImportLine& import) {
   if (import.path.empty()) return nullptr;
   if (FilePtr found = file(import.path)) return found;
-  for (const std::string& folder : import_folders(import.path, importer.name, include_dirs_))
+  for (const std::string& folder : import_folders(import.path, importer.name, include_dirs(importer.name)))
     if (FilePtr found = file(folder == "." ? import.path : (fs::path(folder) / import.path).string())) return found;
   return nullptr;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,6 +67,12 @@ class Workspace {
   void set_folders(std::vector<std::string> folders) { folders_ = std::move(folders); }
   void set_include_dirs(std::vector<std::string> dirs) { include_dirs_ = std::move(dirs); }
   const std::vector<std::string>& include_dirs() const { return include_dirs_; }
+  /// What `find` says of a program holds until look_for_jobs().
+  void set_job_include_dirs(std::function<std::vector<std::string>(const std::string& program)> find);
+  /// Where imports of a file are searched: the folders of its job, then the others.
+  std::vector<std::string> include_dirs(const std::string& name);
+  /// The URIs of open files whose folders are others than they were.
+  std::vector<std::string> look_for_jobs();
   LineTrees& known_lines() { return known_; }
 
   /// Null when there is no such file.
@@ -112,6 +119,8 @@ class Workspace {
   std::vector<std::string> folders_, include_dirs_, disk_files_;
   std::filesystem::file_time_type listed_{};
   LineTrees known_;
+  std::function<std::vector<std::string>(const std::string& program)> find_job_include_dirs_;
+  std::map<std::string, std::vector<std::string>> job_include_dirs_;  // by name of a file
 };
 
 }  // namespace sial::lsp

@@ -58,7 +58,7 @@ class Shares {
   auto end() { return held_.end(); }
   auto begin() const { return held_.begin(); }
   auto end() const { return held_.end(); }
-  bool operator==(const Shares& other) const { return agrees(other) && other.agrees(*this); }
+  bool operator==(const Shares& other) const { return held_ == other.held_ || (agrees(other) && other.agrees(*this)); }
 
  private:
   using Entry = std::pair<SymbolId, Share>;
@@ -83,6 +83,7 @@ class PartialDomain {
 
     bool operator==(const State&) const = default;
     bool join(const State& other) {
+      if (shares == other.shares) return false;
       bool changed = false;
       for (const auto& entry : other.shares) shares[entry.first];
       for (auto& [id, mine] : shares) changed |= join(mine, other.shares[id]);

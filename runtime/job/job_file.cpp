@@ -57,23 +57,13 @@ class JobReader {
  public:
   explicit JobReader(const std::string& path) : path_(path), folder_(fs::path(path).parent_path()) {}
 
+  JobImports imports() const {
+    const toml::table root = parse();
+    return {paths(root, "programs"), paths(root, "include")};
+  }
+
   Job read() {
-    std::error_code ignored;
-    if (!fs::exists(path_, ignored)) throw InputError(fmt::format("there is no job file `{}`", path_));
-    std::string problem;
-    const std::string text = read_file(path_, input_limit::job_file, problem);
-    if (!problem.empty()) throw InputError(fmt::format("cannot read the job file `{}`: {}", path_, problem));
-    toml::table root;
-    try {
-      root = toml::parse(text, path_);
-    } catch (const toml::parse_error& e) {
-      // A key and a table of one name: the parser's words name neither of the two meanings.
-      if (e.description().find("redefine existing string 'memory'") != std::string_view::npos)
-        throw InputError("`memory` is given twice, as a key and as a table",
-                         "keep one of both: the table's key `limit` says what `memory = \"...\"` says",
-                         place(e.source()));
-      throw InputError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
-    }
+    const toml::table root = parse();
     job_.file = path_;
     check_keys(root, "",
                {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "hamiltonian",
@@ -81,8 +71,7 @@ class JobReader {
     settings(root, "");
     if (const toml::node* n = root.get("memory"); n && n->is_table()) memory(*n->as_table());
     programs(root);
-    if (const toml::node* n = root.get("include"))
-      for (const std::string& dir : strings(*n, "include")) job_.include_dirs.push_back(resolve(dir));
+    job_.include_dirs = paths(root, "include");
     if (const toml::node* n = root.get("plugins"))
       for (const std::string& file : strings(*n, "plugins")) plugin(*n, resolve(file));
     if (auto* t = table(root, "values")) values(*t);
@@ -102,6 +91,24 @@ class JobReader {
   }
 
  private:
+  toml::table parse() const {
+    if (std::error_code ignored; !fs::exists(path_, ignored))
+      throw InputError(fmt::format("there is no job file `{}`", path_));
+    std::string problem;
+    const std::string text = read_file(path_, input_limit::job_file, problem);
+    if (!problem.empty()) throw InputError(fmt::format("cannot read the job file `{}`: {}", path_, problem));
+    try {
+      return toml::parse(text, path_);
+    } catch (const toml::parse_error& e) {
+      // A key and a table of one name: the parser's words name neither of the two meanings.
+      if (e.description().find("redefine existing string 'memory'") != std::string_view::npos)
+        throw InputError("`memory` is given twice, as a key and as a table",
+                         "keep one of both: the table's key `limit` says what `memory = \"...\"` says",
+                         place(e.source()));
+      throw InputError(fmt::format("not a TOML file: {}", e.description()), {}, place(e.source()));
+    }
+  }
+
   std::string place(const toml::source_region& s) const {
     return fmt::format("{}:{}:{}", path_, s.begin.line, s.begin.column);
   }
@@ -163,6 +170,13 @@ class JobReader {
     return out;
   }
 
+  std::vector<std::string> paths(const toml::table& root, std::string_view key) const {
+    std::vector<std::string> out;
+    if (const toml::node* n = root.get(key))
+      for (const std::string& name : strings(*n, key)) out.push_back(resolve(name));
+    return out;
+  }
+
   std::int32_t integer(const toml::node& n, std::string_view key) const {
     if (!n.is_integer()) fail(n, fmt::format("`{}` must be an integer", key));
     std::int64_t v = n.value<std::int64_t>().value();
@@ -182,18 +196,14 @@ class JobReader {
     if (!n)
       throw InputError("the key `programs` is missing",
                        "write programs = [\"first.sialx\", \"second.sialx\"], in the order they run", path_);
-    for (const std::string& name : strings(*n, "programs")) {
-      std::string file = resolve(name);
-      std::error_code ignored;
-      if (!fs::exists(file, ignored)) fail(*n, fmt::format("there is no program `{}`", file));
-      job_.programs.push_back(file);
-    }
+    job_.programs = paths(root, "programs");
+    for (const std::string& file : job_.programs)
+      if (std::error_code ignored; !fs::exists(file, ignored)) fail(*n, fmt::format("there is no program `{}`", file));
     if (job_.programs.empty()) fail(*n, "`programs` is empty");
   }
 
   void plugin(const toml::node& n, const std::string& file) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(file, ignored))
+    if (std::error_code ignored; !fs::is_regular_file(file, ignored))
       fail(n, fmt::format("there is no plugin `{}`", file),
            "`plugins` names shared libraries, relative to the job file's folder");
     job_.plugins.push_back(file);
@@ -500,6 +510,7 @@ class JobReader {
 }  // namespace
 
 Job read_job_file(const std::string& path) { return JobReader(path).read(); }
+JobImports read_job_imports(const std::string& path) { return JobReader(path).imports(); }
 
 void apply_set(Job& job, std::string_view text) {
   std::size_t equals = text.find('=');

@@ -81,6 +81,13 @@ struct Job {
 /// Arrays that are datasets of HDF5 files are looked at only: read_arrays() reads them.
 Job read_job_file(const std::string& path);
 
+/// What a job file says of compiling: as in Job, whether or not the programs are there.
+struct JobImports {
+  std::vector<std::string> programs, include_dirs;
+};
+/// Throws SialError when it cannot be read as TOML; what else is wrong in it is left to read_job_file().
+JobImports read_job_imports(const std::string& path);
+
 /// Orbitals of one spin, or of alpha and beta, that SCF programs begin with: they find them as "guess_a" and "guess_b".
 void set_guess(Job& job, const DataArray& alpha, const DataArray& beta);
 /// Those of `guess_path`, or a warning why not. Throws InputError for a file that is no results file.

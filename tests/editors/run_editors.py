@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Vim and Emacs on the examples, without a screen: their highlighting against the compiler's tokens, their indentation and Vim's formatting against `sialc format`.
+"""Vim and Emacs on the examples, without a screen: their highlighting against the compiler's tokens, their indentation and Vim's formatting against `sialc format`, what Vim's `:make` lists
+against `sialc --error-format=json`.
 
     run_editors.py vim|emacs --bin DIR
 """
@@ -74,6 +75,52 @@ def vim_formats(editor, work, sialc):
     return problems + (["a buffer in the usual style counts as modified"] if modified != "0" else [])
 
 
+def listed(sialc, folder, name):
+    """What `:make -Wstrict` is to list of a program: file, line, column, kind and text of each entry."""
+    run = subprocess.run([sialc, "-Wstrict", "--error-format=json", "-o", os.devnull, name], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    entries = []
+    for d in map(json.loads, run.stderr.splitlines()):
+        placed = [n for n in d["notes"] if "line" in n]
+        text = [f"{d['message']} [{d['code']}]"] + ([f"hint: {d['hint']}"] if d["hint"] else []) + [f"note: {n['message']}" for n in d["notes"] if n not in placed]
+        entries.append([d.get("file", ""), d.get("line", 0), d.get("column", 0), d["severity"][0].upper(), "\n".join(text)])
+        entries += [[n["file"], n["line"], n["column"], "I", n["message"]] for n in placed]
+    return entries
+
+
+def vim_makes(editor, work, sialc):
+    """What is wrong with `:make`."""
+    folder = work / "make"
+    shutil.copytree(HERE.parent / "lang" / "check", folder, ignore=shutil.ignore_patterns("*.siox"))
+    (folder / "of two").mkdir()
+    (folder / "of two" / "p.sialx").write_text('import "../defs of p.sialx"\nsial p\nscalar x\nx = y\nendsial p\n')
+    (folder / "defs of p.sialx").write_text("sial defs\npredefined int norb\n\taoindex mu = 1:nor  # \u00e4: hint: none\nendsial defs\n")
+    names = ["of two/p.sialx", "not there.sialx", *sorted(p.name for p in folder.glob("*.sialx"))[::6]]
+    wanted = {name: listed(sialc, folder, name) for name in names}
+    script = ["set nocompatible encoding=utf-8", f"set runtimepath={EDITORS / 'vim'},$VIMRUNTIME", "filetype plugin indent on", "let out = {}"]
+    for name in names:
+        script += [f"execute 'edit' fnameescape({name!r})", "silent make! -Wstrict", f"let out[{name!r}] = map(getqflist(), {{_, e -> [e.bufnr ? bufname(e.bufnr) : '', e.lnum, e.col, e.type, e.text, e.valid]}})"]
+    script += [f"execute 'edit' fnameescape({names[0]!r})", "silent make -Wstrict", "let out.at = []"]
+    script += ["call add(out.at, [bufname(''), line('.'), col('.')])", "silent! cnext"] * len(wanted[names[0]])
+    (folder / "make.vim").write_text("\n".join([*script, "call writefile([json_encode(out)], 'listed')", "qa!"]) + "\n")
+    path = f"{sialc.parent}:{os.environ['PATH']}"
+    subprocess.run([editor, "-u", "NONE", "-i", "NONE", "-n", "-es", "-S", "make.vim"], cwd=folder, check=True, timeout=120, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env={**os.environ, "PATH": path})
+    found = json.loads((folder / "listed").read_text())
+    problems = []
+    if found["at"] != [entry[:3] for entry in wanted[names[0]]] or len({place[0] for place in found["at"]}) != 2:
+        problems.append(f":make and :cnext go to {found['at']}")
+    for name in names:
+        got = [entry[:5] for entry in found[name] if entry[5]]
+        stray = [entry[4] for entry in found[name] if not entry[5]]
+        if got != wanted[name] or stray:
+            problems.append(f":make of {name}\nfound  {got}\nwanted {wanted[name]}\nbeside {stray}")
+    kinds = [entry[3] for entries in wanted.values() for entry in entries]
+    if min(map(kinds.count, "EWI")) < 5 or not any("hint: " in entry[4] for entries in wanted.values() for entry in entries):
+        problems.append(f"too few messages: {kinds}")
+    if list(folder.glob("*.siox")):
+        problems.append(":make writes modules")
+    return problems
+
+
 def run_emacs(editor, work, inputs):
     shutil.copy(EDITORS / "emacs" / "sial-mode.el", work)
     done = subprocess.run([editor, "-Q", "--batch", "--eval", "(setq byte-compile-error-on-warn t)", "-f", "batch-byte-compile", "sial-mode.el"], cwd=work, capture_output=True, text=True, timeout=120)
@@ -110,7 +157,7 @@ def main():
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
         if options.editor == "vim":
-            for problem in vim_formats(editor, pathlib.Path(folder), options.bin.resolve() / "sialc"):
+            for problem in [p for check in (vim_formats, vim_makes) for p in check(editor, pathlib.Path(folder), options.bin.resolve() / "sialc")]:
                 failures += 1
                 print(problem)
         run = run_vim if options.editor == "vim" else run_emacs

@@ -68,7 +68,7 @@ class Install(unittest.TestCase):
 
     def test_everything_is_there(self):
         for place in ("share/doc/sialx/LICENSE", "share/doc/sialx/RELEASES.md", "share/sialx/basis/cc-pvdz.g94", "share/sialx/examples/molecules/water.xyz", "share/sialx/examples/methods.json", "share/sialx/examples/compare.py",
-                      "share/sialx/editors/README.md", "share/sialx/editors/vscode/extension.js", "share/vim/vimfiles/syntax/sial.vim", "share/emacs/site-lisp/sial-mode.el",
+                      "share/sialx/editors/README.md", "share/sialx/editors/vscode/extension.js", "share/vim/vimfiles/syntax/sial.vim", "share/vim/vimfiles/compiler/sialc.vim", "share/emacs/site-lisp/sial-mode.el",
                       "share/cmake/sialx/sialxConfig.cmake", "share/pkgconfig/sialx.pc", "include/sialx/plugin.h", "lib/python3/dist-packages/sialx/__init__.py"):
             self.assertTrue((self.prefix / place).is_file(), place)
         self.assertEqual([str(p) for p in self.prefix.rglob("*") if p.name in ("__pycache__", "setup.sh", "demo.sh")], [])

@@ -169,6 +169,34 @@ def check_elsewhere(compiler: Compiler) -> list[str]:
     return problems
 
 
+def check_links(compiler: Compiler) -> list[str]:
+    """A file that is changed stays the file that its other names, and links to it, lead to, and nothing is left beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        own = pathlib.Path(folder)
+        text, fixed = "sial p\nscalar x\nx = 1.0e1\nendsial p\n", "sial p\nscalar x\nx = 10.0\nendsial p\n"
+        program, problems = own / "p.sialx", []
+        for links in (["symbolic"], ["hard"], ["symbolic", "hard"]):
+            for path in own.iterdir():
+                path.unlink()
+            program.write_text(text)
+            program.chmod(0o640)
+            for link in links:
+                os.symlink("p.sialx", own / "symbolic") if link == "symbolic" else os.link(program, own / "hard")
+            if os.geteuid() == 0:
+                os.chown(program, 4711, 4712)
+            before = program.stat()
+            for command in (["--fix"], ["format"]):
+                if command == ["format"]:
+                    (own / "hard" if "hard" in links else program).write_text(fixed.replace("x = ", "x="))
+                p = subprocess.run([compiler.sialc, *command, links[0]], cwd=own, capture_output=True, text=True, timeout=60)
+                after = program.stat()
+                same = [s.st_ino == before.st_ino or "hard" not in links for s in (after,)] + [getattr(after, m) == getattr(before, m) for m in ("st_mode", "st_uid", "st_gid", "st_nlink")]
+                texts = {path.read_text() for path in own.iterdir()}
+                if p.returncode != 0 or not all(same) or texts != {fixed} or ("symbolic" in links and not (own / "symbolic").is_symlink()):
+                    problems.append(f"sialc {command[0]} of a file with {links} links: exit code {p.returncode}, {same}, {sorted(texts)}, {sorted(x.name for x in own.iterdir())}: {p.stderr}")
+    return problems
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
@@ -185,7 +213,7 @@ def main() -> int:
             failures += bad
             fixed += counts
             seen |= codes
-    failures += check_elsewhere(compiler)
+    failures += check_elsewhere(compiler) + check_links(compiler)
     for path in programs:
         if path.parent.name == "fix":
             failures += check_fixed(path, compiler, options.update)

@@ -243,11 +243,10 @@ CompiledProgram compile_in_process(const std::string& name, const std::optional<
   options.include_dirs = include_dirs;
   options.optimisation = optimisation;
   options.saved = saved;
-  SourceTexts texts;
+  SourceTexts buffers;
   if (text) {
-    texts[name] = *text;
-    options.texts = &texts;
-    options.imports_files = true;
+    buffers[physical_path(name)] = *text;
+    options.buffers = &buffers;
   }
   SourceManager sources;
   Emitter emitter;

@@ -35,6 +35,20 @@ struct JobFolder : Folder {
 
 }  // namespace
 
+TEST_CASE("programs and folders of imports are read from jobs with other mistakes") {
+  JobFolder f;
+  const std::string file = f.write(
+      "job.toml",
+      "programs = [\"p.sialx\", \"sub/../gone.sialx\"]\ninclude = [\"../lib\", \"/usr/lib\"]\nmemory = \"much\"\n");
+  const JobImports job = read_job_imports(file);
+  CHECK(job.programs == std::vector<std::string>{f.path("p.sialx"), f.path("gone.sialx")});
+  CHECK(job.include_dirs ==
+        std::vector<std::string>{std::filesystem::path(f.path("../lib")).lexically_normal().string(), "/usr/lib"});
+  CHECK(read_job_imports(f.write("job.toml", "memory = 1\n")).programs.empty());
+  CHECK(!error_of([&] { read_job_imports(f.write("job.toml", "programs = [\n")); }).empty());
+  CHECK(!error_of([&] { read_job_imports(f.path("none.toml")); }).empty());
+}
+
 TEST_CASE("a job file without a molecule") {
   JobFolder f;
   Job job = f.read(

@@ -9,9 +9,7 @@ setlocal expandtab shiftwidth=2 softtabstop=2
 setlocal suffixesadd=.sialx
 setlocal formatoptions-=t formatoptions+=croql
 if executable("sialc")
-  " makeprg checks the syntax of the buffer's file; :cnext goes to the next message.
-  setlocal makeprg=sialc\ --syntax-only\ %:S
-  setlocal errorformat=%f:%l:%c:\ %trror:\ %m,%f:%l:%c:\ %tarning:\ %m
+  compiler sialc
 endif
 let b:match_ignorecase = 1
 let b:match_words = '\<sial\>:\<endsial\>,\<proc\>:\<return\>:\<endproc\>,\<do\>:\<exit\>:\<enddo\>,\<pardo\>:\<endpardo\>,\<if\>:\<else\>:\<endif\>,\<section\>:\<endsection\>'
