@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """The command sialx-equations: what it writes compiles, and what is wrong is said.  commands.py --bin DIR [unittest arguments]"""
+import contextlib
+import io
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -9,6 +12,9 @@ import tempfile
 import unittest
 
 from equation_oracle import ROOT
+
+# isort: split
+from sialx.equations.command import main
 
 EXAMPLE = ROOT / "examples" / "19_equations"
 
@@ -20,10 +26,38 @@ class Commands(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def command(self, *arguments, code=0):
+        """What the command prints on both streams. In this process, where plans of the same equations are made once."""
+        out, err, before = io.StringIO(), io.StringIO(), os.getcwd()
+        found: object
+        os.chdir(self.folder)
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                found = main([str(x) for x in arguments])
+        except SystemExit as end:  # options that argparse refuses
+            found = end.code
+        finally:
+            os.chdir(before)
+        self.assertEqual(found, code, err.getvalue())
+        return out.getvalue(), err.getvalue()
+
+    def process(self, *arguments, code=0):
+        """The same in a process of its own."""
         script = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sialx.equations.command import main; sys.exit(main())"
         done = subprocess.run([sys.executable, "-c", script, str(ROOT / "runtime" / "python"), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout, done.stderr
+
+    def test_processes(self):
+        """Streams and exit codes are the same, and the program does not depend on what was planned before."""
+        (self.folder / "wrong.txt").write_text("space o = i j\nr[i] = x[i]\n")
+        for arguments, code in (
+            ((EXAMPLE / "ccsd.txt", "-o", "-"), 0), ((EXAMPLE / "ccsd.txt", "--plan"), 0), ((EXAMPLE / "ccsd.txt", "--energy", "e"), 2),
+            (("wrong.txt",), 1), (("absent.txt",), 1), ((EXAMPLE / "ccsd.txt", "--extents", "o"), 2),
+        ):  # fmt: skip
+            with self.subTest(arguments=arguments):
+                expected, found = self.process(*arguments, code=code), self.command(*arguments, code=code)
+                self.assertEqual(found[0], expected[0])
+                self.assertEqual(found[1].splitlines()[-1:], expected[1].splitlines()[-1:])  # usage lines name the script
 
     def test_programs(self):
         for name, *options in (

@@ -5,7 +5,8 @@
 
 Of test_canonical_config.py all tests (memory, scratch folders, cores), of test_canonical_fields.py that of native files, each with inputs and results of
 QCSchema 1 and 2. Its standard suite and its tests of orientation run for Hartree-Fock (RHF and UHF), energies and gradients: against its reference values, of molecules
-that are moved, turned and renumbered. Exits with 77 where QCEngine or pytest is missing.
+that are moved, turned and renumbered. Each case of the standard suite runs in all five combinations of schemas; of those of orientation, whose molecules take the same way
+through the schemas, each runs in one and all five occur, with SIALX_LONG_TESTS=1 each in all. Exits with 77 where QCEngine or pytest is missing.
 """
 import ast
 import importlib.util
@@ -31,6 +32,9 @@ ROWS = {
 }
 MEMORY = "memory_trickery"
 SUITE = """
+import itertools
+import os
+
 import pytest
 from qcengine.programs.tests import standard_suite_runner as runner
 from qcengine.programs.tests.standard_suite_ref import std_molecules
@@ -40,6 +44,10 @@ import sialx.qcengine
 # Closed shells and open ones; keywords as the programs of QCEngine have them.
 SUBJECTS = {"rhf": "hf", "uhf": "bh3p"}
 TURNED = {"do_shift": True, "do_rotate": True, "do_resort": True}
+VERSIONS = [None, "as_v1", "as_v2", "to_v1", "to_v2"]
+ALL = os.environ.get("SIALX_LONG_TESTS") == "1"
+ORIENTED = [(*case, version) for n, case in enumerate(itertools.product(SUBJECTS, ("energy", "gradient"), ("fixed", "free")))
+            for version in (VERSIONS if ALL else [VERSIONS[n % len(VERSIONS)]])]
 
 
 def check(schema_versions, request, reference, driver, scramble, frame, monkeypatch):
@@ -63,9 +71,7 @@ def test_standard_suite_hf(schema_versions, request, reference, driver, monkeypa
     check(schema_versions, request, reference, driver, None, "", monkeypatch)
 
 
-@pytest.mark.parametrize("frame", ["fixed", "free"])
-@pytest.mark.parametrize("driver", ["energy", "gradient"])
-@pytest.mark.parametrize("reference", ["rhf", "uhf"])
+@pytest.mark.parametrize("reference, driver, frame, schema_versions", ORIENTED, indirect=["schema_versions"])
 def test_hf_alignment(schema_versions, request, reference, driver, frame, monkeypatch):
     check(schema_versions, request, reference, driver, TURNED, frame, monkeypatch)
 """

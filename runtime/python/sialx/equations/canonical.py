@@ -6,6 +6,7 @@ automorphism of the term takes to one tried already. An automorphism that change
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .model import AMPLITUDE, INPUT, Factor, Index, Space, Term
@@ -37,10 +38,18 @@ class Canonicaliser:
         """None where the term is 0."""
         if term.coefficient == 0:
             return None
-        search = _Search(self, term)
-        if search.zero or search.best is None:
+        numbers: Dict[Index, int] = {}
+        fixed: List[int] = []
+        for factor in term.factors:
+            for index in factor.indices:
+                if index not in numbers:
+                    numbers[index] = len(numbers)
+                    fixed.append(self.external.get(index, -1 - self.order[index.space]))
+        parts = tuple((_kind(f), tuple(numbers[i] for i in f.indices), slot_symmetry(f.tensor.symmetries, f.tensor.rank)) for f in term.factors)
+        found = _searched(tuple(fixed), parts)
+        if found is None:
             return None
-        factors, sign = search.best, search.sign
+        factors, sign = found
         return Canonical(factors, Term(sign * term.coefficient, self.factors(factors, term), (), term.place))
 
     def factors(self, key: Key, term: Term) -> Tuple[Factor, ...]:
@@ -77,20 +86,25 @@ def _kind(factor: Factor) -> Tuple[int, int, str]:
     return role, factor.tensor.rank, factor.tensor.name
 
 
+_Part = Tuple[Tuple[int, int, str], Tuple[int, ...], SlotSymmetry]  # of a factor: its kind, the numbers of its indices, its symmetry
+
+
+@lru_cache(maxsize=1 << 15)
+def _searched(fixed: Tuple[int, ...], parts: Tuple[_Part, ...]) -> Optional[Tuple[Key, int]]:
+    """The canonical form's key and sign, None where the term is 0. Plans ask for the same terms many times."""
+    search = _Search(fixed, parts)
+    return None if search.zero or search.best is None else (search.best, search.sign)
+
+
 class _Search:
-    def __init__(self, of: Canonicaliser, term: Term) -> None:
+    def __init__(self, fixed: Tuple[int, ...], parts: Tuple[_Part, ...]) -> None:
+        """fixed: of each index, by its number, the label of an external one, or -1 - space of a summed one."""
         self.best: Optional[Key] = None
         self.sign, self.zero = 1, False
-        numbers: Dict[Index, int] = {}
-        self.fixed: List[int] = []  # label of an external index, or -1 - space of a summed one
-        for factor in term.factors:
-            for index in factor.indices:
-                if index not in numbers:
-                    numbers[index] = len(numbers)
-                    self.fixed.append(of.external.get(index, -1 - of.order[index.space]))
-        self.slots = [[numbers[i] for i in f.indices] for f in term.factors]
-        self.kinds = [_kind(f) for f in term.factors]
-        self.symmetries: List[SlotSymmetry] = [slot_symmetry(f.tensor.symmetries, f.tensor.rank) for f in term.factors]
+        self.fixed = fixed
+        self.slots = [slots for _, slots, _ in parts]
+        self.kinds = [kind for kind, _, _ in parts]
+        self.symmetries = [symmetry for _, _, symmetry in parts]
         self.summed = [x for x, label in enumerate(self.fixed) if label < 0]
         self.automorphisms: List[List[int]] = []
         self.best_labels: List[int] = []

@@ -67,12 +67,18 @@ def has_symmetries(terms: Sequence[Term], target: Factor, generators: Sequence[G
     return all(has_symmetry(whole, g, target, spaces) for g in generators)
 
 
+def signs_of(whole: Mapping[Key, Term], p: Sequence[int], target: Factor, spaces: Sequence[Space]) -> Tuple[int, ...]:
+    """Those of 1 and -1 with which a sum of terms stays as it is under a permutation of the target's slots; both of a sum that is 0."""
+    names = {target.indices[x]: target.indices[y] for x, y in enumerate(p) if x != y}
+    image = merged([replace(t, factors=tuple(f.renamed(names) for f in t.factors)) for t in whole.values()], target, spaces)
+    if image.keys() != whole.keys():
+        return ()
+    return tuple(sign for sign in (1, -1) if all(t.coefficient == sign * whole[k].coefficient for k, t in image.items()))
+
+
 def has_symmetry(whole: Mapping[Key, Term], generator: Generator, target: Factor, spaces: Sequence[Space]) -> bool:
     """Whether a sum of terms stays as it is under a permutation of the target's slots with this sign."""
-    p, sign = generator
-    names = {target.indices[x]: target.indices[y] for x, y in enumerate(p) if x != y}
-    image = merged([replace(t, coefficient=sign * t.coefficient, factors=tuple(f.renamed(names) for f in t.factors)) for t in whole.values()], target, spaces)
-    return {k: t.coefficient for k, t in image.items()} == {k: t.coefficient for k, t in whole.items()}
+    return generator[1] in signs_of(whole, generator[0], target, spaces)
 
 
 def permuted(equations: Equations) -> Equations:

@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .canonical import Canonicaliser, Key, merged
-from .combinations import with_combinations
-from .forms import check_order, has_symmetry, permuted, with_true_symmetries, without_zeros
-from .functions import Functions, NotOverFunctions, over_functions, with_functions
+from .forms import has_symmetry, signs_of
+from .functions import Functions, NotOverFunctions, over_functions
 from .model import INPUT, INTERMEDIATE, Equation, Equations, Factor, Generator, Index, Permutation, Place, Source, Space, Tensor, Term
 from .parts import Parts
+from .preparation import Prepared, prepare
 from .statements import Exchange, Plan, Statement, exchanges_of, multiplications_of
 
 UNIT, ONES = "unit", "ones"
@@ -56,27 +56,11 @@ def _plan(equations: Equations, _places: Tuple[Optional[Place], ...], _source: O
     for name in extents:
         if name not in basic:
             raise ValueError(f"`{name}` is no basic space; there are: {', '.join(sorted(basic))}")
-    check_order(equations)
-    equations = without_zeros(equations)
-    declared = {e.target.tensor.name: e.target.tensor.symmetries for e in equations.equations}
-    equations, functions = with_true_symmetries(equations), None
-    if over_functions is not None:
-        equations, functions = with_functions(equations, over_functions)
+    prepared = prepare(equations, _places, _source, over_functions)
+    equations, functions = prepared.equations, prepared.functions
+    if functions is not None:
         extents.setdefault(functions.space, spaces_of(equations, extents)[functions.source.spaces[0]])
-    forms = [form for e in dict.fromkeys((equations, without_zeros(with_combinations(equations)))) for form in (e, permuted(e))]
-
-    def cheapest(bound: float) -> Plan:
-        trees: _Trees = {}
-        plans, refused = [], ""
-        for e, nested in itertools.product(dict.fromkeys(forms), (False, True)):
-            try:
-                plans.append(_Planner(e, extents, bound, nested, declared, trees, functions).plan())
-            except NotOverFunctions as error:
-                refused = str(error)
-        if not plans:
-            raise NotOverFunctions(refused)
-        return min(plans, key=lambda p: (p.largest > bound, p.multiplications))
-
+    cheapest = lambda bound: _cheapest(prepared, tuple(sorted(extents.items())), bound)
     best = cheapest(most_elements)
     if best.largest > most_elements:  # out of reach: the least bound that is not
         extent = spaces_of(equations, extents)
@@ -90,6 +74,21 @@ def _plan(equations: Equations, _places: Tuple[Optional[Place], ...], _source: O
         if tensor.rank > MOST_RANK:
             raise ValueError(f"`{tensor.name}` has {tensor.rank} indices, and arrays have {MOST_RANK} at most: {_maker(best, tensor.name)}")
     return best
+
+
+@lru_cache(maxsize=64)
+def _cheapest(prepared: Prepared, stated: Tuple[Tuple[str, float], ...], bound: float) -> Plan:
+    """The cheapest plan whose intermediates keep the bound; where there is none, the cheapest. Plans with other bounds ask for the same."""
+    trees: _Trees = {}
+    plans, refused = [], ""
+    for e, nested in itertools.product(prepared.forms, (False, True)):
+        try:
+            plans.append(_Planner(e, dict(stated), bound, nested, prepared.declared, trees, prepared.functions).plan())
+        except NotOverFunctions as error:
+            refused = str(error)
+    if not plans:
+        raise NotOverFunctions(refused)
+    return min(plans, key=lambda p: (p.largest > bound, p.multiplications))
 
 
 def spaces_of(equations: Equations, extents: Mapping[str, float]) -> Dict[str, float]:
@@ -265,7 +264,7 @@ class _Planner:
             p = list(slots)
             for x, y in chosen:
                 p[x], p[y] = y, x
-            found += [(tuple(p), sign) for sign in (1, -1) if has_symmetry(whole, (tuple(p), sign), target, self.equations.spaces)]
+            found += [(tuple(p), sign) for sign in signs_of(whole, p, target, self.equations.spaces)]
         return exchanges_of(found)
 
     def product(self, term: Term, target: Factor) -> _Product:
