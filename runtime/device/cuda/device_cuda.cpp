@@ -212,8 +212,8 @@ class CudaDevice final : public Device {
     gpu_.not_in_capture();
     gpu_.enter();
     double* total = nullptr;
-    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_dot(
-        a, b, [&](std::int64_t doubles) { return total = workspace(stream, doubles); });
+    std::vector<kernels::DeviceLaunch> launches =
+        kernels::plan_device_dot(a, b, [&](std::int64_t doubles) { return total = workspace(stream, doubles); });
     // Without pinned memory the copy itself waits.
     double sum = 0.0;
     double* const to = result_ ? result_ : &sum;
