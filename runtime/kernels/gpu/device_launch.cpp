@@ -90,14 +90,18 @@ class LaunchPlanner {
     Step to{from.op, from.value, {}, {}, nullptr};
     const auto source = [&](const FusedSource& s, Operand& o) {
       o.data = s.data;
-      bool self = s.data == target_.data;
+      bool alike = true;
       for (int d = 0; d < target_.rank; ++d) {
         const auto k = static_cast<std::size_t>(d);
         SIAL_CHECK(s.stride[k] >= 0, "a source's stride is {}", s.stride[k]);
         o.stride[k] = target_.extent[k] == 1 ? 0 : s.stride[k];
-        self &= target_.extent[k] == 1 || s.stride[k] == target_.stride[k];
+        alike &= target_.extent[k] == 1 || s.stride[k] == target_.stride[k];
       }
-      o.form = self ? DeviceForm::self : is_transposed(target_, o) ? DeviceForm::turned : DeviceForm::direct;
+      // One that lies as the target does is never turned, so that inner products of a block with itself and with a copy
+      // are added up in one order.
+      o.form = alike && s.data == target_.data       ? DeviceForm::self
+               : !alike && is_transposed(target_, o) ? DeviceForm::turned
+                                                     : DeviceForm::direct;
     };
     switch (from.op) {
       case FusedOp::sum: source(from.b, to.b); [[fallthrough]];

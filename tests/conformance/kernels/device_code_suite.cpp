@@ -163,6 +163,7 @@ TEST_CASE("sums of products are right, and the same bits wherever the operands l
     std::copy(b.memory.begin(), b.memory.end(), b2.memory.begin() + 3);
     a2.view.data = a2.memory.data() + 33, b2.view.data = b2.memory.data() + 35;
     CHECK(same_bits(first, sum(a2, b2)));
+    CHECK(same_bits(sum(a, a), sum(a, a2)));
   }
   CHECK(boxes > 20);
   CHECK(several > 20);
