@@ -54,7 +54,7 @@ std::vector<DeviceLaunch> plan_device_dot(const ConstView& a, const ConstView& b
   double* const result = scratch(doubles);
   double* at = result;
   for (DeviceLaunch& l : launches) {
-    std::memcpy(l.arguments.data() + offsetof(DeviceHead, sums), &at, sizeof at);
+    std::memcpy(l.arguments.data() + offsetof(DeviceHead, sums), static_cast<const void*>(&at), sizeof at);
     at += l.blocks;
   }
   for (const double* number = result; sums != 1;) {
