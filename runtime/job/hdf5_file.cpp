@@ -46,11 +46,11 @@ void prepare() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-/// HDF5 crashes where it gets no memory for the cache of a file that it opens.
+/// HDF5 crashes where it gets no memory for itself or for the cache of a file that it opens.
 void prepare_to_open(const std::string& path) {
   constexpr std::int64_t cache = 8 << 20;
-  prepare();
   require_room_for(cache, fmt::format("HDF5, which opens `{}`", path));
+  prepare();
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ Passed passed(WakeUp& done, double seconds) {
 
 TimeLimit::TimeLimit(double seconds, std::string what, std::string hint) {
   if (seconds <= 0) return;
-  thread_ = start_thread("a limit of time", [this, seconds, what = std::move(what), hint = std::move(hint)] {
+  thread_ = start_thread("the limit of a wait for other ranks", [this, seconds, what = std::move(what),
+                                                                 hint = std::move(hint)] {
     const Passed end = passed(done_, seconds);
     if (end == Passed::no) return;
     if (end == Passed::no_descriptors) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Limits of a process (`ulimit`): a job runs, or ends with one message that names what it did not get; it neither hangs nor crashes.
+"""Limits of a process (`ulimit`): a job runs, or ends with one message that names what it did not get; it neither hangs nor crashes. And a run that does
+not come to its next barrier says how to end it.
 
     limits.py --bin DIR [unittest arguments]
 """
@@ -7,9 +8,12 @@ from __future__ import annotations
 
 import pathlib
 import resource
+import signal
+import subprocess
 from typing import Any
 
 import in_folder
+from faults import ENV
 from in_folder import InFolder
 
 RHF = pathlib.Path(__file__).resolve().parents[2] / "examples" / "04_rhf" / "job.toml"
@@ -51,6 +55,22 @@ class Limits(InFolder):
                 self.assertIn(code, (0, 1, 2, 3), err)
                 if code:
                     self.assertIn("Too many open files", err)
+
+    def test_a_signal_that_finds_no_barrier(self) -> None:
+        loops = "".join(f"index i{n} = 1:2000\n" for n in range(3))
+        self.write("long.sialx", f"sial long\n{loops}scalar x\nprintln \"begun\"\ndo i0\ndo i1\ndo i2\nx += 1.0\nenddo i2\nenddo i1\nenddo i0\nendsial long\n")
+        with subprocess.Popen(self.command("sialrun", "long.sialx"), cwd=self.dir, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            assert run.stdout and run.stderr
+            try:
+                while "begun" not in run.stdout.readline():
+                    self.assertIsNone(run.poll())
+                run.send_signal(signal.SIGTERM)
+                self.assertIn("note: asked to end 10 s ago", run.stderr.readline())
+                self.assertIn("another signal", run.stderr.readline())
+                run.send_signal(signal.SIGTERM)
+                self.assertEqual(run.wait(20), -signal.SIGTERM)
+            finally:
+                run.kill()
 
 
 if __name__ == "__main__":
