@@ -92,6 +92,7 @@ void Session::start() {
     kernel_options.threads = share;
   }
   kernel_options.costs = costs_of_all();
+  reserve_blas_memory();
   kernels_ = make_kernels(options_.kernels, store_->buffers(), kernel_options);
   make_device_of_rank();
 }

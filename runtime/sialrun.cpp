@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "runtime/base/fault_injection.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/printable.h"
+#include "runtime/base/process_limits.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/dry_run.h"
@@ -79,16 +81,25 @@ void abort_all(Transport& transport, const std::string& text, int code) {
   transport.abort_job(text, code);
 }
 
+EnvironmentError out_of_memory_beside_blocks() {
+  return {"out of memory beside the block data", "raise `ulimit -v`, run fewer ranks per machine, or lower --memory"};
+}
+
 /// What a rank does: its session, and the jobs in it. A worker's error ends the whole job, and does so while the
 /// session is still there: until then other ranks may write into this rank's memory and ask it for blocks.
 int run_on_rank(Transport& transport, const SessionOptions& options, const CompileFile& compile,
                 const std::function<int(Session&)>& jobs) {
   const bool others = transport.size() > 1 || transport.node_count() > 1;  // servers are nodes of their own
-  transport.start_watch(options.watch);
-  Session session(transport, options, compile, std::cout, std::cerr);
   const auto text = [&](const SialError& error) {
     return error_text(error, transport.rank(), transport.size(), transport.host_name());
   };
+  try {
+    transport.start_watch(options.watch);
+  } catch (const ProcessLimitError& error) {
+    if (others) abort_all(transport, text(error), exit_code_of(error));
+    throw;
+  }
+  Session session(transport, options, compile, std::cout, std::cerr);
   try {
     // Workers do so when their programs are about to run.
     if (transport.is_server() && options.catch_stop_signals) options.catch_stop_signals();
@@ -114,8 +125,7 @@ int run_on_rank(Transport& transport, const SessionOptions& options, const Compi
     if (others) abort_all(transport, text(error), exit_code_of(error));
     throw;
   } catch (const std::bad_alloc&) {
-    const EnvironmentError error("out of memory beside the block data",
-                                 "run fewer ranks per machine, or lower --memory");
+    const EnvironmentError error = out_of_memory_beside_blocks();
     if (others) abort_all(transport, text(error), exit_environment_error);
     throw error;
   }
@@ -339,6 +349,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   else if (arguments.progress == "on") options.machine.progress = ProgressMode::log;
   const CompileFile compile = compiler(arguments.optimisation);
   if (arguments.dry_run) return plan_only(arguments, options, compile);
+  reserve_blas_memory();  // while there is one thread: others take addresses between the question and the call
   const bool mpi = arguments.transport == "mpi" || (arguments.transport.empty() && !arguments.simulated &&
                                                     (launched_ranks() > 1 || arguments.servers > 0));
   options.facts = chosen_options(app, arguments, mpi, blas);
@@ -562,9 +573,17 @@ int run_reporting(int argc, char** argv) {
     if (is_first_launched())
       std::cerr << "error: " << printable(error.what()) << "\n  hint: sialrun --help lists the options\n";
     return exit_input_error;
+  } catch (const ProcessLimitError& error) {
+    // Where all ranks are refused alike, the first says so, and its end is that of the others.
+    if (!is_first_launched()) std::this_thread::sleep_for(std::chrono::seconds(1));
+    std::cerr << error_text(error, 0, 1) << std::endl;
+    return exit_code_of(error);
   } catch (const SialError& error) {
     if (is_first_launched()) std::cerr << error_text(error, 0, 1) << std::endl;
     return exit_code_of(error);
+  } catch (const std::bad_alloc&) {
+    std::cerr << error_text(out_of_memory_beside_blocks(), 0, 1) << std::endl;
+    return exit_environment_error;
   }
 }
 

@@ -1,12 +1,16 @@
 #include "runtime/signals.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <ctime>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <string_view>
 
+#include "runtime/transport/mpi.h"
 #include "runtime/watch/wake_up.h"
 
 namespace sial {
@@ -16,6 +20,17 @@ std::atomic<int> received{0};
 std::atomic<std::int64_t> received_ms{0};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
+constexpr unsigned patience = 10;  // seconds
+constexpr std::string_view still_here =
+    "note: asked to end 10 s ago, the run has not come to a barrier outside pardos, or is not saved yet\n"
+    "  hint: another signal, such as SIGTERM, ends it at once\n";
+
+extern "C" void on_patience_lost(int) {
+  const int saved_errno = errno;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, still_here.data(), still_here.size());
+  errno = saved_errno;
+}
+
 extern "C" void on_stop_signal(int number) {
   const int saved_errno = errno;
   timespec now{};
@@ -24,6 +39,7 @@ extern "C" void on_stop_signal(int number) {
   if (received.load() == 0) {
     received_ms = ms;
     received = number;
+    alarm(patience);
   } else if (ms - received_ms >= 1000) {  // launchers deliver one request twice: to the job and to each process
     std::signal(number, SIG_DFL);
     std::raise(number);
@@ -61,6 +77,9 @@ void catch_stop_signals() {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGTERM, SIGINT, SIGUSR1}) sigaction(number, &action, nullptr);
+  if (is_first_launched()) action.sa_handler = on_patience_lost;
+  else action.sa_handler = SIG_IGN;
+  sigaction(SIGALRM, &action, nullptr);
 }
 
 int stop_signal() { return received.load(std::memory_order_relaxed); }

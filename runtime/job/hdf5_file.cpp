@@ -15,6 +15,7 @@
 #include <hdf5.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/process_limits.h"
 #include "runtime/base/rows.h"
 
 namespace sial {
@@ -45,6 +46,13 @@ void prepare() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
+/// HDF5 crashes where it gets no memory for itself or for the cache of a file that it opens.
+void prepare_to_open(const std::string& path) {
+  constexpr std::int64_t cache = 8 << 20;
+  require_room_for(cache, fmt::format("HDF5, which opens `{}`", path));
+  prepare();
+}
+
 }  // namespace
 
 void quiet_hdf5() { prepare(); }
@@ -66,6 +74,12 @@ std::string last_error() {
     text.erase(text.find('\''));
   }
   return text.empty() ? std::string("unknown HDF5 error") : text;
+}
+
+std::string hint_of_write(const std::string& why) {
+  return why.find("allocat") == std::string::npos
+             ? "is the disk full, or the folder read-only?"
+             : "raise `ulimit -v`, lower `--memory`, or run fewer ranks per machine";
 }
 
 [[noreturn]] void fail_read(const std::string& path, const std::string& what) {
@@ -99,7 +113,7 @@ std::mutex& dataset_mutex() {
 Hdf5Dataset::Hdf5Dataset(const std::string& path, const std::string& dataset, std::size_t cache)
     : path_(path), dataset_(dataset) {
   const std::scoped_lock lock(dataset_mutex());
-  prepare();
+  prepare_to_open(path);
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0) fail_read(path, "cannot read the file");
   Handle access(H5Pcreate(H5P_DATASET_ACCESS));
@@ -208,11 +222,11 @@ void Hdf5File::fail_write(const std::string& what) {
   const std::string why = last_error();
   give_up();
   throw EnvironmentError(fmt::format("cannot write {}`{}`: {}", what.empty() ? "" : what + " to ", path_, why),
-                         "is the disk full, or the folder read-only?");
+                         hint_of_write(why));
 }
 
 Hdf5File Hdf5File::open(const std::string& path) {
-  prepare();
+  prepare_to_open(path);
   hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (id < 0)
     throw InputError(fmt::format("cannot read `{}` as an HDF5 file: {}", path, last_error()),
@@ -221,8 +235,8 @@ Hdf5File Hdf5File::open(const std::string& path) {
 }
 
 Hdf5File Hdf5File::create(const PartFile& part) {
-  prepare();
   const std::string& path = part.path();
+  prepare_to_open(path);
   hid_t id = H5Fcreate(part.name_to_open().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (id < 0)
     throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, last_error()),
@@ -231,7 +245,7 @@ Hdf5File Hdf5File::create(const PartFile& part) {
 }
 
 Hdf5File Hdf5File::extend(const PartFile& part) {
-  prepare();
+  prepare_to_open(part.path());
   hid_t id = H5Fopen(part.name_to_open().c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   if (id < 0)
     throw EnvironmentError(fmt::format("cannot write `{}`: {}", part.path(), last_error()), "is the disk full?");

@@ -132,4 +132,8 @@ inline std::int64_t bytes_beyond_caches() { return last_level_cache_bytes() / 8 
 /// start-up cure for OpenBLAS builds that misdetect the processor; call once, first thing in main().
 std::string prepare_blas();
 
+/// Lets the BLAS take its work memory now; it keeps it. An OpenBLAS that gets none asks for ever: call
+/// this before there are other threads. Throws ProcessLimitError where there is none to be had.
+void reserve_blas_memory();
+
 }  // namespace sial

@@ -51,6 +51,7 @@ double min_time(double seconds, F f) {
 double measured_cycles() {
   KernelOptions options;
   options.jit = false;  // what is built in does not depend on what was generated before
+  reserve_blas_memory();
   const auto pool = make_host_pool();
   const auto kernels = make_kernels("auto", *pool, options);
   constexpr std::int64_t n = 192;

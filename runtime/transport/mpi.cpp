@@ -4,7 +4,10 @@
 #include <cstring>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "runtime/base/check.h"
+#include "runtime/base/process_limits.h"
 #include "runtime/transport/collective.h"
 #include "runtime/transport/mpi_lending.h"
 #include "runtime/transport/mpi_requests.h"
@@ -26,12 +29,7 @@ class MpiTransport final : public ExchangeTransport {
   template <class... Arguments>
   explicit MpiTransport(Arguments&&... arguments)
       : world_(std::forward<Arguments>(arguments)...), server_(world_), client_(world_, activity()) {
-    if (node_count() > 1 && !is_server())
-      helper_ = std::thread([this] {
-        try {
-          server_.run(stop_helper_);
-        } catch (...) { world_.set_helper_error(std::current_exception()); }
-      });
+    if (node_count() > 1 && !is_server()) start_helper();
   }
   ~MpiTransport() override {
     watch_.reset();
@@ -105,6 +103,18 @@ class MpiTransport final : public ExchangeTransport {
   const Parts& exchange(const CollectiveRecord& record, std::span<const std::byte> mine) override;
 
  private:
+  void start_helper() {
+    try {
+      helper_ = start_thread("requests of other hosts", [this] {
+        try {
+          server_.run(stop_helper_);
+        } catch (...) { world_.set_helper_error(std::current_exception()); }
+      });
+    } catch (const ProcessLimitError& error) {  // the other ranks wait for this one already
+      world_.abort(fmt::format("error: {} (on rank {})\n  hint: {}", error.what(), rank(), error.hint()),
+                   exit_environment_error);
+    }
+  }
   void join_helper(StopServing how) {
     stop_helper_ = how;
     if (helper_.joinable()) helper_.join();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/base/process_limits.h"
 
 namespace sial {
 namespace {
@@ -41,7 +42,7 @@ class MpiLending final : public RemoteMemory {
     for (int s = 0; s < slots; ++s) free_slots_.push_back(s);
     others_ = world.layout->total() - 1;
     close_sent_.resize(static_cast<std::size_t>(others_) + 1, 0);
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_thread("memory lent to other hosts", [this] { run(); });
   }
   ~MpiLending() override;
   MpiLending(const MpiLending&) = delete;

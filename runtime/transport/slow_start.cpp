@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/base/process_limits.h"
+
 namespace sial {
 
 std::vector<std::string> bridges_of_host() {
@@ -65,11 +67,14 @@ std::string note() {
 
 SlowStart::SlowStart(bool speaks) {
   if (!speaks) return;
-  thread_ = std::thread([this] {
-    if (done_.wait(patience)) return;
-    fmt::print(stderr, "{}", note());
-    std::fflush(stderr);
-  });
+  try {
+    thread_ = start_thread("a note", [this] {
+      if (done_.wait(patience)) return;
+      fmt::print(stderr, "{}", note());
+      std::fflush(stderr);
+    });
+  } catch (const ProcessLimitError&) {  // the ranks may meet without a note
+  }
 }
 
 SlowStart::~SlowStart() {

@@ -15,6 +15,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/host_name.h"
+#include "runtime/base/process_limits.h"
 #include "runtime/transport/launcher.h"
 
 namespace sial {
@@ -54,7 +55,8 @@ Passed passed(WakeUp& done, double seconds) {
 
 TimeLimit::TimeLimit(double seconds, std::string what, std::string hint) {
   if (seconds <= 0) return;
-  thread_ = std::thread([this, seconds, what = std::move(what), hint = std::move(hint)] {
+  thread_ = start_thread("the limit of a wait for other ranks", [this, seconds, what = std::move(what),
+                                                                 hint = std::move(hint)] {
     const Passed end = passed(done_, seconds);
     if (end == Passed::no) return;
     if (end == Passed::no_descriptors) {

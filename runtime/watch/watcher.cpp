@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/process_limits.h"
 #include "runtime/base/processes.h"
 
 namespace sial {
@@ -58,8 +59,8 @@ Watcher::Watcher(WatchPlace place, HostBoard board, WatchLink* link, RankActivit
 Watcher::~Watcher() { stop(); }
 
 void Watcher::start() {
+  thread_ = start_thread("the watch of a rank", [this] { run(); });
   if (options_.set_wake_up) options_.set_wake_up(&wake_up_);
-  thread_ = std::thread([this] { run(); });
 }
 
 void Watcher::stop() {

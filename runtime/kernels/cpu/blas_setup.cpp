@@ -2,6 +2,7 @@
 // AVX-512, and run two to five times too slowly; the cure is to name the kernel set and let the library choose again.
 // All its entry points are looked up at run time, so that any other BLAS can be linked instead.
 
+#include <cblas.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "runtime/base/process_limits.h"
 #include "runtime/kernels/implementations.h"
 
 namespace sial {
@@ -84,6 +86,21 @@ std::string prepare_blas() {
              : "; warning: these are slow on this processor, set OPENBLAS_CORETYPE=") +
         wanted;
   return text;
+}
+
+void reserve_blas_memory() {
+  if (!symbol<char*()>("openblas_get_corename")) return;
+  // OpenBLAS has one buffer of this size for each thread that calls it at once, and mmap() in a loop without end where
+  // it gets none (releases before 0.3.22, on nearly all processors).
+  constexpr std::int64_t buffer = 128 << 20, beside = 4 << 20;
+  static const bool reserved = [] {
+    require_room_for(buffer + beside, "the work memory of OpenBLAS");
+    const double a = 1, x = 1;
+    double y = 0;
+    cblas_dsymv(CblasColMajor, CblasLower, 1, 1.0, &a, 1, &x, 1, 0.0, &y, 1);  // takes the buffer however small it is
+    return y == 1;
+  }();
+  static_cast<void>(reserved);
 }
 
 }  // namespace sial

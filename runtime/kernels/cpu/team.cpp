@@ -1,12 +1,21 @@
 #include "runtime/kernels/cpu/team.h"
 
+#include "runtime/base/process_limits.h"
+
 namespace sial::kernels {
 
 Team::Team(int size) {
-  for (int i = 1; i < size; ++i) threads_.emplace_back([this, i] { work(i); });
+  try {
+    for (int i = 1; i < size; ++i) threads_.push_back(start_thread("`--threads`", [this, i] { work(i); }));
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-Team::~Team() {
+Team::~Team() { stop(); }
+
+void Team::stop() {
   {
     const std::lock_guard lock(mutex_);
     leaving_ = true;

@@ -23,6 +23,7 @@ class Team {
 
  private:
   void work(int number);
+  void stop();
 
   std::mutex mutex_;
   std::condition_variable wake_, done_;

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "runtime/base/error.h"
+#include "runtime/base/process_limits.h"
 #include "runtime/kernels/implementations.h"
 #include "runtime/kernels/jit/code_library.h"
 #include "runtime/kernels/jit/generator_memory.h"
@@ -102,10 +103,27 @@ class Engine final : public CodeEngine {
     slot.settled = unusable_;
     if (!unusable_) {
       queue_.push_back(key);
-      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+      start();
       wake_.notify_one();
     }
     return slot;
+  }
+
+  /// Programs run without generated code, too: where there is no thread, there is none.
+  void start() {
+    if (thread_.joinable()) return;
+    try {
+      thread_ = start_thread("the code generator", [this] { work(); });
+    } catch (const ProcessLimitError& error) { give_up(error.what()); }
+  }
+
+  void give_up(const std::string& trouble) {
+    unusable_ = true;
+    stats_.state = trouble;
+    stats_.failed += static_cast<std::int64_t>(queue_.size());
+    queue_.clear();
+    for (auto& [key, slot] : slots_) slot.settled = true;
+    done_.notify_all();
   }
 
   void work() {
@@ -114,11 +132,7 @@ class Engine final : public CodeEngine {
     std::unique_ptr<CodeCompiler> compiler = open_compiler(trouble);
     std::unique_lock lock(mutex_);
     if (!compiler) {
-      unusable_ = true;
-      stats_.state = trouble;
-      stats_.failed += static_cast<std::int64_t>(queue_.size());
-      for (auto& [key, slot] : slots_) slot.settled = true;
-      done_.notify_all();
+      give_up(trouble);
       return;
     }
     DiskCache cache(options_.cache_folder, compiler->identity(), ".o");
@@ -168,6 +182,12 @@ class Engine final : public CodeEngine {
 
   std::unique_ptr<CodeCompiler> open_compiler(std::string& trouble) const {
     using Make = CodeCompiler*(const char* cpu, int vector_bits, bool fma);
+    // LLVM ends the process where it gets no memory.
+    constexpr std::int64_t library_and_work = 256 << 20;
+    if (!has_room_for(library_and_work)) {
+      trouble = "there is no memory for the code generator";
+      return nullptr;
+    }
     void* library = open_code_library(trouble);
     if (!library) return nullptr;
     auto* make = reinterpret_cast<Make*>(dlsym(library, "sialx_make_code_compiler"));

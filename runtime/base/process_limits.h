@@ -1,0 +1,31 @@
+#pragma once
+// What a process may be refused: memory outside of the blocks, and threads. Libraries of others often go on without
+// what they were refused, or ask for it for ever; so it is asked for here first, and a refusal is said.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "runtime/base/error.h"
+
+namespace sial {
+
+/// A thread, or memory outside of the blocks, that this process does not get. Other ranks may well get theirs, so that
+/// each rank says so itself.
+class ProcessLimitError : public EnvironmentError {
+ public:
+  using EnvironmentError::EnvironmentError;
+};
+
+/// Whether this process would now get `bytes` of memory in one piece. Nothing is kept, and no page is touched.
+bool has_room_for(std::int64_t bytes);
+
+/// Throws ProcessLimitError where it would not. `purpose`: what the bytes are for, after "cannot allocate 1 MB for ".
+void require_room_for(std::int64_t bytes, const std::string& purpose);
+
+/// A thread that runs `body`. Throws ProcessLimitError where there is none to be had; `purpose` comes after "cannot
+/// start a thread for ".
+std::thread start_thread(const std::string& purpose, std::function<void()> body);
+
+}  // namespace sial
