@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 
 #include "runtime/base/output_file.h"
 #include "runtime/base/rewrite_file.h"
-#include "runtime/base/standard_output.h"
+#include "tests/unit/job/files.h"
 #include "tests/unit/job/folder.h"
 
 using namespace sial;
@@ -21,11 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string content_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 struct stat status_of(const std::string& path) {
   struct stat s{};
   REQUIRE(lstat(path.c_str(), &s) == 0);
@@ -33,23 +27,6 @@ struct stat status_of(const std::string& path) {
 }
 
 auto files_in(const Folder& f) { return std::distance(fs::directory_iterator(f.path("")), {}); }
-
-/// No file grows beyond so many bytes while this lives.
-class LargestFile {
- public:
-  explicit LargestFile(rlim_t bytes) {
-    expect_failed_writes();
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit now{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &now);
-  }
-  LargestFile(const LargestFile&) = delete;
-  LargestFile& operator=(const LargestFile&) = delete;
-  ~LargestFile() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 }  // namespace
 

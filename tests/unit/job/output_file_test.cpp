@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,8 +11,8 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/base/output_file.h"
-#include "runtime/base/standard_output.h"
 #include "runtime/job/results.h"
+#include "tests/unit/job/files.h"
 #include "tests/unit/job/folder.h"
 
 using namespace sial;
@@ -26,28 +25,6 @@ extern "C" const char* __lsan_default_suppressions() {
 }  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
 
 namespace {
-
-std::string content_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-/// No file grows beyond so many bytes while this lives: a disk that is full for files and not for their names.
-class LargestFile {
- public:
-  explicit LargestFile(rlim_t bytes) {
-    expect_failed_writes();
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit now{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &now);
-  }
-  LargestFile(const LargestFile&) = delete;
-  LargestFile& operator=(const LargestFile&) = delete;
-  ~LargestFile() { setrlimit(RLIMIT_FSIZE, &before_); }
-
- private:
-  rlimit before_{};
-};
 
 void write_results(const std::string& path, double x) {
   ResultsWriter w(path, 10);
