@@ -124,7 +124,7 @@ class Spill(InScratch):
         self.write("list", "\n".join([line.format("one"), line.format("two") + " --memory 1GB", ""]))
         code, _, err = self.run_tool("sialrun", "--batch", "list", "--memory", "3MB", "--spill", "scratch", launcher=mpirun(2))
         self.assertEqual(code, 2, err)
-        self.assertIn("list:2: the jobs of a batch under MPI have one memory", err)
+        self.assertIn("list:2: `--memory 1GB`: the jobs of a batch under MPI have one memory", err)
         self.assert_nothing_left()
 
     # ---- more blocks than memory
