@@ -268,7 +268,8 @@ class LibintIntegrals : public AoIntegrals {
     for (std::size_t i = rows.begin; i < rows.end; ++i)
       for (std::size_t j = columns.begin; j < columns.end; ++j) {
         const LibintShell &p = pieces_[i], &q = pieces_[j];
-        const double* values = engine.compute(p.shell, q.shell)[which];
+        // compute() would also instantiate every two-electron body, which takes the compiler a minute.
+        const double* values = engine.compute1(p.shell, q.shell)[which];
         if (!values) continue;
         for (std::int64_t a = 0; a < p.size(); ++a)
           for (std::int64_t b = 0; b < q.size(); ++b)
