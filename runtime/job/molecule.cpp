@@ -49,12 +49,14 @@ std::pair<std::int32_t, std::int32_t> electron_counts(const Molecule& m) {
 }
 
 std::int32_t chemical_core(const Molecule& m) {
-  // Orbitals of He, Ne, Ar, Kr, Xe; an atom's core is the noble gas before it.
-  constexpr std::pair<std::int32_t, std::int32_t> noble_gases[] = {{2, 1}, {10, 5}, {18, 9}, {36, 18}, {54, 27}};
+  // Orbitals of He, Ne, Ar, Kr, Xe, Rn: an atom's core is the noble gas before it. A filled f shell lies below the
+  // gas's last shells in energy, and a core is what lies lowest: from Hf and Rf on it includes that shell.
+  constexpr std::pair<std::int32_t, std::int32_t> cores[] = {{2, 1},   {10, 5},  {18, 9},  {36, 18},
+                                                             {54, 27}, {71, 34}, {86, 43}, {103, 50}};
   std::int32_t sum = 0;
   for (const Atom& a : m.atoms) {
     std::int32_t core = 0;
-    for (auto [number, orbitals] : noble_gases)
+    for (auto [number, orbitals] : cores)
       if (a.charge + a.core_electrons > number) core = orbitals;
     sum += std::max(0, core - a.core_electrons / 2);
   }

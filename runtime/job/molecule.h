@@ -25,7 +25,8 @@ std::vector<Atom> read_xyz(const std::string& path, std::vector<std::string>& wa
 /// Numbers of alpha and beta electrons. Throws SialError when charge and multiplicity do not fit the nuclei.
 std::pair<std::int32_t, std::int32_t> electron_counts(const Molecule& molecule);
 
-/// Orbitals of the noble-gas cores of all atoms: those that correlated calculations usually leave doubly occupied.
+/// Orbitals of the noble-gas cores of all atoms, with the f shell that is full from Hf and Rf on: those that correlated
+/// calculations usually leave doubly occupied.
 /// Those that a potential replaces are not counted.
 std::int32_t chemical_core(const Molecule& molecule);
 

@@ -103,7 +103,7 @@ TEST_CASE("twenty thousand atoms are read at once") {
   CHECK(warnings.empty());
 }
 
-TEST_CASE("the chemical core is the noble gas before each atom") {
+TEST_CASE("the chemical core is the noble gas before each atom, and a filled f shell") {
   Molecule m;
   for (auto [number, orbitals] : {std::pair{1, 0},
                                   {2, 0},
@@ -116,7 +116,11 @@ TEST_CASE("the chemical core is the noble gas before each atom") {
                                   {37, 18},
                                   {54, 18},
                                   {55, 27},
-                                  {86, 27}}) {
+                                  {71, 27},
+                                  {72, 34},
+                                  {86, 34},
+                                  {87, 43},
+                                  {104, 50}}) {
     m.atoms.assign(2, Atom{});
     m.atoms[0].charge = number, m.atoms[1].charge = 8;
     INFO(number);
