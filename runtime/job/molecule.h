@@ -32,7 +32,8 @@ bool take_ghost_mark(std::string_view& label);
 /// What the second line of an xyz file says of the electrons.
 struct XyzElectrons {
   std::optional<std::int32_t> charge, multiplicity;
-  std::optional<double> spin;  // `spin=2`: 2S, 2S + 1 or S
+  std::optional<double> spin;                                 // `spin=2`: 2S, 2S + 1 or S
+  std::optional<std::pair<std::int64_t, std::int64_t>> pair;  // `1 2`, which programs write for charge and multiplicity
 };
 
 /// Reads an xyz file (Angstrom). Throws SialError naming file and line; `warnings` gets what looks like a mistake and

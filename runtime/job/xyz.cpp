@@ -159,6 +159,11 @@ class XyzReader {
     said.charge = whole("charge", number({"charge", "Charge", "total_charge"}));
     said.multiplicity = whole("multiplicity", number({"multiplicity", "Multiplicity", "mult", "spin_multiplicity"}));
     said.spin = number({"spin", "Spin"});
+    const std::vector<std::string_view> words = words_of(line_);
+    if (const auto first = read_integer(words.size() == 2 ? words[0] : ""),
+        last = read_integer(words.size() == 2 ? words[1] : "");
+        first && last)
+      said.pair = {*first, *last};
     return said;
   }
 
@@ -274,6 +279,10 @@ void take_electrons(Molecule& m, const XyzElectrons& said, bool states_charge, b
   };
   take("charge", states_charge, said.charge, m.charge);
   take("multiplicity", states_multiplicity, said.multiplicity, m.multiplicity);
+  if (said.pair && *said.pair != std::pair<std::int64_t, std::int64_t>{m.charge, m.multiplicity})
+    warnings.push_back(fmt::format(
+        "{}:2: the second line, `{} {}`, is no charge and multiplicity here, where they are {} and {}: state them in [molecule]",
+        path, said.pair->first, said.pair->second, m.charge, m.multiplicity));
   if (!said.spin || said.multiplicity) return;
   std::int64_t electrons = -m.charge;
   for (const Atom& a : m.atoms) electrons += a.charge;

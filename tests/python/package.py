@@ -383,7 +383,8 @@ e2[n,j2,m,l,k,j,p,i] = e[n,j2,m,l,k,j,p,i]
         for wrong, text in (({"symbols": ("GHOST-H", "H")}, "ghost"), ({"_ecp": {"H": [0, []]}}, "core potentials"),
                             ({"symbols": ("H1", "H2"), "basis": {"H1": [STO3G_H], "H2": [[0, [1.0, 1.0]]]}}, "different basis sets"),
                             ({"symbols": ("H", "O")}, "no basis functions"), ({"nucmod": {0: 2}}, "finite size"), ({"omega": 0.3}, "`omega` is 0.3"),
-                            ({"lattice_vectors": None}, "periodic cell")):
+                            ({"lattice_vectors": None}, "periodic cell"), ({"_atm": [[1, 20, 3, 23, 0, 0]]}, "charges of their own"),
+                            ({"nelectron": 4, "tot_electrons": lambda: 2}, "has 4 electrons")):
             with self.subTest(text), self.assertRaisesRegex(ValueError, text):
                 sialx.from_pyscf(FakeMole(**wrong))
         with self.assertRaisesRegex(ValueError, "cannot be a value"):

@@ -258,12 +258,14 @@ def from_pyscf(mol: Any, frozen_core: bool | int = False) -> Molecule:
     """
     if hasattr(mol, "lattice_vectors"):
         raise ValueError("the atoms are in a periodic cell, and sialx calculates molecules")
-    if getattr(mol, "nucmod", None):
-        raise ValueError("the nuclei have a finite size (`nucmod`), and those of sialx are points")
+    if getattr(mol, "nucmod", None) or any(row[2] in (2, 3) for row in getattr(mol, "_atm", ())):  # NUC_MOD_OF: NUC_GAUSS, NUC_FRAC_CHARGE
+        raise ValueError("the nuclei have a finite size (`nucmod`) or charges of their own, and those of sialx are points with the charge of their element")
     if getattr(mol, "omega", None):
         raise ValueError(f"the repulsion is a part of Coulomb's (`omega` is {mol.omega:g}), and sialx takes the whole")
     if getattr(mol, "_ecp", None):
         raise ValueError("the molecule has effective core potentials, which a job written from PySCF cannot carry")
+    if hasattr(mol, "tot_electrons") and mol.nelectron != mol.tot_electrons():
+        raise ValueError(f"the molecule has {mol.nelectron} electrons, and its charge {mol.charge} gives {mol.tot_electrons()}: set its charge and spin")
     symbols = [mol.atom_pure_symbol(a) for a in range(mol.natm)]
     for a, symbol in enumerate(symbols):
         if symbol.upper().startswith(("X", "GHOST")) and symbol.upper() != "XE":
