@@ -281,7 +281,7 @@ void take_electrons(Molecule& m, const XyzElectrons& said, bool states_charge, b
   take("multiplicity", states_multiplicity, said.multiplicity, m.multiplicity);
   if (said.pair && *said.pair != std::pair<std::int64_t, std::int64_t>{m.charge, m.multiplicity})
     warnings.push_back(fmt::format(
-        "{}:2: the second line, `{} {}`, is no charge and multiplicity here, where they are {} and {}: state them in [molecule]",
+        "{}:2: `{} {}` in the second line is ignored, and charge and multiplicity are {} and {}: state them in [molecule]",
         path, said.pair->first, said.pair->second, m.charge, m.multiplicity));
   if (!said.spin || said.multiplicity) return;
   std::int64_t electrons = -m.charge;

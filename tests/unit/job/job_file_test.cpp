@@ -216,7 +216,7 @@ TEST_CASE("charge and multiplicity of an xyz file's second line are taken where 
            Case{"charge=1 spin=1.5", "", 1, 4, nullptr},
            Case{"spin=0", "", 0, 1, nullptr},
            Case{"0 1", "", 0, 1, nullptr},
-           Case{"1 2", "", 0, 1, "`1 2`, is no charge and multiplicity here"},
+           Case{"1 2", "", 0, 1, "`1 2` in the second line is ignored"},
            Case{"1 2", "charge = 1\nmultiplicity = 2\n", 1, 2, nullptr},
            Case{"spin=1", "", 0, 1, nullptr},
            Case{"spin=2", "", 0, 1, "`spin=2` is ignored"},
