@@ -252,7 +252,7 @@ TEST_CASE("a further block of an element adds to it") {
   CHECK(warnings.empty());
   CHECK(read(first + second + first) == 3);
   REQUIRE(warnings.size() == 1);
-  CHECK_THAT(warnings[0], Contains("two.g94:10: 2 shells of O repeated from above are left out"));
+  CHECK_THAT(warnings[0], Contains("two.g94:11: 2 shells of O repeated from above are left out"));
   CHECK(read("\xEF\xBB\xBF! by Psi4\ncartesian\n****\n" + first + "O 0\nD 1 1.0\n 1.0 1.0\n****\n") == 3);
   REQUIRE(warnings.size() == 2);
   CHECK_THAT(warnings[1], Contains("Cartesian") && Contains("`spherical = false`"));
