@@ -20,13 +20,19 @@ std::string without_blanks_behind(std::string text) {
   return text;
 }
 
-/// What is to be known of a failure: the last line that a program printed (why it stopped), the messages, and all that
-/// was printed. Notes on segments are left out.
-std::string failure_text(const std::string& messages, const std::string& printed) {
+/// What was said beside the output, without notes on segments.
+std::string without_notes(const std::string& messages) {
   std::string text;
   std::istringstream lines(messages);
   for (std::string line; std::getline(lines, line);)
     if (!line.starts_with("segments ")) text += line + "\n";
+  return text;
+}
+
+/// What is to be known of a failure: the last line that a program printed (why it stopped), the messages, and all that
+/// was printed.
+std::string failure_text(const std::string& messages, const std::string& printed) {
+  std::string text = without_notes(messages);
   const std::string all = without_blanks_behind(printed);
   if (!all.empty()) text = all.substr(all.rfind('\n') + 1) + "\n" + text + "printed before:\n" + all;
   return without_blanks_behind(text);
@@ -69,7 +75,8 @@ int SchemaRun::finish(int code) {
   std::cerr << messages << std::flush;
   if (code == exit_ok) {
     try {
-      write(atomic_result(input_, scalars, gradient ? &*gradient : nullptr, printed, provenance_));
+      write(atomic_result(input_, scalars, gradient ? &*gradient : nullptr, printed, without_notes(messages),
+                          provenance_));
       return exit_ok;
     } catch (const EnvironmentError&) { throw; } catch (const SialError& error) {
       std::cerr << error_text(error, 0, 1) << std::endl;

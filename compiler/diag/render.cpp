@@ -92,15 +92,18 @@ std::string place(Span span, const SourceManager& sources) {
   return fmt::format("{}:{}:{}: ", printable_name(sources.name(span.file)), p.line, p.column);
 }
 
-/// DEL and the control characters of C1 as escapes of JSON, which leaves them as they are; they stand only in texts.
+/// Control characters that JSON leaves as they are, as its escapes; they stand only in texts.
 std::string printable_json(std::string_view json) {
   std::string out;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const auto c = static_cast<unsigned char>(json[i]),
-               next = static_cast<unsigned char>(i + 1 < json.size() ? json[i + 1] : 0);
-    if (c == 0x7F) out += "\\u007f";
-    else if (c == 0xC2 && next >= 0x80 && next < 0xA0) out += fmt::format("\\u00{:02x}", json[++i] & 0xFF);
-    else out += json[i];
+  for (std::size_t i = 0, length = 1; i < json.size(); i += length) {
+    length = std::max<std::size_t>(utf8_length(json, i), 1);
+    if (json[i] == '\n' || !is_control(json, i)) {
+      out += json.substr(i, length);
+      continue;
+    }
+    unsigned code = static_cast<unsigned char>(json[i]) & (0xFFu >> (length == 1 ? 0 : length + 1));
+    for (std::size_t k = 1; k < length; ++k) code = code << 6 | (static_cast<unsigned char>(json[i + k]) & 0x3F);
+    out += fmt::format("\\u{:04x}", code);
   }
   return out;
 }

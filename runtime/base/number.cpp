@@ -48,9 +48,10 @@ std::optional<double> value_of(std::string_view number) {
 
 std::optional<double> read_real(std::string_view token) {
   std::string with_e;
-  if (const std::size_t d = token.find_first_of("dD"); d != std::string_view::npos) {
+  const std::size_t star = token.find("*^");
+  if (const std::size_t d = std::min(star, token.find_first_of("dD")); d != std::string_view::npos) {
     with_e = token;
-    with_e[d] = 'e';
+    with_e.replace(d, d == star ? 2 : 1, "e");
     token = with_e;
   }
   const std::size_t length = number_length(token);

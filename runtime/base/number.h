@@ -10,7 +10,8 @@
 
 namespace sial {
 
-/// A finite real number: digits with an optional sign, point and exponent; Fortran's D exponents count as E.
+/// A finite real number: digits with an optional sign, point and exponent; Fortran's D exponents and Mathematica's *^
+/// count as E.
 std::optional<double> read_real(std::string_view token);
 
 /// A whole number in decimal digits, with an optional sign.
@@ -24,6 +25,9 @@ std::optional<std::uint64_t> read_hexadecimal(std::string_view token);
 
 /// The real number at the front of `text`, which loses it: what follows is a unit. No D exponents: `5d` is five days.
 std::optional<double> take_real(std::string_view& text);
+
+/// Some editors put it before the first character of a file in UTF-8.
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// The parts of a line between blanks, tabs and carriage returns.
 std::vector<std::string_view> words_of(std::string_view line);

@@ -52,6 +52,7 @@ class BasisReader {
     std::string problem;
     text_ = read_file(path, input_limit::basis, problem);
     if (!problem.empty()) throw InputError(fmt::format("cannot read the basis file `{}`: {}", path, problem));
+    if (text_.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
   }
 
   struct Contents {
@@ -61,39 +62,40 @@ class BasisReader {
 
   /// The wanted elements' shells and potentials.
   Contents read(const std::set<std::int32_t>& wanted) {
-    Contents found;
     bool any = false;
     while (next_line()) {
-      if (line_.starts_with("****")) continue;
-      std::string_view symbol = words_.front();
-      if (symbol.starts_with('-')) symbol.remove_prefix(1);
-      std::int32_t element = atomic_number(symbol);
-      if (element == 0 || words_.size() != 2 || words_[1] != "0")
-        fail(fmt::format("expected an element line such as `O 0`, found `{}`", line_));
-      any = true;
-      next_or_fail(element);
-      if (lower_case(words_.front()).ends_with("-ecp")) {
-        Ecp ecp = element_ecp(element);
-        if (wanted.count(element)) found.ecps[element] = std::move(ecp);
+      const std::string first = lower_case(words_.front());
+      if (words_.size() == 1 && (first == "spherical" || first == "cartesian")) {  // as Psi4 writes it
+        is_cartesian_ = first == "cartesian";
         continue;
       }
-      std::vector<Shell> shells = element_shells(element);
-      if (wanted.count(element)) found.shells[element] = std::move(shells);
+      any = true;
+      again_ = true;
+      if (first == "basis" || first == "ecp" || (words_.size() == 2 && momenta_of(words_[1]))) nwchem();
+      else gaussian();
     }
     if (!any)
       throw InputError(fmt::format("the basis file `{}` holds no element", path_),
-                       "expected Gaussian 94 format: element blocks ending in ****");
-    return found;
+                       "expected Gaussian 94 format, element blocks ending in ****, or that of NWChem");
+    std::erase_if(found_.shells, [&](const auto& of) { return !wanted.contains(of.first); });
+    std::erase_if(found_.ecps, [&](const auto& of) { return !wanted.contains(of.first); });
+    return std::move(found_);
   }
+
+  /// What looks like a mistake, with its place.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  /// Whether the file is for Cartesian functions, where it says so.
+  bool is_cartesian() const { return is_cartesian_; }
 
  private:
   [[noreturn]] void fail(const std::string& message) const {
-    throw InputError(message, "basis files are in Gaussian 94 format, as the Basis Set Exchange writes it",
+    throw InputError(message, "basis files are in Gaussian 94 or NWChem format, as the Basis Set Exchange writes them",
                      fmt::format("{}:{}", path_, number_));
   }
 
-  /// Next line that says something; comments begin with `!`.
+  /// Next line that says something; comments begin with `!` or `#`.
   bool next_line() {
+    if (std::exchange(again_, false)) return true;
     while (at_ < text_.size()) {
       ++number_;
       const std::size_t end = std::min(text_.find('\n', at_), text_.size());
@@ -101,7 +103,7 @@ class BasisReader {
       at_ = end + 1;
       while (!line_.empty() && std::isspace(static_cast<unsigned char>(line_.back()))) line_.remove_suffix(1);
       words_ = words_of(line_);
-      if (!words_.empty() && words_.front().front() != '!') return true;
+      if (!words_.empty() && words_.front().front() != '!' && words_.front().front() != '#') return true;
     }
     return false;
   }
@@ -121,6 +123,148 @@ class BasisReader {
 
   void next_or_fail(std::int32_t element) {
     if (!next_line()) fail(fmt::format("the file ends inside element {}", element_symbol(element)));
+  }
+
+  /// Angular momenta of a shell's letters, as `SP`.
+  static std::optional<std::vector<std::int32_t>> momenta_of(std::string_view letters) {
+    std::vector<std::int32_t> all;
+    for (const char c : letters) {
+      const std::size_t l = angular_letters.find(static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
+      if (l == std::string_view::npos) return std::nullopt;
+      all.push_back(static_cast<std::int32_t>(l));
+    }
+    return all;
+  }
+
+  /// A further block of an element adds to it: diffuse functions are often appended so. Shells that it has already
+  /// would make its functions dependent.
+  void add(std::int32_t element, std::vector<Shell> shells, int line) {
+    std::vector<Shell>& all = found_.shells[element];
+    const std::size_t before = all.size();
+    std::size_t repeated = 0;
+    for (Shell& s : shells) {
+      const auto same = [&](const Shell& o) {
+        return o.l == s.l && o.exponents == s.exponents && o.coefficients == s.coefficients;
+      };
+      if (std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(before), same)) ++repeated;
+      else all.push_back(std::move(s));
+    }
+    if (repeated > 0)
+      warnings_.push_back(fmt::format("{}:{}: {} shell{} of {} repeated from above {} left out", path_, line, repeated,
+                                      repeated == 1 ? "" : "s", element_symbol(element), repeated == 1 ? "is" : "are"));
+  }
+
+  void add(std::int32_t element, Ecp ecp) {
+    if (!found_.ecps.emplace(element, std::move(ecp)).second)
+      fail(fmt::format("a second potential of {}", element_symbol(element)));
+  }
+
+  /// All elements up to the end of the file, or to what is no element line.
+  void gaussian() {
+    while (next_line()) {
+      if (line_.starts_with("****")) continue;
+      std::string_view symbol = words_.front();
+      if (symbol.starts_with('-')) symbol.remove_prefix(1);
+      const std::int32_t element = atomic_number(symbol);
+      if (element == 0 || words_.size() != 2 || words_[1] != "0")
+        fail(fmt::format("expected an element line such as `O 0`, found `{}`", line_));
+      const int line = number_;
+      next_or_fail(element);
+      if (lower_case(words_.front()).ends_with("-ecp")) add(element, element_ecp(element));
+      else add(element, element_shells(element), line);
+    }
+  }
+
+  /// BASIS ... END and ECP ... END.
+  void nwchem() {
+    bool is_ecp = false;
+    std::map<std::int32_t, Ecp> potentials;
+    while (next_line()) {
+      const std::string first = lower_case(words_.front());
+      if (first == "basis" || first == "ecp") {
+        is_ecp = first == "ecp";
+        for (const std::string_view word : words_) is_cartesian_ = is_cartesian_ || lower_case(word) == "cartesian";
+      } else if (first == "end") {
+        is_ecp = false;
+      } else if (first == "so" || first == "spinorbit") {
+        fail("potentials with spin-orbit terms are not known here");
+      } else if (const std::int32_t element = atomic_number(first); element == 0 || words_.size() < 2) {
+        fail(fmt::format("expected a line such as `O S`, found `{}`", line_));
+      } else if (is_ecp) {
+        nwchem_ecp(potentials[element], element);
+      } else {
+        nwchem_shells(element);
+      }
+    }
+    for (auto& [element, ecp] : potentials) {
+      if (ecp.electrons == 0) fail(fmt::format("the potential of {} has no `nelec`", element_symbol(element)));
+      add(element, std::move(ecp));
+    }
+  }
+
+  /// Rows of numbers up to another line.
+  std::vector<std::vector<double>> rows() {
+    std::vector<std::vector<double>> all;
+    while (next_line()) {
+      if (!read_real(words_.front())) {
+        again_ = true;
+        break;
+      }
+      std::vector<double>& row = all.emplace_back();
+      for (std::size_t w = 0; w < words_.size() && words_[w].front() != '#'; ++w) row.push_back(number(w));
+      if (row.size() < 2 || row.size() != all.front().size())
+        fail(fmt::format("expected an exponent and coefficients as in the row above, found `{}`", line_));
+    }
+    return all;
+  }
+
+  /// From the line `O S` on: a column of coefficients for each contraction, or each angular momentum of `SP`.
+  void nwchem_shells(std::int32_t element) {
+    const int line = number_;
+    const std::string letters(words_[1]);
+    const auto momenta = momenta_of(letters);
+    if (!momenta)
+      fail(lower_case(letters) == "library" ? "the functions are in a library of NWChem, which is not known here"
+                                            : fmt::format("unknown shell type `{}`", letters));
+    const std::vector<std::vector<double>> numbers = rows();
+    const std::size_t columns = numbers.empty() ? 0 : numbers.front().size() - 1;
+    if (columns == 0 || (momenta->size() > 1 && columns != momenta->size()))
+      fail(fmt::format("{} columns of coefficients for the shell `{}` of line {}", columns, letters, line));
+    std::vector<Shell> shells;
+    for (std::size_t c = 0; c < columns; ++c) {
+      Shell s;
+      s.l = (*momenta)[momenta->size() > 1 ? c : 0];
+      for (const std::vector<double>& row : numbers) {
+        if (row[0] <= 0.0) fail("an exponent must be positive");
+        if (row[c + 1] == 0.0) continue;
+        s.exponents.push_back(row[0]);
+        s.coefficients.push_back(row[c + 1]);
+      }
+      if (s.exponents.empty()) fail("all coefficients of a shell are zero");
+      normalise(s);
+      shells.push_back(std::move(s));
+    }
+    add(element, std::move(shells), line);
+  }
+
+  /// `Cl nelec 10`, or from `Cl ul` or `Cl S` on the terms of a part.
+  void nwchem_ecp(Ecp& ecp, std::int32_t element) {
+    const std::string part = lower_case(words_[1]);
+    if (part == "nelec") {
+      const auto electrons = words_.size() == 3 ? read_integer(words_[2], 1, element - 1) : std::nullopt;
+      if (!electrons) fail(fmt::format("expected the number of electrons replaced, found `{}`", line_));
+      ecp.electrons = static_cast<std::int32_t>(*electrons);
+      return;
+    }
+    const auto momenta = momenta_of(part);
+    if (part != "ul" && (!momenta || momenta->size() != 1))
+      fail(fmt::format("expected `nelec`, `ul` or an angular momentum, found `{}`", line_));
+    for (const std::vector<double>& row : rows()) {
+      if (row.size() != 3 || row[0] != std::floor(row[0]) || row[0] < 0 || row[0] > 10)
+        fail("expected power, exponent and coefficient of a potential");
+      if (row[1] <= 0.0) fail("an exponent must be positive");
+      ecp.terms.push_back({part == "ul" ? -1 : momenta->front(), static_cast<std::int32_t>(row[0]), row[1], row[2]});
+    }
   }
 
   /// From the line `CL-ECP 2 10` on: for the local part, then for s, p, ..., a title, the number of terms, and the
@@ -170,14 +314,10 @@ class BasisReader {
       if (!count) fail(fmt::format("expected a shell line such as `S 3 1.00`, found `{}`", line_));
       const double scale = words_.size() > 2 && words_[2].front() != '!' ? number(2) : 1.0;
       if (words_.size() > 3) check_further_scales(letters);
-      std::vector<Shell> group;
-      for (char c : letters) {
-        std::size_t l = angular_letters.find(static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
-        if (l == std::string_view::npos) fail(fmt::format("unknown shell type `{}`", letters));
-        Shell s;
-        s.l = static_cast<std::int32_t>(l);
-        group.push_back(s);
-      }
+      const auto momenta = momenta_of(letters);
+      if (!momenta) fail(fmt::format("unknown shell type `{}`", letters));
+      std::vector<Shell> group(momenta->size());
+      for (std::size_t g = 0; g < group.size(); ++g) group[g].l = (*momenta)[g];
       for (std::int64_t p = 0; p < *count; ++p) {
         if (!next_line() || line_.starts_with("****"))
           fail(fmt::format("the shell of element {} ends after {} of {} primitives", element_symbol(element), p,
@@ -205,6 +345,9 @@ class BasisReader {
   std::string_view line_;
   std::vector<std::string_view> words_;  // of the line
   int number_ = 0;
+  bool again_ = false, is_cartesian_ = false;  // again_: the line is to be read once more
+  Contents found_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace
@@ -230,8 +373,9 @@ static std::string with_stars(const std::string& name) {
 }
 
 std::string find_basis(const std::string& name, const std::string& relative_to) {
-  bool is_path =
-      name.find('/') != std::string::npos || lower_case(name).ends_with(".g94") || lower_case(name).ends_with(".gbs");
+  const std::string lower = lower_case(name);
+  const bool is_path = name.find('/') != std::string::npos || lower.ends_with(".g94") || lower.ends_with(".gbs") ||
+                       lower.ends_with(".nw");
   if (is_path) {
     fs::path path = fs::path(name).is_absolute() ? fs::path(name) : fs::path(relative_to) / name;
     std::error_code failure;
@@ -241,10 +385,10 @@ std::string find_basis(const std::string& name, const std::string& relative_to) 
                        "may its folder be searched?");
     if (!there)
       throw InputError(fmt::format("there is no basis file `{}`", path.string()),
-                       "a basis is a name such as \"cc-pvdz\", or the path of a Gaussian 94 file");
+                       "a basis is a name such as \"cc-pvdz\", or the path of a file in Gaussian 94 or NWChem format");
     return path.string();
   }
-  std::string file = with_stars(lower_case(name));
+  std::string file = with_stars(lower);
   for (std::size_t at = 0; (at = file.find('*', at)) != std::string::npos;) file[at] = 's';
   std::vector<std::string> searched, known;
   for (const fs::path& folder : basis_folders()) {
@@ -254,6 +398,8 @@ std::string find_basis(const std::string& name, const std::string& relative_to) 
     for (const auto& entry : fs::directory_iterator(folder, ignored))
       if (entry.path().extension() == ".g94") known.push_back(entry.path().stem().string());
   }
+  std::error_code ignored;
+  if (const fs::path own = fs::path(relative_to) / name; fs::is_regular_file(own, ignored)) return own.string();
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
   const std::string others = "by path, or in a folder named by SIAL_BASIS_PATH";
@@ -269,7 +415,7 @@ namespace {
 
 std::set<std::int32_t> elements(const std::vector<Atom>& atoms) {
   std::set<std::int32_t> all;
-  for (const Atom& a : atoms) all.insert(a.charge + a.core_electrons);
+  for (const Atom& a : atoms) all.insert(element_of(a));
   return all;
 }
 
@@ -279,16 +425,18 @@ std::vector<Ecp> read_ecps(const std::string& path, const std::vector<Atom>& ato
   std::map<std::int32_t, Ecp> found = BasisReader(path).read(elements(atoms)).ecps;
   std::vector<Ecp> ecps;
   for (std::size_t a = 0; a < atoms.size(); ++a)
-    if (auto it = found.find(atoms[a].charge + atoms[a].core_electrons); it != found.end()) {
+    if (auto it = found.find(element_of(atoms[a])); it != found.end() && atoms[a].charge > 0) {
       ecps.push_back(it->second);
       ecps.back().atom = static_cast<std::int32_t>(a);
     }
   return ecps;
 }
 
-std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure) {
+std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure,
+                              std::vector<std::string>* warnings) {
   const std::set<std::int32_t> wanted = elements(atoms);
-  std::map<std::int32_t, std::vector<Shell>> found = BasisReader(path).read(wanted).shells;
+  BasisReader reader(path);
+  std::map<std::int32_t, std::vector<Shell>> found = reader.read(wanted).shells;
   std::vector<std::string> missing;
   for (std::int32_t element : wanted)
     if (!found.count(element)) missing.push_back(element_symbol(element));
@@ -297,11 +445,15 @@ std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& 
                      "choose a basis that covers these elements");
   std::vector<Shell> shells;
   for (std::size_t a = 0; a < atoms.size(); ++a)
-    for (Shell s : found[atoms[a].charge + atoms[a].core_electrons]) {
+    for (Shell s : found[element_of(atoms[a])]) {
       s.atom = static_cast<std::int32_t>(a);
       s.pure = pure && s.l >= 2;
       shells.push_back(std::move(s));
     }
+  if (!warnings) return shells;
+  warnings->insert(warnings->end(), reader.warnings().begin(), reader.warnings().end());
+  if (reader.is_cartesian() && pure && std::ranges::any_of(shells, [](const Shell& s) { return s.l >= 2; }))
+    warnings->push_back(fmt::format("{}: the file is for Cartesian functions, which `spherical = false` takes", path));
   return shells;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Basis sets in Gaussian 94 format: finding the file for a name, reading it, and giving each atom its shells.
+// Basis sets in Gaussian 94 or NWChem format: finding the file for a name, reading it, and giving each atom its shells.
 // Contractions come out normalised (Shell of job_data.h: coefficients of unit-normalised primitives). Effective core
 // potentials stand after the shells of all elements, or in a file of their own.
 
@@ -15,8 +15,9 @@ namespace sial {
 std::string find_basis(const std::string& name, const std::string& relative_to);
 
 /// Shells of all atoms in order, from the file. `pure`: spherical functions for l >= 2. Throws SialError naming the
-/// file and line, or the elements it lacks.
-std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure);
+/// file and line, or the elements it lacks. `warnings` gets what looks like a mistake.
+std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure,
+                              std::vector<std::string>* warnings = nullptr);
 
 /// Effective core potentials that the file holds for these atoms, one for each atom that has one.
 std::vector<Ecp> read_ecps(const std::string& path, const std::vector<Atom>& atoms);

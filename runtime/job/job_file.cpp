@@ -257,9 +257,9 @@ class JobReader {
     for (std::string_view needed : {"xyz", "basis"})
       if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
     Molecule& m = job_.data.molecule;
-    at(*t.get("xyz"), [&] { m.atoms = read_xyz(data_file(resolve(string(*t.get("xyz"), "xyz"))), job_.warnings); });
-    if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
-    if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
+    XyzElectrons said;
+    const std::string xyz = data_file(resolve(string(*t.get("xyz"), "xyz")));
+    at(*t.get("xyz"), [&] { m.atoms = read_xyz(xyz, job_.warnings, &said); });
     bool pure = true;
     if (const toml::node* n = t.get("spherical")) {
       if (!n->is_boolean()) fail(*n, "`spherical` must be true or false", "false takes Cartesian functions");
@@ -267,9 +267,11 @@ class JobReader {
     }
     const toml::node& basis = *t.get("basis");
     m.basis_name = string(basis, "basis");
-    at(basis, [&] { m.shells = read_basis(data_file(find_basis(m.basis_name, folder_.string())), m.atoms, pure); });
+    at(basis, [&] {
+      m.shells = read_basis(data_file(find_basis(m.basis_name, folder_.string())), m.atoms, pure, &job_.warnings);
+    });
     at(t.get("ecp") ? *t.get("ecp") : basis, [&] { effective_cores(t.get("ecp")); });
-    finish_molecule(t);
+    finish_molecule(t, xyz, said);
   }
 
   /// Atoms, basis set and potentials from one file; charge and multiplicity unless they are stated.
@@ -284,14 +286,16 @@ class JobReader {
       m = trexio_molecule(data, path);
       if (const std::vector<DataArray> c = trexio_orbitals(data, m); !c.empty()) set_guess(job_, c.front(), c.back());
     });
-    if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
-    if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
     finish_molecule(t);
   }
 
-  void finish_molecule(const toml::table& t) {
+  void finish_molecule(const toml::table& t, const std::string& xyz = {}, const XyzElectrons& said = {}) {
     Molecule& m = job_.data.molecule;
+    if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
+    if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
     fragments(t);
+    take_electrons(m, said, t.contains("charge") || t.contains("fragment_charges"), t.contains("multiplicity"), xyz,
+                   job_.warnings);
     at(t, [&] { electron_counts(m); });
     if (const toml::node* n = t.get("frozen_core")) m.frozen_core = frozen_core(*n);
     if (const toml::node* n = t.get("fragments")) at(*n, [&] { check_fragments(job_.fragments, m); });
@@ -342,7 +346,7 @@ class JobReader {
   /// Potentials of the basis file, unless `ecp` names another file or is false.
   void effective_cores(const toml::node* n) {
     if (n && n->is_boolean() && !n->value<bool>().value()) return;
-    if (n && !n->is_string()) fail(*n, "`ecp` must be the path of a Gaussian 94 file, or false");
+    if (n && !n->is_string()) fail(*n, "`ecp` must be the path of a basis file, or false");
     Molecule& m = job_.data.molecule;
     m.ecps = read_ecps(data_file(find_basis(n ? string(*n, "ecp") : m.basis_name, folder_.string())), m.atoms);
     if (n && m.ecps.empty()) fail(*n, "the file holds no effective core potential for an element of this molecule");

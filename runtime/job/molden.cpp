@@ -126,8 +126,8 @@ std::string molden_text(const Molecule& molecule, const SavedStatics& saved) {
   for (std::size_t a = 0; a < molecule.atoms.size(); ++a) {
     const Atom& atom = molecule.atoms[a];
     const std::int32_t number = atom.charge + atom.core_electrons;
-    out += fmt::format("{:<3s} {:5d} {:4d} {:22.14f} {:22.14f} {:22.14f}\n", element_symbol(number), a + 1, number,
-                       atom.position[0], atom.position[1], atom.position[2]);
+    out += fmt::format("{:<3s} {:5d} {:4d} {:22.14f} {:22.14f} {:22.14f}\n", number > 0 ? element_symbol(number) : "X",
+                       a + 1, number, atom.position[0], atom.position[1], atom.position[2]);
     if (atom.core_electrons > 0) cores += fmt::format("{} : {}\n", a + 1, atom.core_electrons);
   }
   if (!cores.empty()) out += "[Core]\n" + cores;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
+#include "runtime/job/names.h"
 
 namespace sial {
 namespace {
@@ -34,6 +36,53 @@ std::int32_t atomic_number(std::string_view symbol) {
 std::string element_symbol(std::int32_t number) {
   if (number < 1 || number > std::ssize(symbols)) return fmt::format("element {}", number);
   return symbols[number - 1];
+}
+
+std::int32_t labelled_element(std::string_view label) {
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  const auto begin = std::find_if_not(label.begin(), label.end(), is_digit),
+             end = std::find_if_not(begin, label.end(), is_letter);
+  const std::string_view symbol(begin, end);
+  const bool is_heavy_hydrogen =
+      symbol.size() == 1 && std::string_view("DdTt").find(symbol[0]) != std::string_view::npos;
+  const std::int32_t number = is_heavy_hydrogen ? 1 : atomic_number(symbol);
+  if (begin != label.begin()) {
+    const auto mass = read_integer(std::string_view(label.begin(), begin), number, 3 * number);
+    return mass && end == label.end() ? number : 0;
+  }
+  // A sign would be that of a charge.
+  return end == label.end() || is_digit(*end) || *end == '_' || *end == '@' ? number : 0;
+}
+
+void make_ghost(Atom& atom) {
+  atom.symbol = fmt::format("Gh({})", atom.symbol);
+  atom.charge = 0;
+}
+
+std::int32_t element_of(const Atom& atom) {
+  if (atom.charge > 0 || !atom.symbol.starts_with("Gh(")) return atom.charge + atom.core_electrons;
+  return atomic_number(std::string_view(atom.symbol).substr(3, atom.symbol.size() - 4));
+}
+
+bool take_ghost_mark(std::string_view& label) {
+  constexpr std::string_view between = "-_.:(", before[] = {"ghost", "gh", "bq", "x"};
+  const std::string lower = lower_case(label);
+  const auto has_before = [&](std::string_view mark) {
+    if (!lower.starts_with(mark)) return false;
+    // `Xe` is xenon; `bqO` needs nothing between.
+    return lower.size() == mark.size() || mark == "bq" || !std::isalpha(static_cast<unsigned char>(lower[mark.size()]));
+  };
+  if (const auto mark = std::ranges::find_if(before, has_before); mark != std::end(before)) {
+    label.remove_prefix(mark->size());
+    if (!label.empty() && between.find(label.front()) != std::string_view::npos) label.remove_prefix(1);
+    if (label.ends_with(')')) label.remove_suffix(1);
+    return true;
+  }
+  if (label.starts_with('@')) return label.remove_prefix(1), true;
+  for (const std::string_view mark : {":", "-bq", "_bq", "(bq)", "-ghost", "_ghost", "(ghost)", "-gh", "_gh", "(gh)"})
+    if (lower.ends_with(mark)) return label.remove_suffix(mark.size()), true;
+  return lower == "0";
 }
 
 std::pair<std::int32_t, std::int32_t> electron_counts(const Molecule& m) {

@@ -57,9 +57,10 @@ class XyzReader {
     if (!problem.empty())
       throw InputError(fmt::format("cannot read the molecule `{}`: {}", path, problem),
                        "`xyz` names an xyz file, relative to the job file's folder");
+    if (text_.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
   }
 
-  std::vector<Atom> read() {
+  std::vector<Atom> read(XyzElectrons* electrons) {
     constexpr const char* form =
         "an xyz file begins with the number of atoms, then a comment line, then `symbol x y z` lines in Angstrom";
     next_line();
@@ -67,7 +68,10 @@ class XyzReader {
     const std::optional<std::int64_t> count = first.size() == 1 ? read_integer(first[0]) : std::nullopt;
     if (!count || *count < 1) fail("expected the number of atoms", form);
     if (*count > max_atoms) fail(fmt::format("{} atoms are more than {}", *count, max_atoms), form);
-    if (next_line()) columns();
+    if (next_line()) {
+      columns();
+      if (electrons) *electrons = of_electrons();
+    }
     atoms_.reserve(static_cast<std::size_t>(*count));
     while (std::ssize(atoms_) < *count) {
       if (!next_line())
@@ -103,14 +107,16 @@ class XyzReader {
   /// What the comment line of an extended xyz file says of the columns: symbols and positions first; others are
   /// ignored, with a warning.
   void columns() {
-    const std::string_view properties = value_of_key(line_, "Properties");
+    const std::string_view properties = value_of_key(line_, "Properties"), periodic = value_of_key(line_, "pbc");
+    if (periodic.find_first_of("Tt1") != std::string_view::npos ||
+        (periodic.empty() && !value_of_key(line_, "Lattice").empty()))
+      fail("the atoms are in a periodic cell, and sialx calculates molecules",
+           "pbc=\"F F F\" in the second line takes them as a molecule, whatever `Lattice` is");
     if (properties.empty()) return;
     constexpr std::string_view needed = "species:S:1:pos:R:3";
     if (!properties.starts_with(needed) || (properties.size() > needed.size() && properties[needed.size()] != ':'))
       fail(fmt::format("the columns are `{}`", properties),
            fmt::format("only extended xyz files whose columns begin with `{}` can be read; others may follow", needed));
-    if (!value_of_key(line_, "Lattice").empty())
-      warn(number_, "the unit cell `Lattice` is ignored: the molecule is not periodic");
     std::string_view rest = properties.substr(needed.size());
     std::vector<std::string_view> fields;
     while (!rest.empty()) {
@@ -131,8 +137,40 @@ class XyzReader {
     if (!ignored.empty()) warn(number_, fmt::format("ignored columns: {}", fmt::join(ignored, ", ")));
   }
 
-  Atom atom(std::int64_t count) const {
+  XyzElectrons of_electrons() {
+    XyzElectrons said;
+    const auto number = [&](std::initializer_list<const char*> keys) {
+      std::optional<double> found;
+      for (const char* key : keys)
+        if (const std::string_view value = value_of_key(line_, key); !value.empty()) {
+          const std::optional<double> x = read_real(value);
+          if (!x || (found && *found != *x) || std::abs(*x) > 1000)
+            fail(fmt::format("`{}={}` cannot be right", key, value), "state `charge` and `multiplicity` in [molecule]");
+          found = x;
+        }
+      return found;
+    };
+    const auto whole = [&](const char* name, const std::optional<double>& x) -> std::optional<std::int32_t> {
+      if (!x) return std::nullopt;
+      if (*x == std::round(*x)) return static_cast<std::int32_t>(*x);
+      warn(number_, fmt::format("the {} {} of the second line is ignored: it is no whole number", name, *x));
+      return std::nullopt;
+    };
+    said.charge = whole("charge", number({"charge", "Charge", "total_charge"}));
+    said.multiplicity = whole("multiplicity", number({"multiplicity", "Multiplicity", "mult", "spin_multiplicity"}));
+    said.spin = number({"spin", "Spin"});
     const std::vector<std::string_view> words = words_of(line_);
+    if (const auto first = read_integer(words.size() == 2 ? words[0] : ""),
+        last = read_integer(words.size() == 2 ? words[1] : "");
+        first && last)
+      said.pair = {*first, *last};
+    return said;
+  }
+
+  Atom atom(std::int64_t count) const {
+    std::vector<std::string_view> words = words_of(line_);
+    const bool has_colon = words.size() > 1 && words[1] == ":";  // `O : x y z` is a ghost atom of ORCA
+    if (has_colon) words.erase(words.begin() + 1);
     if (words.empty()) fail(fmt::format("expected atom {} of {}, found an empty line", atoms_.size() + 1, count));
     Atom atom;
     for (std::size_t d = 0; d < 3; ++d) {
@@ -149,12 +187,18 @@ class XyzReader {
           "a line holds a symbol and three coordinates; further columns are known only where the second line names them, as in Properties=species:S:1:pos:R:3:charge:R:1");
     if (further_ > 0 && std::ssize(words) != 4 + further_)
       fail(fmt::format("{} columns, and the second line names {}", words.size(), 4 + further_));
-    const std::optional<std::int64_t> charge = read_integer(words[0]);
-    atom.charge =
-        charge ? static_cast<std::int32_t>(std::clamp<std::int64_t>(*charge, 0, 1000)) : atomic_number(words[0]);
+    std::string_view label = words[0];
+    const bool is_ghost = take_ghost_mark(label) || has_colon;
+    const std::optional<std::int64_t> charge = read_integer(label);
+    atom.charge = charge && !is_ghost ? static_cast<std::int32_t>(std::clamp<std::int64_t>(*charge, 0, 1000))
+                                      : labelled_element(label);
+    if (is_ghost && atom.charge == 0)
+      fail(fmt::format("`{}` is a ghost atom of no known element", words[0]),
+           "`Gh(O)` has the functions of oxygen; leave out a point without functions");
     if (atom.charge < 1 || atom.charge > std::ssize(covalent_radius))
       fail(fmt::format("unknown element `{}`", words[0]));
     atom.symbol = element_symbol(atom.charge);
+    if (is_ghost) make_ghost(atom);
     return atom;
   }
 
@@ -188,6 +232,7 @@ class XyzReader {
   /// Whether atoms k and i are nearer than usual.
   bool compare(std::size_t k, std::size_t i, std::size_t warned) {
     const Atom &a = atoms_[k], &b = atoms_[i];
+    if (a.charge == 0 || b.charge == 0) return false;  // a ghost may be anywhere
     const double d =
         std::hypot(a.position[0] - b.position[0], a.position[1] - b.position[1], a.position[2] - b.position[2]) *
         bohr_in_angstrom;
@@ -220,8 +265,34 @@ class XyzReader {
 
 }  // namespace
 
-std::vector<Atom> read_xyz(const std::string& path, std::vector<std::string>& warnings) {
-  return XyzReader(path, warnings).read();
+std::vector<Atom> read_xyz(const std::string& path, std::vector<std::string>& warnings, XyzElectrons* electrons) {
+  return XyzReader(path, warnings).read(electrons);
+}
+
+void take_electrons(Molecule& m, const XyzElectrons& said, bool states_charge, bool states_multiplicity,
+                    const std::string& path, std::vector<std::string>& warnings) {
+  const auto take = [&](const char* name, bool stated, const std::optional<std::int32_t>& of_file, std::int32_t& to) {
+    if (!stated) to = of_file.value_or(to);
+    else if (of_file && *of_file != to)
+      warnings.push_back(
+          fmt::format("{}:2: the second line says {} {}, and [molecule] {}, which is taken", path, name, *of_file, to));
+  };
+  take("charge", states_charge, said.charge, m.charge);
+  take("multiplicity", states_multiplicity, said.multiplicity, m.multiplicity);
+  if (said.pair && *said.pair != std::pair<std::int64_t, std::int64_t>{m.charge, m.multiplicity})
+    warnings.push_back(fmt::format(
+        "{}:2: `{} {}` in the second line is ignored, and charge and multiplicity are {} and {}: state them in [molecule]",
+        path, said.pair->first, said.pair->second, m.charge, m.multiplicity));
+  if (!said.spin || said.multiplicity) return;
+  std::int64_t electrons = -m.charge;
+  for (const Atom& a : m.atoms) electrons += a.charge;
+  // Of an odd number of electrons only one of 2S, 2S + 1 and S is possible.
+  const double spin = *said.spin, two_s = std::fmod(spin, 1.0) != 0 ? 2 * spin : spin - (std::fmod(spin, 2.0) == 0);
+  if (!states_multiplicity && electrons % 2 != 0 && two_s > 0 && two_s == std::round(two_s))
+    m.multiplicity = static_cast<std::int32_t>(two_s) + 1;
+  if (const std::int32_t is = m.multiplicity - 1; spin != is && spin != is + 1 && 2 * spin != is)
+    warnings.push_back(fmt::format(
+        "{}:2: `spin={}` is ignored: it may be 2S or 2S + 1; state `multiplicity` in [molecule]", path, spin));
 }
 
 }  // namespace sial

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -58,27 +60,66 @@ class Reader {
     }
     const Json& root = input_.given;
     if (!root.is_object()) fail("", "the input is no object", "an input has molecule, driver and model");
-    if (const Json* schema = find(root, "schema_name"))
-      if (const std::string is = text_of(*schema, "schema_name"); is != "qcschema_input")
-        fail("schema_name", fmt::format("`{}` is not known", printable(is)),
-             "atomic inputs are called `qcschema_input`");
-    if (const Json* version = find(root, "schema_version"); version && integer(*version, "schema_version") != 1)
-      fail("schema_version", "the version is not known", "version 1 of the schema is read");
-    if (find(root, "specification"))
-      fail("specification", "this is an input of version 2",
-           "version 1 has `driver`, `model` and `keywords` beside `molecule`");
-    driver(required(root, "driver"));
-    keywords_ = find(root, "keywords");
-    if (keywords_ && !keywords_->is_object()) fail("keywords", "not an object");
-    protocols(find(root, "protocols"));
+    const Json* version = find(root, "schema_version");
+    input_.version = version ? integer(*version, "schema_version") : find(root, "specification") ? 2 : 1;
+    if (input_.version != 1 && input_.version != 2)
+      fail("schema_version", fmt::format("{} is not known", input_.version), "versions 1 and 2 of the schema are read");
+    if (input_.version == 1) {
+      schema(root, "", "qcschema_input", 1);
+      keys(root, "", {"id", "molecule", "driver", "model", "keywords", "protocols", "extras", "provenance"});
+    } else {
+      schema(root, "", "qcschema_atomic_input", 2);
+      keys(root, "", {"id", "molecule", "specification", "provenance"});
+    }
     molecule(required(root, "molecule"));
-    model(required(root, "model"));
+    const Json& specification = input_.version == 1 ? root : required(root, "specification");
+    if (input_.version == 2) {
+      prefix_ = "specification.";
+      if (!specification.is_object()) fail("", "is no object");
+      schema(specification, "", "qcschema_atomic_specification");
+      keys(specification, "", {"program", "driver", "model", "keywords", "protocols", "extras"});
+    }
+    driver(required(specification, "driver"));
+    keywords_ = find(specification, "keywords");
+    if (keywords_ && !keywords_->is_object()) fail("keywords", "is no object");
+    protocols(find(specification, "protocols"));
+    model(required(specification, "model"));
+    const std::string prefix = std::exchange(prefix_, {});
+    electrons();
+    prefix_ = prefix;
     settings();
   }
 
  private:
   [[noreturn]] void fail(const std::string& path, const std::string& message, const std::string& hint = {}) const {
-    throw InputError(path.empty() ? message : fmt::format("`{}`: {}", path, message), hint, name_);
+    const std::string whole = prefix_ + path;
+    throw InputError(whole.empty() ? message : fmt::format("`{}`: {}", whole, message), hint, name_);
+  }
+
+  /// An object has these members, beside the name and version of its schema, and no other: one that is misspelt, or is
+  /// elsewhere, would change the calculation.
+  void keys(const Json& object, const std::string& path, std::vector<std::string_view> known) const {
+    known.insert(known.end(), {"schema_name", "schema_version"});
+    for (const auto& [key, value] : object.items()) {
+      if (std::ranges::find(known, key) != known.end()) continue;
+      const std::vector<std::string> close = close_names(key, known);
+      std::string hint = fmt::format("there are: {}", fmt::join(known, ", "));
+      if (!close.empty()) hint = fmt::format("did you mean `{}`?", close.front());
+      else if (key == "charge" || key == "multiplicity") hint = fmt::format("did you mean `molecular_{}`?", key);
+      else if (lower_case(key).starts_with("unit")) hint = "coordinates are in bohr";
+      fail(path + printable_name(key), "is not known", hint);
+    }
+  }
+
+  /// The name and the version of a part, where they are stated.
+  void schema(const Json& object, const std::string& path, std::string_view name, std::int32_t version = 0) const {
+    if (const Json* is = find(object, "schema_name"); is && text_of(*is, path + "schema_name") != name)
+      fail(path + "schema_name", fmt::format("`{}` is not known", printable_name(is->get<std::string>())),
+           fmt::format("in version {} this is called `{}`", input_.version, name));
+    if (const Json* is = find(object, "schema_version"); is && integer(*is, path + "schema_version") != version)
+      fail(path + "schema_version", fmt::format("{} is not known", is->dump()),
+           version > 0 ? fmt::format("inputs of version {} have {} here", input_.version, version)
+                       : "a specification has no version of its own");
   }
 
   /// Null where it is not there, or stands as null.
@@ -138,11 +179,43 @@ class Reader {
   void protocols(const Json* value) {
     if (!value) return;
     if (!value->is_object()) fail("protocols", "is no object");
+    schema(*value, "protocols.", "qcschema_atomic_protocols");
+    keys(*value, "protocols.", {"stdout", "wavefunction", "native_files", "error_correction"});
     if (const Json* out = find(*value, "stdout")) input_.keeps_output = truth(*out, "protocols.stdout");
+    for (const std::string key : {"wavefunction", "native_files"})
+      if (const Json* kept = find(*value, key.c_str()))
+        if (const std::string path = "protocols." + key, is = text_of(*kept, path); is != "none")
+          fail(path, fmt::format("`{}` is asked for, and a result has none", printable_name(is)),
+               "`none`, or leave it out");
   }
 
   void molecule(const Json& value) {
     if (!value.is_object()) fail("molecule", "is no object");
+    schema(value, "molecule.", "qcschema_molecule", input_.version + 1);
+    keys(value, "molecule.",
+         {"symbols",
+          "geometry",
+          "molecular_charge",
+          "molecular_multiplicity",
+          "real",
+          "atomic_numbers",
+          "mass_numbers",
+          "masses",
+          "atom_labels",
+          "fragments",
+          "fragment_charges",
+          "fragment_multiplicities",
+          "connectivity",
+          "name",
+          "comment",
+          "identifiers",
+          "fix_com",
+          "fix_orientation",
+          "fix_symmetry",
+          "validated",
+          "provenance",
+          "id",
+          "extras"});
     Molecule& m = input_.job.data.molecule;
     const Json& symbols = list(required(value, "molecule.symbols"), "molecule.symbols");
     const std::vector<double> places = reals(required(value, "molecule.geometry"), "molecule.geometry");
@@ -150,19 +223,28 @@ class Reader {
     if (places.size() != 3 * symbols.size())
       fail("molecule.geometry", fmt::format("{} numbers for {} atoms", places.size(), symbols.size()),
            "three coordinates of each atom, in bohr");
-    if (const Json* real_atoms = find(value, "real")) {
-      if (list(*real_atoms, "molecule.real").size() != symbols.size())
-        fail("molecule.real", fmt::format("{} values for {} atoms", real_atoms->size(), symbols.size()));
-      for (const Json& is_real : *real_atoms)
-        if (!truth(is_real, "molecule.real"))
-          fail("molecule.real", "ghost atoms cannot be calculated", "leave out the atoms that are not real");
-    }
+    const auto of_atoms = [&](const char* key) {
+      const Json* values = find(value, key);
+      const std::string path = fmt::format("molecule.{}", key);
+      if (values && list(*values, path).size() != symbols.size())
+        fail(path, fmt::format("{} values for {} atoms", values->size(), symbols.size()));
+      return values;
+    };
+    for (const char* key : {"masses", "mass_numbers", "atom_labels"}) of_atoms(key);
+    const Json *real_atoms = of_atoms("real"), *numbers = of_atoms("atomic_numbers");
     for (std::size_t a = 0; a < symbols.size(); ++a) {
       const std::string path = fmt::format("molecule.symbols[{}]", a), symbol = text_of(symbols[a], path);
       Atom atom;
       atom.charge = atomic_number(symbol);
-      if (atom.charge == 0) fail(path, fmt::format("`{}` is no element", printable(symbol)));
+      if (atom.charge == 0)
+        fail(path, fmt::format("`{}` is no element", printable_name(symbol)),
+             "isotopes are in `mass_numbers`, ghost atoms in `real`, labels in `atom_labels`");
+      if (numbers)
+        if (const std::int32_t z = integer((*numbers)[a], "molecule.atomic_numbers"); z != atom.charge)
+          fail("molecule.atomic_numbers", fmt::format("atom {} is {} by its symbol, which has {}, not {}", a,
+                                                      element_symbol(atom.charge), atom.charge, z));
       atom.symbol = element_symbol(atom.charge);
+      if (real_atoms && !truth((*real_atoms)[a], "molecule.real")) make_ghost(atom);
       std::copy_n(places.begin() + static_cast<std::ptrdiff_t>(3 * a), 3, atom.position.begin());
       for (const double x : atom.position)
         if (std::abs(x) > 1e5) fail("molecule.geometry", fmt::format("{} bohr is no place of an atom", x));
@@ -174,17 +256,75 @@ class Reader {
                        m.atoms[a].position[2] - m.atoms[b].position[2]) < 0.1)
           fail("molecule.geometry", fmt::format("atoms {} and {} lie at the same place", b, a),
                "coordinates are in bohr");
-    if (const Json* charge = find(value, "molecular_charge")) m.charge = integer(*charge, "molecule.molecular_charge");
+    const Json *charge = find(value, "molecular_charge"), *multiplicity = find(value, "molecular_multiplicity");
+    if (charge) m.charge = integer(*charge, "molecule.molecular_charge");
     std::int64_t electrons = -m.charge;
     for (const Atom& atom : m.atoms) electrons += atom.charge;
     m.multiplicity = electrons % 2 == 0 ? 1 : 2;
-    if (const Json* given = find(value, "molecular_multiplicity"))
-      m.multiplicity = integer(*given, "molecule.molecular_multiplicity");
+    if (multiplicity) m.multiplicity = integer(*multiplicity, "molecule.molecular_multiplicity");
+    fragments(value, multiplicity != nullptr);
+    if (const Json* known = find(value, "identifiers")) {
+      if (!known->is_object()) fail("molecule.identifiers", "is no object");
+      keys(*known, "molecule.identifiers.",
+           {"molecule_hash", "molecular_formula", "smiles", "inchi", "inchikey", "canonical_explicit_hydrogen_smiles",
+            "canonical_isomeric_explicit_hydrogen_mapped_smiles", "canonical_isomeric_explicit_hydrogen_smiles",
+            "canonical_isomeric_smiles", "canonical_smiles", "pubchem_cid", "pubchem_sid", "pubchem_conformerid"});
+    }
     input_.job.data.has_molecule = true;
+  }
+
+  /// The calculation is of the whole molecule: its fragments may say nothing else of charge and multiplicity.
+  void fragments(const Json& value, bool states_multiplicity) const {
+    const Molecule& m = input_.job.data.molecule;
+    std::size_t count = 1;
+    if (const Json* groups = find(value, "fragments")) {
+      count = list(*groups, "molecule.fragments").size();
+      std::vector<int> times(m.atoms.size());
+      for (const Json& group : *groups)
+        for (const Json& atom : list(group, "molecule.fragments")) {
+          const std::int32_t a = integer(atom, "molecule.fragments");
+          if (a < 0 || a >= std::ssize(times)) fail("molecule.fragments", fmt::format("there is no atom {}", a));
+          ++times[static_cast<std::size_t>(a)];
+        }
+      if (const auto other = std::ranges::find_if(times, [](int n) { return n != 1; }); other != times.end())
+        fail("molecule.fragments", fmt::format("atom {} is in {} fragments", other - times.begin(), *other),
+             "each atom is in one");
+    }
+    const auto integers = [&](const char* key) {
+      std::vector<std::int32_t> all;
+      const std::string path = fmt::format("molecule.{}", key);
+      if (const Json* given = find(value, key)) {
+        for (const Json& one : list(*given, path)) all.push_back(integer(one, path));
+        if (all.size() != count) fail(path, fmt::format("{} values for {} fragments", all.size(), count));
+      }
+      return all;
+    };
+    const std::vector<std::int32_t> charges = integers("fragment_charges"),
+                                    multiplicities = integers("fragment_multiplicities");
+    if (const auto sum = std::accumulate(charges.begin(), charges.end(), std::int64_t{0});
+        !charges.empty() && sum != m.charge)
+      fail("molecule.fragment_charges",
+           fmt::format("their sum is {}, and the charge of the molecule is {}", sum, m.charge),
+           "state `molecular_charge`");
+    std::int64_t unpaired = 0, largest = 0;
+    for (const std::int32_t one : multiplicities) {
+      if (one < 1) fail("molecule.fragment_multiplicities", fmt::format("{} is no multiplicity", one));
+      unpaired += one - 1;
+      largest = std::max<std::int64_t>(largest, one - 1);
+    }
+    // Spins of fragments couple to anything from their difference to their sum; which is meant must be said.
+    const std::int64_t least = std::max<std::int64_t>(2 * largest - unpaired, unpaired % 2), own = m.multiplicity - 1;
+    if (!multiplicities.empty() &&
+        (own > unpaired || own < least || (unpaired - own) % 2 != 0 || (!states_multiplicity && own != unpaired)))
+      fail("molecule.fragment_multiplicities",
+           fmt::format("{} do not make the multiplicity {} of the molecule", fmt::join(multiplicities, ", "),
+                       m.multiplicity),
+           "state `molecular_multiplicity`");
   }
 
   void model(const Json& value) {
     if (!value.is_object()) fail("model", "is no object");
+    keys(value, "model.", {"method", "basis"});
     choose_method(text_of(required(value, "model.method"), "model.method"));
     const Json& basis = required(value, "model.basis");
     Molecule& m = input_.job.data.molecule;
@@ -197,7 +337,7 @@ class Reader {
       m.basis_name = text_of(basis, "model.basis");
       try {
         const std::string file = find_basis(m.basis_name, ".");
-        m.shells = read_basis(file, m.atoms, pure);
+        m.shells = read_basis(file, m.atoms, pure, &input_.job.warnings);
         m.ecps = read_ecps(file, m.atoms);
       } catch (const SialError& error) { fail("model.basis", error.what(), error.hint()); }
     }
@@ -205,8 +345,11 @@ class Reader {
       m.atoms[static_cast<std::size_t>(ecp.atom)].charge -= ecp.electrons;
       m.atoms[static_cast<std::size_t>(ecp.atom)].core_electrons = ecp.electrons;
     }
+  }
+
+  void electrons() const {
     try {
-      if (const auto [alpha, beta] = electron_counts(m); alpha + beta == 0)
+      if (const auto [alpha, beta] = electron_counts(input_.job.data.molecule); alpha + beta == 0)
         throw InputError("no electrons are left", "is molecular_charge right?");
     } catch (const SialError& error) { fail("molecule", error.what(), error.hint()); }
   }
@@ -252,6 +395,8 @@ class Reader {
 
   void embedded_basis(const Json& basis) {
     Molecule& m = input_.job.data.molecule;
+    schema(basis, "model.basis.", input_.version == 1 ? "qcschema_basis" : "qcschema_basis_set", input_.version);
+    keys(basis, "model.basis.", {"name", "description", "center_data", "atom_map", "nbf"});
     if (const Json* name = find(basis, "name")) m.basis_name = text_of(*name, "model.basis.name");
     const Json& map = list(required(basis, "model.basis.atom_map"), "model.basis.atom_map");
     const Json& centers = required(basis, "model.basis.center_data");
@@ -263,6 +408,8 @@ class Reader {
                         path = "model.basis.center_data." + printable(key);
       const auto found = centers.find(key);
       if (found == centers.end() || !found->is_object()) fail(path, "is missing, or no object");
+      keys(*found, path + ".", {"electron_shells", "ecp_electrons", "ecp_potentials"});
+      other_element(key, a);
       const Json& shells = list(required(*found, path + ".electron_shells"), path + ".electron_shells");
       for (std::size_t s = 0; s < shells.size(); ++s)
         add_shells(shells[s], fmt::format("{}.electron_shells[{}]", path, s), static_cast<std::int32_t>(a));
@@ -270,10 +417,26 @@ class Reader {
       const bool has_parts = parts && !list(*parts, path + ".ecp_potentials").empty();
       if (!has_parts && count && integer(*count, path + ".ecp_electrons") != 0)
         fail(path + ".ecp_potentials", "is missing, and `ecp_electrons` are replaced");
-      if (has_parts)
+      if (has_parts && m.atoms[a].charge > 0)
         add_potential(*parts, path, count ? integer(*count, path + ".ecp_electrons") : 0, static_cast<std::int32_t>(a));
     }
     if (m.shells.empty()) fail("model.basis", "there are no shells");
+    // QCElemental counts the angular momenta of shells, whatever contractions they have.
+    if (const Json* nbf = find(basis, "nbf"))
+      if (const std::int32_t n = integer(*nbf, "model.basis.nbf"); n != m.n_basis() && n != once_)
+        fail("model.basis.nbf", fmt::format("{}, and the shells have {} functions", n, m.n_basis()));
+  }
+
+  /// A warning where a center that is named after one element is another's, or several elements have one center.
+  void other_element(const std::string& center, std::size_t atom) {
+    const Molecule& m = input_.job.data.molecule;
+    const std::int32_t own = element_of(m.atoms[atom]), named = labelled_element(center),
+                       first = centers_.emplace(center, own).first->second;
+    const std::int32_t other = named != 0 ? named : first;
+    if (other != own)
+      input_.job.warnings.push_back(
+          fmt::format("{}: `{}model.basis.atom_map`: atom {} ({}) has the functions of `{}`, which are {}'s", name_,
+                      prefix_, atom, m.atoms[atom].symbol, center, element_symbol(other)));
   }
 
   /// One shell for each contraction, and each angular momentum of an SP shell.
@@ -283,6 +446,7 @@ class Reader {
     if (kind != "spherical" && kind != "cartesian")
       fail(path + ".harmonic_type", fmt::format("`{}` is not known", printable(kind)),
            "there are spherical and cartesian");
+    keys(given, path + ".", {"harmonic_type", "angular_momentum", "exponents", "coefficients"});
     const Json& momenta = list(required(given, path + ".angular_momentum"), path + ".angular_momentum");
     const std::vector<double> exponents = reals(required(given, path + ".exponents"), path + ".exponents");
     const Json& rows = list(required(given, path + ".coefficients"), path + ".coefficients");
@@ -306,6 +470,7 @@ class Reader {
       }
       if (shell.exponents.empty()) fail(path + ".coefficients", "all coefficients of a shell are zero");
       normalise(shell);
+      if (r < momenta.size()) once_ += shell.n_functions();
       input_.job.data.molecule.shells.push_back(std::move(shell));
     }
   }
@@ -325,6 +490,8 @@ class Reader {
     };
     for (const Json& part : parts) {
       if (!part.is_object()) fail(path + ".ecp_potentials", "is no list of objects");
+      keys(part, path + ".ecp_potentials.",
+           {"ecp_type", "angular_momentum", "r_exponents", "gaussian_exponents", "coefficients"});
       if (const Json* type = find(part, "ecp_type"); type && text_of(*type, path + ".ecp_type") == "spinorbit")
         fail(path + ".ecp_potentials", "potentials with spin-orbit terms are not known here");
       highest = std::max(highest, momentum(part));
@@ -406,8 +573,10 @@ class Reader {
   }
 
   AtomicInput& input_;
-  std::string name_;
+  std::string name_, prefix_;  // prefix_: of the paths of an input's specification
   const Json* keywords_ = nullptr;
+  std::map<std::string, std::int32_t> centers_;  // of a basis set: the element of the first atom of each
+  std::int32_t once_ = 0;                        // functions, of one contraction per shell
   std::string examples_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// MolSSI's QCSchema (D. G. A. Smith et al., WIREs Comput. Mol. Sci. 11, e1491 (2021)), version 1: an input for one
-// molecule becomes a job of the example programs.
+// MolSSI's QCSchema (D. G. A. Smith et al., WIREs Comput. Mol. Sci. 11, e1491 (2021)), versions 1 and 2: an input for
+// one molecule becomes a job of the example programs.
 
 #include <optional>
 #include <string>
@@ -16,6 +16,7 @@ enum class SchemaDriver { energy, gradient, properties };
 
 struct AtomicInput {
   nlohmann::ordered_json given;  // as it came; null where it is no JSON
+  std::int32_t version = 1;      // of the schema
   std::optional<SchemaMethod> method;
   SchemaDriver driver = SchemaDriver::energy;
   bool keeps_output = true;  // protocols.stdout

@@ -117,13 +117,17 @@ const char* error_type(int code, const std::string& message) {
 }  // namespace
 
 std::string atomic_result(const AtomicInput& input, const std::map<std::string, double>& scalars,
-                          const std::vector<Vector3>* gradient, const std::string& printed,
+                          const std::vector<Vector3>* gradient, const std::string& printed, const std::string& messages,
                           const SchemaProvenance& provenance) {
   Properties properties(input, scalars);
   properties.fill(gradient);
   Json result = input.given;
-  result["schema_name"] = "qcschema_output";
-  result["schema_version"] = 1;
+  if (input.version == 2) {
+    result = {{"input_data", input.given}, {"molecule", input.given["molecule"]}};
+    if (input.given.contains("id")) result["id"] = input.given["id"];
+  }
+  result["schema_name"] = input.version == 1 ? "qcschema_output" : "qcschema_atomic_result";
+  result["schema_version"] = input.version;
   result["properties"] = properties.json;
   switch (input.driver) {
     case SchemaDriver::energy: result["return_result"] = properties.json["return_energy"]; break;
@@ -132,6 +136,7 @@ std::string atomic_result(const AtomicInput& input, const std::map<std::string, 
   }
   result["success"] = true;
   if (input.keeps_output) result["stdout"] = printed;
+  if (!messages.empty()) result["stderr"] = messages;
   result["provenance"] = provenance_of(provenance);
   if (!result.contains("extras") || !result["extras"].is_object()) result["extras"] = Json::object();
   result["extras"]["qcvars"] = properties.variables;
@@ -144,6 +149,10 @@ std::string failed_operation(const AtomicInput& input, int code, const std::stri
                  {"error", {{"error_type", error_type(code, message)}, {"error_message", message}}},
                  {"input_data", input.given},
                  {"extras", {{"provenance", provenance_of(provenance)}}}};
+  if (input.version == 2) {
+    failed["schema_name"] = "qcschema_failed_operation";
+    failed["schema_version"] = 2;
+  }
   if (input.given.is_object() && input.given.contains("id")) failed["id"] = input.given["id"];
   return dumped(failed);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a run leaves as a result of MolSSI's QCSchema, version 1; or as a failed operation.
+// What a run leaves as a result of MolSSI's QCSchema, of the version of its input; or as a failed operation.
 
 #include <map>
 #include <string>
@@ -17,9 +17,10 @@ struct SchemaProvenance {
 };
 
 /// A JSON text. `scalars`: what the programs left. `gradient`: hartree per bohr, a row per atom, of a run that was
-/// asked for one, else null. SialError where the programs left no energy.
+/// asked for one, else null. `printed`, `messages`: its output, its warnings. SialError where the programs left no
+/// energy.
 std::string atomic_result(const AtomicInput& input, const std::map<std::string, double>& scalars,
-                          const std::vector<Vector3>* gradient, const std::string& printed,
+                          const std::vector<Vector3>* gradient, const std::string& printed, const std::string& messages,
                           const SchemaProvenance& provenance);
 
 /// A failed operation. `code`: the exit code of the run, from which and from `message` follows the type of the error.

@@ -40,6 +40,7 @@ class Inputs(unittest.TestCase):
             self.assertIn(text, err, args)
         for stream in (p.stdout, p.stderr):
             self.assertEqual([b for b in stream if (b < 32 and b not in (9, 10)) or b == 127], [], (args, stream))
+            self.assertFalse(any(sign.encode() in stream for sign in "\u202e\u2066"), (args, stream))
             stream.decode("utf-8")  # no bytes that are none
         return err
 
@@ -156,15 +157,15 @@ class Inputs(unittest.TestCase):
 
     def test_control_characters(self):
         """A name that a terminal would obey is shown, not sent; call() looks for them."""
-        escape = "\x1b[31m"
-        shown = "\\x1B[31m"
+        escape = "\x1b[31m\u202e"
+        shown = "\\x1B[31m\\xE2\\x80\\xAE"
         self.call("sialrun", f"{escape}.sialx", code=2, says=[shown])
         self.call("sialrun", f"{escape}.toml", code=2, says=[shown])
         self.call("sialrun", f"--{escape}", code=2, says=[shown])
         self.call("sialc", f"{escape}.sialx", code=2, says=[shown])
         self.call("sialc", "--disassemble", f"{escape}.siox", code=2, says=[shown])
         self.call("sialreport", f"{escape}.siox", code=2, says=[shown])
-        self.write(f"{escape}.sialx", "sial p\nx = \x07\x7f\xc2\x9b1\nendsial p\n")
+        self.write(f"{escape}.sialx", "sial p\nx = \x07\x7f\xc2\x9b1\u2066\nendsial p\n")
         for tool in ("sialc", "sialrun"):
             self.call(tool, f"{escape}.sialx", code=1, says=[f"{shown}.sialx:2:"])
         self.call("sialc", "--emit=tokens", f"{escape}.sialx", code=0)

@@ -181,10 +181,12 @@ std::vector<Kind> kinds(const Folder& folder) {
   std::vector<Kind> all = {
       {"xyz",
        "m.xyz",
-       {content(corpus + "water.xyz"), content(corpus + "h2.xyz")},
+       {content(corpus + "water.xyz"), content(corpus + "h2.xyz"),
+        "2\ncharge=1 spin=0.5\nGh(O1) 0 0 0\n2H 0 0 1.0*^0\n"},
        [](const std::string&, const std::string& path) {
          std::vector<std::string> warnings;
-         read_xyz(path, warnings);
+         XyzElectrons electrons;
+         read_xyz(path, warnings, &electrons);
        }},
       {"fcidump",
        "m.FCIDUMP",
@@ -195,7 +197,9 @@ std::vector<Kind> kinds(const Folder& folder) {
        }},
       {"basis",
        "b.g94",
-       {content(corpus + "oh.g94")},
+       {content(corpus + "oh.g94"),
+        "BASIS \"ao\" CARTESIAN\nO SP\n 1.0 0.1 0.5\n 0.5 1.0 1.0\nH S\n 1.0 0.5 0.0\n 0.2 0.5 1.0\nEND\nECP\nO nelec 2\nO ul\n2 "
+        "1.5 0.5\nO S\n1 0.5 0.25\nEND\n"},
        [atoms](const std::string&, const std::string& path) {
          (read_basis(path, atoms, true), read_ecps(path, atoms));
        }},

@@ -382,13 +382,35 @@ e2[n,j2,m,l,k,j,p,i] = e[n,j2,m,l,k,j,p,i]
             sialx.Results(self.dir / "nowhere")
         for wrong, text in (({"symbols": ("GHOST-H", "H")}, "ghost"), ({"_ecp": {"H": [0, []]}}, "core potentials"),
                             ({"symbols": ("H1", "H2"), "basis": {"H1": [STO3G_H], "H2": [[0, [1.0, 1.0]]]}}, "different basis sets"),
-                            ({"symbols": ("H", "O")}, "no basis functions")):
+                            ({"symbols": ("H", "O")}, "no basis functions"), ({"nucmod": {0: 2}}, "finite size"), ({"omega": 0.3}, "`omega` is 0.3"),
+                            ({"lattice_vectors": None}, "periodic cell"), ({"_atm": [[1, 20, 3, 23, 0, 0]]}, "charges of their own"),
+                            ({"nelectron": 4, "tot_electrons": lambda: 2}, "has 4 electrons")):
             with self.subTest(text), self.assertRaisesRegex(ValueError, text):
                 sialx.from_pyscf(FakeMole(**wrong))
         with self.assertRaisesRegex(ValueError, "cannot be a value"):
             sialx.Job(RHF, values={"x": float("nan")}).write(self.dir / "job")
         with self.assertRaisesRegex(ValueError, "not a name"):
             sialx.Job(RHF, values={"a b": 1})
+
+    def test_second_line_of_xyz_files(self):
+        path = self.dir / "o.xyz"
+
+        def read(line, *given):
+            path.write_text(f"\ufeff1\n{line}\nO 0 0 0\n", encoding="utf-8")
+            molecule = sialx.Molecule.from_xyz(path, "sto-3g", *given)
+            return molecule.charge, molecule.multiplicity
+
+        for line, given, expected in (("charge", (), (0, 1)), ("charge=-1 mult=2", (), (-1, 2)), ('Charge="1"', (2, 3), (2, 3)), ("spin=1", (), (0, 1)), ("spin=2", (0, 3), (0, 3)),
+                                      ('Lattice="9 0 0 0 9 0 0 0 9" pbc="F F F"', (), (0, 1))):  # fmt: skip
+            with self.subTest(line):
+                self.assertEqual(read(line, *given), expected)
+        for line, text in (("spin=2", "2S or 2S"), ("charge=x", "no whole number"), ("charge=0.5", "no whole number"), ('Lattice="9 0 0 0 9 0 0 0 9"', "periodic"),
+                           ('pbc="T F F"', "periodic"), ("Properties=pos:R:3:species:S:1", "columns")):  # fmt: skip
+            with self.subTest(line), self.assertRaisesRegex(ValueError, text):
+                read(line)
+        basis = self.dir / "b.nw"
+        basis.write_text("BASIS SPHERICAL\nH    S\n 2.0 1.0 0.0\n 1.0 1.0 1.0\nO    SP\n 1.0 1.0 1.0\nO    D\n 1.0 1.0\nEND\n")
+        self.assertEqual(sialx.Molecule(["H", "O"], np.zeros((2, 3)), basis).functions, 2 + 4 + 5)
 
     def test_warnings_name_both_lines(self):
         program = self.program("""sial share

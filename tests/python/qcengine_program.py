@@ -135,7 +135,7 @@ class Program(unittest.TestCase):
         self.failed("input_error", "hessian", "hf", "hessian")
         self.failed("input_error", "no-such-basis", "hf", basis="no-such-basis")
         self.failed("input_error", "no_such_keyword", "hf", keywords={"no_such_keyword": 1})
-        self.failed(("input_error", "unknown_error"), "ghost|real", "hf", real=[True, False, False])
+        self.failed("input_error", "fragment_charges", "hf", fragments=[[0], [1, 2]], fragment_charges=[1, 0], molecular_charge=0, validated=True)
         with self.assertRaises(qcengine.exceptions.InputError):
             qcengine.compute(given("b3lyp"), "sialx", task_config=TASK, raise_error=True)
 

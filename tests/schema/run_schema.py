@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from typing import Any
 
 import numpy as np
 
@@ -19,20 +20,29 @@ REFERENCES = json.loads((ROOT / "tests" / "gradient" / "references.json").read_t
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 EXAMPLES = ROOT / "examples"
 BOHR = 0.52917721092
+GHOST = {"scf": -75.98441468693608, "mp2": -76.11389998295348, "ump2": -75.671526244237}  # water and the functions of a hydrogen atom, 6-31G
 METHODS = {"hf": "rhf", "mp2": "mp2", "ccsd": "ccsd", "ccsd(t)": "ccsd_t"}  # names in the references
 OPTIONS: argparse.Namespace
 
 
 def given(method="hf", driver="energy", of="water", basis="6-31g", **changes):
-    """An input of QCSchema 1; changes replace parts of the input, of the molecule those that it has."""
+    """An input of QCSchema 1; changes replace parts of the input, of the molecule those that it has and those in `more`."""
     atoms = REFERENCES[of]["atoms"]
     molecule = {"schema_name": "qcschema_molecule", "schema_version": 2, "symbols": [a[0] for a in atoms], "geometry": [x / BOHR for a in atoms for x in a[1]]}
     parts = {"charge": "molecular_charge", "multiplicity": "molecular_multiplicity", "geometry": "geometry", "symbols": "symbols", "real": "real"}
     for name, key in parts.items():
         if name in changes:
             molecule[key] = changes.pop(name)
+    molecule.update(changes.pop("more", {}))
     return {"schema_name": "qcschema_input", "schema_version": 1, "id": "number 7", "molecule": molecule, "driver": driver,
             "model": {"method": method, "basis": basis}, "keywords": {}, **changes}  # fmt: skip
+
+
+def second(data, **changes):
+    """The same input in the layout of QCSchema 2."""
+    moved = ("driver", "model", "keywords", "protocols", "extras")
+    return {"schema_name": "qcschema_atomic_input", "schema_version": 2, "id": data["id"], "molecule": {**data["molecule"], "schema_version": 3},
+            "specification": {"schema_name": "qcschema_atomic_specification", "program": "sialx", **{k: data[k] for k in moved if k in data}, **changes}}  # fmt: skip
 
 
 def shells_of(path):
@@ -124,6 +134,34 @@ class Schema(unittest.TestCase):
         closed = self.run_input(given("hf", keywords={"reference": "uhf"}))
         self.assertAlmostEqual(closed["return_result"], REFERENCES["water"]["energies"]["rhf"], delta=1e-8)
 
+    def test_version_2(self):
+        data = second(given("mp2", "gradient", keywords={"freeze_core": True}, extras={"mine": 1}))
+        result = self.run_input(data)
+        first = self.run_input(given("mp2", "gradient", keywords={"freeze_core": True}))
+        self.assertEqual((result["return_result"], result["properties"]), (first["return_result"], first["properties"]))
+        self.assertEqual((result["schema_name"], result["schema_version"], result["id"]), ("qcschema_atomic_result", 2, "number 7"))
+        self.assertEqual((result["input_data"], result["molecule"]), (data, data["molecule"]))
+        self.assertNotIn("specification", result)
+
+    def test_what_changes_nothing(self):
+        """Parts of the schema that say nothing of the energy."""
+        more = {"name": "water", "comment": "c", "identifiers": {"smiles": "O"}, "masses": [16.0, 2.0, None], "mass_numbers": [16, 2, -1], "atom_labels": ["", "a", ""],
+                "atomic_numbers": [8, 1, 1], "real": [True, True, True], "connectivity": [[0, 1, 1.0]], "fix_com": True, "fix_orientation": False, "fix_symmetry": "c1",
+                "provenance": {"creator": "me", "any": 1}, "validated": True, "id": 3, "extras": {"any": {}}, "molecular_charge": 0.0, "molecular_multiplicity": 1.0,
+                "fragments": [[0], [1, 2]], "fragment_charges": [-1, 1.0], "fragment_multiplicities": [3, 3.0]}  # fmt: skip
+        protocols = {"stdout": True, "wavefunction": "none", "native_files": None, "error_correction": {"default_policy": True}}
+        for data in (given(more=more, protocols=protocols, provenance={"creator": "me"}, keywords=None), second(given(more=more, protocols=protocols))):
+            self.assertAlmostEqual(self.run_input(data)["return_result"], REFERENCES["water"]["energies"]["rhf"], delta=1e-8)
+
+    def test_ghosts(self):
+        """Energies of PySCF 2.14."""
+        molecule = {"symbols": ["O", "H", "H", "H"], "geometry": [*given()["molecule"]["geometry"], 0, 0, 2.0 / BOHR], "real": [True, True, True, False]}
+        result = self.run_input(given("mp2", **molecule))
+        self.assertAlmostEqual(result["properties"]["scf_total_energy"], GHOST["scf"], delta=1e-8)
+        self.assertAlmostEqual(result["return_result"], GHOST["mp2"], delta=1e-7)
+        self.assertEqual((result["properties"]["calcinfo_nbasis"], result["properties"]["calcinfo_nalpha"]), (15, 5))
+        self.assertAlmostEqual(self.run_input(given("mp2", charge=1, **molecule))["return_result"], GHOST["ump2"], delta=1e-7)
+
     def test_standard_streams(self):
         (self.folder / "in.json").write_text(json.dumps(given()))
         for arguments in (["-"], ["-", "-"]):
@@ -135,16 +173,20 @@ class Schema(unittest.TestCase):
 
     def test_basis_in_the_input(self):
         shells = shells_of(ROOT / "runtime" / "job" / "basis" / "6-31gs.g94")
-        centers = {"oxygen": {"electron_shells": shells["O"]}, "H": {"electron_shells": shells["H"]}}
-        basis = {"schema_name": "qcschema_basis", "name": "mine", "atom_map": ["oxygen", "H", "H"], "center_data": centers}
+        centers: dict[str, Any] = {"oxygen": {"electron_shells": shells["O"]}, "H": {"electron_shells": shells["H"]}}
+        basis: dict[str, Any] = {"schema_name": "qcschema_basis", "name": "mine", "atom_map": ["oxygen", "H", "H"], "center_data": centers}
         named = self.run_input(given("mp2", basis="6-31G*"))
         self.assertAlmostEqual(self.run_input(given("mp2", basis=basis))["return_result"], named["return_result"], delta=1e-10)
         for shell in centers["oxygen"]["electron_shells"]:
             shell["harmonic_type"] = "cartesian"
             shell["exponents"] = [str(x) for x in shell["exponents"]]  # as the Basis Set Exchange writes them
+        basis["nbf"] = 19
         cartesian = self.run_input(given("mp2", basis=basis))
         self.assertEqual((named["properties"]["calcinfo_nbasis"], cartesian["properties"]["calcinfo_nbasis"]), (18, 19))
         self.assertAlmostEqual(cartesian["return_result"], self.run_input(given("mp2", basis="6-31G*", keywords={"spherical": False}))["return_result"], delta=1e-10)
+        swapped = {**basis, "center_data": {**centers, "O": centers["oxygen"]}, "nbf": None}
+        self.assertIn("atom 1 (H) has the functions of `O`", self.run_input(given(basis={**swapped, "atom_map": ["O", "O", "H"]}))["stderr"])
+        self.assertIn("atom 1 (H) has the functions of `oxygen`", self.run_input(given(basis={**swapped, "atom_map": ["oxygen", "oxygen", "H"]}))["stderr"])
 
     def test_potential_in_the_input(self):
         folder = ROOT / "tests" / "examples" / "ecp"
@@ -189,7 +231,7 @@ class Schema(unittest.TestCase):
         self.failure("[1]", "input_error", "no object")
         without = given()
         del without["driver"]
-        cases = [
+        cases: list[Any] = [
             (without, "`driver`"),
             (given(driver="hessian"), "`driver`", "hessian", "gradient"),
             (given("b3lyp"), "`model.method`", "ccsd(t)"),
@@ -202,7 +244,7 @@ class Schema(unittest.TestCase):
             (given(keywords={"scf_iter": 1.5}), "`keywords.scf_iter`", "1.5"),
             (given(keywords={"memory": "much"}), "`keywords.memory`"),
             (given(keywords={"memory": 4}), "`keywords.memory`", "unit"),
-            (given(real=[True, True, False]), "`molecule.real`", "ghost"),
+            (given(real=[True, True]), "`molecule.real`", "2 values for 3 atoms"),
             (given(geometry=[0.0, 1.0]), "`molecule.geometry`", "2 numbers"),
             (given(geometry=[0.0] * 9), "`molecule.geometry`", "same place"),
             (given(geometry=[0.0] * 8 + [1e30]), "`molecule.geometry`", "no place"),
@@ -210,12 +252,57 @@ class Schema(unittest.TestCase):
             (given("mp2", keywords={"freeze_core": 9}), "frozen_core"),
             (given(symbols=["O", "Hh", "H"]), "`molecule.symbols[1]`", "Hh"),
             (given(multiplicity=2), "multiplicity"),
-            (given(schema_version=2), "`schema_version`"),
+            (given(schema_version=3), "`schema_version`", "versions 1 and 2"),
+            (given(schema_version=2), "`schema_name`", "qcschema_atomic_input"),
             (given(schema_name="qcschema_output"), "`schema_name`"),
+            (given(specification={}), "`specification`"),
+            ({**second(given()), "driver": "energy"}, "`driver`"),
+            (second(given(), driver="hessian"), "`specification.driver`", "hessian"),
+            (second(given(), protocols={"wavefunction": "all"}), "`specification.protocols.wavefunction`"),
+            (second(given(keywords={"scf_konv": 1})), "`specification.keywords.scf_konv`", "scf_conv"),
+            ({**second(given()), "molecule": given()["molecule"]}, "`molecule.schema_version`"),
         ]
+        basis = {"name": "mine", "atom_map": ["O", "H", "H"], "center_data": {e: {"electron_shells": [
+            {"harmonic_type": "spherical", "angular_momentum": [0], "exponents": [1.0], "coefficients": [[1.0]]}]} for e in "OH"}}  # fmt: skip
+        for path in (["nbff"], ["center_data", "O", "ecp"], ["center_data", "O", "electron_shells", 0, "scale"]):
+            changed = json.loads(json.dumps(basis))
+            at = changed
+            for key in path[:-1]:
+                at = at[key]
+            at[path[-1]] = 1
+            cases.append((given(basis=changed), f"`model.basis.{'.'.join(map(str, path)).replace('.0', '[0]')}`", "is not known"))
+        cases.append((given(basis={**basis, "nbf": 4}), "`model.basis.nbf`", "have 3"))
+        # What nobody reads would change the calculation.
+        for more, *words in [
+            ({"charge": 1}, "`molecule.charge`", "molecular_charge"),
+            ({"multiplicity": 2}, "`molecule.multiplicity`", "molecular_multiplicity"),
+            ({"molecular_multiplicty": 3}, "`molecule.molecular_multiplicty`", "`molecular_multiplicity`"),
+            ({"units": "angstrom"}, "`molecule.units`", "bohr"),
+            ({"atomic_numbers": [7, 1, 1]}, "`molecule.atomic_numbers`", "8, not 7"),
+            ({"atomic_numbers": [8, 1]}, "`molecule.atomic_numbers`", "2 values"),
+            ({"fragments": [[0], [1]]}, "`molecule.fragments`", "atom 2 is in 0"),
+            ({"fragments": [[0], [1, 2, 3]]}, "`molecule.fragments`", "no atom 3"),
+            ({"fragments": [[0], [1, 2]], "fragment_charges": [1, 0]}, "`molecule.fragment_charges`", "sum is 1"),
+            ({"fragment_charges": [0, 0]}, "`molecule.fragment_charges`", "2 values for 1 fragments"),
+            ({"fragments": [[0], [1, 2]], "fragment_multiplicities": [3, 1]}, "`molecule.fragment_multiplicities`", "3, 1"),
+            ({"fragments": [[0], [1, 2]], "fragment_multiplicities": [3, 3]}, "`molecule.fragment_multiplicities`", "state `molecular_multiplicity`"),
+            ({"fragment_multiplicities": [3], "molecular_multiplicity": 1}, "`molecule.fragment_multiplicities`"),
+            ({"identifiers": {"name": "water"}}, "`molecule.identifiers.name`"),
+        ]:
+            cases.append((given(more=more), *words))
+        wrong: list[Any] = [
+            ({"keyword": {"freeze_core": True}}, "`keyword`", "`keywords`"),
+            ({"model": {"method": "mp2", "basis": "6-31g", "keywords": {}}}, "`model.keywords`"),
+            ({"protocols": {"wavefunction": "all"}}, "`protocols.wavefunction`", "`all`"),
+            ({"protocols": {"native_files": "input"}}, "`protocols.native_files`"),
+            ({"protocols": {"stderr": True}}, "`protocols.stderr`"),
+        ]
+        for changes, *words in wrong:
+            cases.append(({**given(), **changes}, *words))
         for data, *words in cases:
             with self.subTest(words[0]):
                 self.failure(data, "input_error", *words)
+        self.assertIn("schema_name", self.run_input(second(given("b3lyp")), code=2))
         self.failure(given("b3lyp"), "input_error", "`model.method`", ranks=2)
 
     def test_no_convergence(self):
@@ -253,8 +340,10 @@ class Schema(unittest.TestCase):
         good = (self.folder / "out.json").read_text()
         self.run_input(given("b3lyp"), code=2)
         bad = (self.folder / "out.json").read_text()
-        check = "import json, sys; from qcelemental.models import v1; good, bad = json.load(sys.stdin); v1.AtomicResult(**good); v1.FailedOperation(**bad)"
-        done = subprocess.run([python, "-c", check], input=f"[{good},{bad}]", capture_output=True, text=True, timeout=100)
+        new = json.dumps([self.run_input(second(given("mp2", "gradient"))), self.run_input(second(given("b3lyp")), code=2)])
+        check = """import json, sys; from qcelemental.models import v1, v2; good, bad, new = json.load(sys.stdin)
+v1.AtomicResult(**good); v1.FailedOperation(**bad); v2.AtomicResult(**new[0]); v2.FailedOperation(**new[1])"""
+        done = subprocess.run([python, "-c", check], input=f"[{good},{bad},{new}]", capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
 
 

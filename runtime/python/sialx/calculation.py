@@ -116,7 +116,7 @@ def as_molecule(
     if isinstance(given, (str, os.PathLike)):
         if basis is None:
             raise ValueError("a molecule from a file needs the name of a basis set: basis=\"cc-pvdz\"")
-        molecule = Molecule.from_xyz(given, basis)
+        molecule = Molecule.from_xyz(given, basis, charge, multiplicity)
     elif isinstance(given, Molecule):
         molecule = given
     elif hasattr(given, "atom_coords"):

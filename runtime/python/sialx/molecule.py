@@ -7,6 +7,7 @@ shell, coefficients for normalised primitives.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,9 +86,11 @@ class Molecule:
         return sum(2 * l + 1 if self.spherical else (l + 1) * (l + 2) // 2 for symbol in self.symbols for l in momenta[symbol.capitalize()])
 
     @classmethod
-    def from_xyz(cls, path: str | os.PathLike[str], basis: Basis, charge: int = 0, multiplicity: int = 1) -> Molecule:
-        """Symbols and coordinates (Angstrom) of an xyz file: the number of atoms, a line of text, a line per atom. ValueError for anything else."""
-        lines = Path(path).read_text().splitlines()
+    def from_xyz(cls, path: str | os.PathLike[str], basis: Basis, charge: int | None = None, multiplicity: int | None = None) -> Molecule:
+        """Symbols and coordinates (Angstrom) of an xyz file: the number of atoms, a line of text, a line per atom. ValueError for anything else.
+
+        Charge and multiplicity are those of the second line where it has `charge=` and `multiplicity=` and none are given here, else 0 and 1."""
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
         try:
             count = int(lines[0])
             atoms = [line.split() for line in lines[2 : 2 + count]]
@@ -96,6 +99,13 @@ class Molecule:
                 raise ValueError
         except (ValueError, IndexError):
             raise ValueError(f"`{os.fspath(path)}` is no xyz file: the number of atoms, a line of text, then lines of a symbol and three coordinates") from None
+        said = _second_line(os.fspath(path), lines[1])
+        if charge is None:
+            charge = int(said.get("charge", 0))
+        if multiplicity is None:
+            multiplicity = int(said.get("multiplicity", 1))
+            if "multiplicity" not in said and said.get("spin", 0) not in (0, 1):
+                raise ValueError(f"`spin={said['spin']:g}` in the second line of `{os.fspath(path)}` may be 2S or 2S + 1: give the multiplicity")
         return cls([atom[0] for atom in atoms], np.array(positions) / BOHR_IN_ANGSTROM, basis, charge, multiplicity)
 
     def xyz(self) -> str:
@@ -139,10 +149,27 @@ class Molecule:
         return table
 
 
+def _second_line(path: str, line: str) -> dict[str, float]:
+    """The numbers that the second line of an xyz file has for charge, multiplicity and spin. ValueError for periodic cells, and columns in another order."""
+    keys = {key.lower(): value.strip('"') for key, value in re.findall(r'(?:^|\s)(\w+)=("[^"]*"|\S+)', line)}
+    if re.search("[Tt1]", keys.get("pbc", "T" if "lattice" in keys else "")):
+        raise ValueError(f"the atoms of `{path}` are in a periodic cell, and sialx calculates molecules")
+    if not keys.get("properties", "species:S:1:pos:R:3").startswith("species:S:1:pos:R:3"):
+        raise ValueError(f"the columns of `{path}` are `{keys['properties']}`: they must begin with species:S:1:pos:R:3")
+    names = {"charge": "charge", "total_charge": "charge", "multiplicity": "multiplicity", "mult": "multiplicity", "spin_multiplicity": "multiplicity", "spin": "spin"}
+    try:
+        said = {names[key]: float(value) for key, value in keys.items() if key in names}
+        if not all(value.is_integer() for key, value in said.items() if key != "spin"):
+            raise ValueError
+    except ValueError:
+        raise ValueError(f"the second line of `{path}` has a charge or multiplicity that is no whole number: `{line}`") from None
+    return said
+
+
 def _basis(given: str | os.PathLike[str]) -> str:
     """A basis set as the job names it: a file, as seen from here, by its whole path; anything else as it is given."""
     text = os.fspath(given)
-    is_path = isinstance(given, os.PathLike) or "/" in text or text.lower().endswith((".g94", ".gbs"))  # sialx tells a file so
+    is_path = isinstance(given, os.PathLike) or "/" in text or text.lower().endswith((".g94", ".gbs", ".nw"))  # sialx tells a file so
     return str(Path(text).resolve()) if is_path and Path(text).is_file() else text
 
 
@@ -205,13 +232,19 @@ def _basis_text(name: str, symbols: Sequence[str]) -> str:
 
 
 def _momenta(text: str) -> dict[str, list[int]]:
-    """The angular momenta of the shells of each element, from the format of Gaussian 94."""
+    """The angular momenta of the shells of each element, from the format of Gaussian 94 or NWChem."""
     out: dict[str, list[int]] = {}
     shells: list[int] | None = None
+    element, columns = "", list[int]()  # of a shell of NWChem, whose rows say how many contractions it has
     for line in text.splitlines():
         words = line.split()
         if len(words) == 2 and words[1] == "0" and words[0].lstrip("-").isalpha():
             shells = out.setdefault(words[0].lstrip("-"), [])
+        elif len(words) == 2 and words[0].isalpha() and set(words[1].upper()) <= set(ANGULAR_LETTERS):
+            element, columns = words[0], [ANGULAR_LETTERS.index(letter) for letter in words[1].upper()]
+        elif columns and words:
+            out.setdefault(element, []).extend(columns if len(columns) > 1 else columns * (len(words) - 1))
+            columns = []
         elif shells is not None and len(words) >= 2 and words[0].isalpha() and words[1].isdigit():
             shells += [ANGULAR_LETTERS.index(letter) for letter in words[0].upper()]
     return out
@@ -220,11 +253,19 @@ def _momenta(text: str) -> dict[str, list[int]]:
 def from_pyscf(mol: Any, frozen_core: bool | int = False) -> Molecule:
     """The molecule of a built `pyscf.gto.Mole`: geometry, basis set, charge, spin, and whether functions are Cartesian.
 
-    Raises ValueError for what sialx has no place for: effective core potentials, ghost atoms, and different basis sets on
-    atoms of one element.
+    Raises ValueError for what sialx has no place for: effective core potentials, ghost atoms, different basis sets on
+    atoms of one element, periodic cells, nuclei that are no points, and a part of the repulsion (`omega`).
     """
+    if hasattr(mol, "lattice_vectors"):
+        raise ValueError("the atoms are in a periodic cell, and sialx calculates molecules")
+    if getattr(mol, "nucmod", None) or any(row[2] in (2, 3) for row in getattr(mol, "_atm", ())):  # NUC_MOD_OF: NUC_GAUSS, NUC_FRAC_CHARGE
+        raise ValueError("the nuclei have a finite size (`nucmod`) or charges of their own, and those of sialx are points with the charge of their element")
+    if getattr(mol, "omega", None):
+        raise ValueError(f"the repulsion is a part of Coulomb's (`omega` is {mol.omega:g}), and sialx takes the whole")
     if getattr(mol, "_ecp", None):
         raise ValueError("the molecule has effective core potentials, which a job written from PySCF cannot carry")
+    if hasattr(mol, "tot_electrons") and mol.nelectron != mol.tot_electrons():
+        raise ValueError(f"the molecule has {mol.nelectron} electrons, and its charge {mol.charge} gives {mol.tot_electrons()}: set its charge and spin")
     symbols = [mol.atom_pure_symbol(a) for a in range(mol.natm)]
     for a, symbol in enumerate(symbols):
         if symbol.upper().startswith(("X", "GHOST")) and symbol.upper() != "XE":

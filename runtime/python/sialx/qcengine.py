@@ -29,7 +29,6 @@ from qcengine.util import create_mpi_invocation, temporary_directory
 from .job import program_path
 
 _ERRORS = {error.error_type: error for error in (ConvergenceError, InputError, RandomError, ResourceError)}
-_PROTOCOLS = ("wavefunction", "stdout", "error_correction", "native_files")
 
 
 class SialxHarness(ProgramHarness):  # type: ignore[misc]  # qcengine has no types where it is not installed
@@ -78,7 +77,7 @@ class SialxHarness(ProgramHarness):  # type: ignore[misc]  # qcengine has no typ
         command = [*_launcher(config), "--qcschema", "in.json", "out.json", "--memory", str(_bytes_per_rank(config))]
         with temporary_directory(parent=config.scratch_directory, suffix="_sialx_scratch", messy=config.scratch_messy) as folder:
             where = Path(folder)
-            (where / "in.json").write_text(json.dumps(_version_1(input_data), indent=1))
+            (where / "in.json").write_text(json.dumps(_input(input_data), indent=1))
             env = {**os.environ, "OMP_NUM_THREADS": str(config.cores_per_rank), "MKL_NUM_THREADS": str(config.cores_per_rank)}
             done = subprocess.run(command, cwd=where, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
             files = {path.name: path.read_text() for path in (where / "in.json", where / "out.json", where / "run.json") if path.is_file()}
@@ -133,26 +132,11 @@ def _bytes_per_rank(config: TaskConfig) -> int:
     return int(config.memory * 2**30) // _ranks_per_node(config)
 
 
-def _version_1(given: AtomicInput) -> dict[str, Any]:
-    """The input in the layout of QCSchema 1, which has the specification's parts beside the molecule. Not by QCElemental's conversion: Python 3.14 has it no
-    more."""
-    whole = json.loads(given.model_dump_json(exclude_none=True))
-    specification = whole["specification"]
-    molecule = {**whole["molecule"], "schema_name": "qcschema_molecule", "schema_version": 2}
-    for key in ("molecular_charge", "molecular_multiplicity"):
-        if key in molecule and float(molecule[key]).is_integer():
-            molecule[key] = int(molecule[key])
-    protocols = specification.get("protocols", {})
-    return {
-        "schema_name": "qcschema_input",
-        "schema_version": 1,
-        "molecule": molecule,
-        "driver": specification["driver"],
-        "model": {key: value for key, value in specification["model"].items() if key in ("method", "basis")},
-        "keywords": specification.get("keywords", {}),
-        "protocols": {key: protocols[key] for key in _PROTOCOLS if key in protocols},
-        "extras": specification.get("extras", {}),
-    }
+def _input(given: AtomicInput) -> dict[str, Any]:
+    """The input without what QCEngine does by itself."""
+    whole: dict[str, Any] = json.loads(given.model_dump_json(exclude_none=True))
+    whole["specification"].get("protocols", {}).pop("native_files", None)
+    return whole
 
 
 def _failure(error: dict[str, Any], done: subprocess.CompletedProcess[str]) -> QCEngineException:

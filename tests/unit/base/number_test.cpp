@@ -13,10 +13,12 @@ TEST_CASE("a real number is a whole token") {
   CHECK(read_real("5.") == 5.0);
   CHECK(read_real("7.4D-1") == 0.74);
   CHECK(read_real("7.4d+1") == 74.0);
+  CHECK(read_real("1.5*^-3") == 1.5e-3);
   CHECK(read_real("1e-8") == 1e-8);
   CHECK(read_real("1e-999") == 0.0);
-  for (const char* text : {"",      "1,74",  "0.7.4", "1.0x", "x", "nan", "inf", "-inf", "0x10", "1e",    "1e+",  "1D",
-                           "1d2d3", "1e2e3", "1e2d3", ".",    "-", "+-1", "--1", " 1",   "1 ",   "1e999", "1_000"}) {
+  for (const char* text :
+       {"",      "1,74",  "0.7.4",  "1.0x", "x",  "nan", "inf", "-inf", "0x10", "1e", "1e+", "1D",    "1d2d3",
+        "1e2e3", "1e2d3", "1*^2d3", "1*^",  "1*", ".",   "-",   "+-1",  "--1",  " 1", "1 ",  "1e999", "1_000"}) {
     INFO(text);
     CHECK_FALSE(read_real(text));
   }

@@ -23,4 +23,8 @@ TEST_CASE("control characters and bytes that are no text are shown as numbers") 
   CHECK(printable("\xE2\x82") == "\\xE2\\x82");           // cut
   CHECK(printable(std::string_view("a\0b", 3)) == "a\\x00b");
   CHECK(printable_name("a\tb") == "a\tb");
+  CHECK(printable("a\u202Eb\u2066") == "a\\xE2\\x80\\xAEb\\xE2\\x81\\xA6");  // directions
+  for (const char* text : {"\u061C", "\u200B", "\u200E", "\u2028", "\u2069", "\uFEFF"})
+    CHECK(printable(text)[0] == '\\');
+  for (const char* text : {"\u200D", "\u2010", "\u2026", "\u2030", "\u2070"}) CHECK(printable(text) == text);
 }

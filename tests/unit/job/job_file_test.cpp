@@ -194,6 +194,47 @@ TEST_CASE("an open shell has its own beta segments") {
              Contains("multiplicity 1") && Contains("9 electrons"));
 }
 
+TEST_CASE("charge and multiplicity of an xyz file's second line are taken where the job states none") {
+  JobFolder f;
+  const auto read = [&](const std::string& comment, const std::string& keys) {
+    std::string text = water_xyz;
+    f.write("water.xyz", text.replace(2, 5, comment));
+    return f.read(f.molecule("basis = \"sto-3g\"\n" + keys));
+  };
+  struct Case {
+    const char *comment, *keys;
+    int charge, multiplicity;
+    const char* warning;
+  };
+  for (const Case& c : {
+           Case{"charge=1 multiplicity=4", "", 1, 4, nullptr},
+           Case{"charge=1 multiplicity=2", "charge = 0\nmultiplicity = 3\n", 0, 3, "says charge 1, and [molecule] 0"},
+           Case{"multiplicity=3", "multiplicity = 1\n", 0, 1, "says multiplicity 3, and [molecule] 1"},
+           Case{"charge=1 spin=2", "", 1, 2, nullptr},  // of nine electrons: neither triplet nor quintet
+           Case{"charge=1 spin=1", "", 1, 2, nullptr},
+           Case{"charge=1 spin=0.5", "", 1, 2, nullptr},
+           Case{"charge=1 spin=1.5", "", 1, 4, nullptr},
+           Case{"spin=0", "", 0, 1, nullptr},
+           Case{"0 1", "", 0, 1, nullptr},
+           Case{"1 2", "", 0, 1, "`1 2` in the second line is ignored"},
+           Case{"1 2", "charge = 1\nmultiplicity = 2\n", 1, 2, nullptr},
+           Case{"spin=1", "", 0, 1, nullptr},
+           Case{"spin=2", "", 0, 1, "`spin=2` is ignored"},
+           Case{"spin=2", "multiplicity = 3\n", 0, 3, nullptr},
+           Case{"spin=3", "multiplicity = 3\n", 0, 3, nullptr},
+           Case{"charge=7", "fragments = [[1], [2, 3]]\nfragment_charges = [2, 0]\n", 2, 1,
+                "says charge 7, and [molecule] 2"},
+       }) {
+    INFO(c.comment);
+    const Job job = read(c.comment, c.keys);
+    CHECK(job.data.molecule.charge == c.charge);
+    CHECK(job.data.molecule.multiplicity == c.multiplicity);
+    REQUIRE(job.warnings.size() >= (c.warning ? 1u : 0u));
+    if (c.warning) CHECK_THAT(job.warnings[0], Contains(c.warning) && Contains("water.xyz:2"));
+    else CHECK(job.warnings.empty());
+  }
+}
+
 TEST_CASE("ints that contradict the molecule are taken, and said") {
   JobFolder f;
   Job job = f.read(f.molecule(

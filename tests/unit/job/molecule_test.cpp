@@ -50,6 +50,62 @@ TEST_CASE("coordinates of xyz files are whole numbers") {
   CHECK(warnings.empty());
 }
 
+TEST_CASE("atoms of xyz files have numbers, isotopes and ghosts") {
+  Folder f;
+  std::vector<std::string> warnings;
+  const auto read = [&](const std::string& label) {
+    return read_xyz(f.write("l.xyz", "1\n\n" + label + " 0 0 1\n"), warnings).at(0);
+  };
+  for (const auto& [label, number] : std::vector<std::pair<const char*, int>>{
+           {"C1", 6}, {"H_2", 1}, {"h1a", 1}, {"Cl12", 17}, {"O@1", 8}, {"D", 1}, {"t", 1}, {"2H", 1}, {"13C", 6}}) {
+    INFO(label);
+    CHECK(read(label).charge == number);
+  }
+  for (const char* label : {"Gh(O)", "gh.O", "@O", "ghost-O", "GHOST-O1", "X-O", "X_O", "O-Bq", "O_bq", "BqO",
+                            "O:", "O :", "O(ghost)", "O_ghost"}) {
+    INFO(label);
+    const Atom ghost = read(label);
+    CHECK(ghost.charge == 0);
+    CHECK(ghost.symbol == "Gh(O)");
+    CHECK(element_of(ghost) == 8);
+    CHECK(read_basis(find_basis("sto-3g", "."), {ghost}, true).size() == 3);
+  }
+  for (const char* label : {"X", "X1", "0", "Bq", "Gh", "ghost1"}) {
+    INFO(label);
+    CHECK_THAT(error_of([&] { read(label); }), Contains("ghost atom of no known element") && Contains("l.xyz:3"));
+  }
+  for (const char* label : {"O-2", "Na+", "99H", "Qq1", "C-13"})
+    CHECK_THAT(error_of([&] { read(label); }), Contains("unknown element") && Contains("l.xyz:3"));
+  CHECK(read("Xe").charge == 54);
+  CHECK(warnings.empty());
+  CHECK(read_xyz(f.write("m.xyz",
+                         "\xEF\xBB\xBF"
+                         "1\n\nH\t0 0 1.0*^-3\n"),
+                 warnings)[0]
+            .position[2] == Approx(1e-3 / bohr_in_angstrom));
+  CHECK_THAT(error_of([&] { read_xyz(f.write("m.xyz", "\n1\n\nH 0 0 1\n"), warnings); }),
+             Contains("number of atoms") && Contains("m.xyz:1"));
+}
+
+TEST_CASE("the second line of an xyz file may say charge and multiplicity") {
+  Folder f;
+  std::vector<std::string> warnings;
+  XyzElectrons said;
+  const auto read = [&](const std::string& comment) {
+    read_xyz(f.write("e.xyz", "1\n" + comment + "\nH 0 0 1\n"), warnings, &said);
+  };
+  read("charge=-1 multiplicity=\"3\" spin=2");
+  CHECK((said.charge == -1 && said.multiplicity == 3 && said.spin == 2.0));
+  read("no charge, energy=-1 discharge=4");
+  CHECK_FALSE((said.charge || said.multiplicity || said.spin));
+  CHECK(warnings.empty());
+  read("charge=0.4");
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Contains("e.xyz:2") && Contains("0.4"));
+  CHECK_THAT(error_of([&] { read("charge=1 total_charge=0"); }), Contains("total_charge=0") && Contains("e.xyz:2"));
+  CHECK_THAT(error_of([&] { read("charge=x"); }), Contains("charge=x"));
+}
+
 TEST_CASE("extended xyz files say which columns they have") {
   Folder f;
   std::vector<std::string> warnings;
@@ -58,11 +114,11 @@ TEST_CASE("extended xyz files say which columns they have") {
   };
   CHECK(read("Properties=species:S:1:pos:R:3 pbc=\"F F F\"", "").size() == 1);
   CHECK(warnings.empty());
-  CHECK(read("Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:forces:R:3:charge:R:1", " 1 2 3 x")[0]
+  CHECK(read("Lattice=\"9 0 0 0 9 0 0 0 9\" Properties=species:S:1:pos:R:3:forces:R:3:charge:R:1 pbc=\"F F F\"",
+             " 1 2 3 x")[0]
             .position[2] == Approx(1 / bohr_in_angstrom));
-  REQUIRE(warnings.size() == 2);
-  CHECK_THAT(warnings[0], Contains("e.xyz:2: the unit cell"));
-  CHECK_THAT(warnings[1], Contains("e.xyz:2: ignored columns: forces, charge"));
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Contains("e.xyz:2: ignored columns: forces, charge"));
   const auto error = [&](const std::string& comment, const std::string& rest) {
     return error_of([&] { read(comment, rest); });
   };
@@ -72,6 +128,8 @@ TEST_CASE("extended xyz files say which columns they have") {
              Contains("columns are `id:I:1:species") && Contains("e.xyz:2"));
   CHECK_THAT(error("Properties=species:S:1:pos:R:3:charge:R", " 1"), Contains("no list of columns"));
   CHECK_THAT(error("no Properties here", " 1"), Contains("follows the coordinates"));
+  for (const char* periodic : {"pbc=\"T T F\"", "Lattice=\"9 0 0 0 9 0 0 0 9\"", "pbc=\"F F 1\" Lattice=\"\""})
+    CHECK_THAT(error(periodic, ""), Contains("periodic cell") && Contains("e.xyz:2"));
 }
 
 TEST_CASE("atoms that are too near") {
@@ -182,6 +240,61 @@ TEST_CASE("basis files: shells, names, normalisation") {
   CHECK_THAT(error("<html>\n"), Contains("element line") && Contains("bad.g94:1"));
   CHECK_THAT(error("O 0\nS 1 1.0\n 1.0 1.0\n"), Contains("ends inside element O"));
   CHECK_THAT(error_of([&] { read_basis(f.path(""), atoms, true); }), Contains("cannot read the basis file"));
+}
+
+TEST_CASE("a further block of an element adds to it") {
+  Folder f;
+  std::vector<Atom> atoms(1);
+  atoms[0].charge = 8;
+  std::vector<std::string> warnings;
+  const std::string first = "O 0\nS 1 1.0\n 9.0 1.0\nP 1 1.0\n 2.0 1.0\n****\n",
+                    second = "O 0\nS 1 1.0\n 0.1 1.0\n****\n";
+  const auto read = [&](const std::string& text) {
+    return read_basis(f.write("two.g94", text), atoms, true, &warnings).size();
+  };
+  CHECK(read(first + second) == 3);
+  CHECK(warnings.empty());
+  CHECK(read(first + second + first) == 3);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Contains("two.g94:11: 2 shells of O repeated from above are left out"));
+  CHECK(read("\xEF\xBB\xBF! by Psi4\ncartesian\n****\n" + first + "O 0\nD 1 1.0\n 1.0 1.0\n****\n") == 3);
+  REQUIRE(warnings.size() == 2);
+  CHECK_THAT(warnings[1], Contains("Cartesian") && Contains("`spherical = false`"));
+}
+
+TEST_CASE("basis files in the format of NWChem") {
+  Folder f;
+  std::vector<Atom> atoms(2);
+  atoms[0].charge = 17, atoms[1].charge = 1;
+  std::vector<std::string> warnings;
+  const std::string basis =
+      "# comment\nBASIS \"ao basis\" SPHERICAL PRINT\n#BASIS SET: (2s)\nH    S\n 1.3D+01 1.9D-02 0.0\n 1.9 0.1 1.0 # last\n"
+      "Cl    SP\n 2.0 1.0 0.5\n 1.0 1.0 0.5\nCL    S\n 0.1 1.0\nEND\n";
+  const std::string potential =
+      "ECP\nCl nelec 10\nCl ul\n1 94.8 -10.0\n2 165.0 66.0\nCl S\n0 128.0 3.0\nCl P\n2 1.0 1.0\nEND\n";
+  const std::string path = f.write("chlorine.basis", basis + potential);
+  CHECK(find_basis("chlorine.basis", f.path("")) == path);
+  const auto shells = read_basis(find_basis("x.nw", (f.write("x.nw", basis), f.path(""))), atoms, true, &warnings);
+  REQUIRE(shells.size() == 5);
+  CHECK((shells[1].l == 1 && shells[2].l == 0 && shells[2].exponents == std::vector<double>{0.1}));
+  CHECK(shells[3].exponents == std::vector<double>{13.0, 1.9});
+  CHECK(shells[4].exponents == std::vector<double>{1.9});
+  CHECK(warnings.empty());
+  const auto ecps = read_ecps(path, atoms);
+  REQUIRE((ecps.size() == 1 && ecps[0].terms.size() == 4));
+  CHECK(
+      (ecps[0].electrons == 10 && ecps[0].terms[0].l == -1 && ecps[0].terms[0].power == 1 && ecps[0].terms[3].l == 1));
+  const auto error = [&](const std::string& text) {
+    return error_of([&] { read_ecps(f.write("bad.nw", text), atoms); });
+  };
+  CHECK_THAT(error("basis\nO library 6-31g\nend\n"), Contains("library of NWChem") && Contains("bad.nw:2"));
+  CHECK_THAT(error("H S\n 1.0 1.0\n 1.0\n"), Contains("as in the row above") && Contains("bad.nw:3"));
+  CHECK_THAT(error("H SP\n 1.0 1.0\n"), Contains("1 columns of coefficients"));
+  CHECK_THAT(error("H S\nH P\n"), Contains("0 columns"));
+  CHECK_THAT(error("H X\n"), Contains("bad.nw:1"));
+  CHECK_THAT(error("ECP\nCl ul\n2 1.0 1.0\nEND\n"), Contains("no `nelec`"));
+  CHECK_THAT(error("ECP\nCl nelec 10\nCl ul\n2.5 1.0 1.0\nEND\n"), Contains("power, exponent and coefficient"));
+  CHECK_THAT(error(basis + "SO\nCl p\n"), Contains("spin-orbit"));
 }
 
 TEST_CASE("effective core potentials of basis files") {
