@@ -71,7 +71,7 @@ class PardoRun {
   std::int64_t follow_to_ = 0;           // the indices' values lead on to the tuples before it
   std::vector<std::int64_t> instances_;  // per loop, since the last barrier
   std::set<IndexId> told_empty_;
-  std::int64_t counter_ = 0;             // static schedule: accepted iterations since the last barrier
+  std::int64_t counter_ = 0;  // static schedule: accepted iterations since the last barrier
 };
 
 }  // namespace sial

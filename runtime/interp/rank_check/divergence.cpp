@@ -81,17 +81,6 @@ std::vector<std::size_t> Divergence::variables_of(const FlowOperand& operand, st
   return {of_array(array), of_rest(array)};
 }
 
-std::size_t Divergence::of_rest(ArrayId array) const {
-  const Split* split = split_of(array);
-  return split ? n_ints_ + n_scalars_ + m_.arrays.size() + static_cast<std::size_t>(split - splits_.data())
-               : of_array(array);
-}
-
-const Divergence::Split* Divergence::split_of(ArrayId array) const {
-  const auto found = std::ranges::find_if(splits_, [array](const Split& s) { return s.array == array; });
-  return found == splits_.end() ? nullptr : &*found;
-}
-
 /// The where clauses of a loop that compare an index of the block with a number or with an int that the loop leaves as
 /// it is. False: it has others.
 bool Divergence::add_conditions(const LoopRow& loop, const RefRow& ref, Conditions& to) const {

@@ -7,6 +7,7 @@
 // A forward data-flow analysis over the code finds how values came about, a backward one how they are used. Both take
 // every path of the control flow: what is not certain is said to be possible. Immutable.
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <set>
@@ -48,7 +49,10 @@ class Divergence {
   std::size_t of_array(ArrayId array) const { return n_ints_ + n_scalars_ + array.at(); }
   /// Blocks of an array that pardos write under where clauses are a variable of their own, of_array(); this is the one
   /// of the others, or of_array() again.
-  std::size_t of_rest(ArrayId array) const;
+  std::size_t of_rest(ArrayId array) const {
+    const Split* split = split_of(array);
+    return split ? variables() - splits_.size() + static_cast<std::size_t>(split - splits_.data()) : of_array(array);
+  }
 
  private:
   /// A where clause `index <= n`, of the dimension that the index is of.
@@ -87,7 +91,10 @@ class Divergence {
   std::vector<std::size_t> variables_of(const FlowOperand& operand, std::int32_t pc) const;
   bool add_conditions(const LoopRow& loop, const RefRow& ref, Conditions& to) const;
   Conditions conditions_of(std::int32_t pc, const RefRow& ref) const;
-  const Split* split_of(ArrayId array) const;
+  const Split* split_of(ArrayId array) const {
+    const auto found = std::ranges::find_if(splits_, [array](const Split& s) { return s.array == array; });
+    return found == splits_.end() ? nullptr : &*found;
+  }
   void find_splits();
   void mix_splits(const Access& access, State& state) const;
   bool only_this_block(std::int32_t pc, ArrayId array, const RefRow& ref) const;
