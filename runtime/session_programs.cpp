@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/base/input_file.h"
+#include "runtime/base/sha256.h"
 #include "runtime/bytecode/layout.h"
 #include "runtime/bytecode/module.h"
 #include "runtime/bytecode/read.h"
@@ -30,6 +31,20 @@ Bytes read_bytes(const std::string& path) {
                      "check the path; relative names in a job file are relative to its folder");
   const auto* p = reinterpret_cast<const std::byte*>(content.data());
   return {p, p + content.size()};
+}
+
+/// Whether the sources beside a module are not those that it was made of. False where one is missing.
+bool is_outdated(const Module& module, const std::string& path) {
+  const fs::path source = fs::path(path).replace_extension(".sialx");
+  Sha256 hash;
+  for (const std::string& file : module.files) {
+    std::string problem;
+    const fs::path beside =
+        source.parent_path() / fs::path(file).lexically_relative(fs::path(module.files.front()).parent_path());
+    hash.update(read_file((file == module.files.front() ? source : beside).string(), input_limit::source, problem));
+    if (!problem.empty()) return false;
+  }
+  return hash.hex() != module.source_hash;
 }
 
 bool is_compiled(const std::string& path) { return fs::path(path).extension() == ".siox"; }
@@ -98,6 +113,10 @@ ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream&
     contents.push_back(read(path, {}));
     if (contents.back().empty()) return not_compiled(path);
     programs.push_back(read_module(contents.back(), path));
+    if (is_compiled(path) && is_outdated(programs.back(), path))
+      err << fmt::format(
+          "warning: the module `{}` was compiled from other text than the sources beside it have now\n  hint: run the source, or compile it again: `sialc {}`\n",
+          path, fs::path(path).replace_extension(".sialx").string());
   }
   if (job.saved_arrays.empty()) return exit_ok;
   if (job.results_path == "none" && !results_elsewhere)

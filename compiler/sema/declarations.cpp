@@ -76,10 +76,10 @@ void Declarations::check_modifiers(const ast::Modifiers& modifiers, const ast::N
   const std::string subject = fmt::format("{} `{}`", what, name.text);
   const auto without = [&](const char* word) { return context_.without_modifier(modifiers.span, word); };
   if (modifiers.contiguous && !contiguous) {
-    if (std::string_view(what) == "static array")
+    if (const bool is_static = std::string_view(what) == "static array"; is_static || !subject.starts_with("array"))
       context_
           .report(Code::W_MODIFIER, modifiers.span, fmt::format("`contiguous` has no effect on {}", subject),
-                  "every static array is contiguous")
+                  is_static ? "every static array is contiguous" : "it is meant for local arrays")
           .fix(without("contiguous"));
     else
       context_

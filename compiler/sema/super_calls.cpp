@@ -111,9 +111,11 @@ class SuperCalls {
         see(execute));
   }
 
-  /// What speaks against a dimension: nothing, doubt, or certainty.
+  /// What speaks against dimension `d`: nothing, doubt, or certainty.
   enum class Fault { none, doubt, certain };
-  static Fault fault(const DimensionRule& rule, const GivenDimension& given, const std::vector<GivenDimension>& first) {
+  static Fault fault(const DimensionRule& rule, const std::vector<GivenDimension>& dimensions, std::size_t d,
+                     const std::vector<GivenDimension>& first) {
+    const GivenDimension& given = dimensions[d];
     const bool ao = given.kind == ast::IndexKind::ao;
     switch (rule.range) {
       case OrbitalRange::any: return Fault::none;
@@ -136,7 +138,10 @@ class SuperCalls {
       case OrbitalRange::virtual_:
         if (ao) return Fault::doubt;
         if (given.side == OrbitalRange::any || given.side == rule.range) return Fault::none;
-        return rule.strict ? Fault::certain : Fault::doubt;
+        // Exchanged pairs change a sign, on purpose perhaps, and a lone pair of one sort may be left out where it is
+        // zero.
+        return rule.strict && dimensions.size() > 2 && dimensions[d ^ 1].side == given.side ? Fault::certain
+                                                                                            : Fault::doubt;
     }
     return Fault::none;
   }
@@ -145,26 +150,29 @@ class SuperCalls {
                     const std::vector<std::vector<GivenDimension>>& all) {
     const std::vector<GivenDimension>& given = all[k];
     const std::vector<DimensionRule> wanted = rule.of_rank(static_cast<int>(given.size()));
-    for (std::size_t d = 0; d < wanted.size(); ++d) {
-      const Fault found = fault(wanted[d], given[d], all.front());
-      if (found == Fault::none) continue;
-      const Symbol& index = program_.symbol(given[d].index);
-      const bool side = given[d].side != OrbitalRange::any && wanted[d].range != OrbitalRange::ao &&
-                        wanted[d].range != OrbitalRange::alpha && wanted[d].range != OrbitalRange::beta;
-      const std::string is = side ? fmt::format("runs over {}", range_words(given[d].side))
-                                  : fmt::format("is {}", an_index_word(given[d].kind));
-      Diagnostic& diagnostic = emitter_.report(
-          found == Fault::certain ? Code::E_SUPER_ARGUMENT : Code::W_SUPER_ARGUMENT, span_of(execute.args[k], d),
-          fmt::format("dimension {} of `{}` {}, and `{}` needs {} there", d + 1, argument_text(execute.args[k], given),
-                      is, execute.special.text, range_words(wanted[d].range)),
-          fitting_order(execute, k, wanted, given));
-      const Symbol& whole = index.kind == SymbolKind::subindex ? program_.symbol(index.parent) : index;
-      diagnostic.notes.push_back(
-          {index.span, fmt::format("`{}` is declared here as {} over {}:{}", index.text, describe(index),
-                                   bound_text(program_, whole.lo), bound_text(program_, whole.hi))});
-      return false;
-    }
-    return true;
+    Fault found = Fault::none;
+    std::size_t d = 0;  // the first dimension with the gravest fault
+    for (std::size_t each = 0; each < wanted.size(); ++each)
+      if (const Fault one = fault(wanted[each], given, each, all.front()); one > found) {
+        found = one;
+        d = each;
+      }
+    if (found == Fault::none) return true;
+    const Symbol& index = program_.symbol(given[d].index);
+    const bool side = given[d].side != OrbitalRange::any && wanted[d].range != OrbitalRange::ao &&
+                      wanted[d].range != OrbitalRange::alpha && wanted[d].range != OrbitalRange::beta;
+    const std::string is = side ? fmt::format("runs over {}", range_words(given[d].side))
+                                : fmt::format("is {}", an_index_word(given[d].kind));
+    Diagnostic& diagnostic = emitter_.report(
+        found == Fault::certain ? Code::E_SUPER_ARGUMENT : Code::W_SUPER_ARGUMENT, span_of(execute.args[k], d),
+        fmt::format("dimension {} of `{}` {}, and `{}` takes it for {}", d + 1, argument_text(execute.args[k], given),
+                    is, execute.special.text, range_words(wanted[d].range)),
+        fitting_order(execute, k, wanted, given));
+    const Symbol& whole = index.kind == SymbolKind::subindex ? program_.symbol(index.parent) : index;
+    diagnostic.notes.push_back(
+        {index.span, fmt::format("`{}` is declared here as {} over {}:{}", index.text, describe(index),
+                                 bound_text(program_, whole.lo), bound_text(program_, whole.hi))});
+    return false;
   }
 
   static Span span_of(const ast::Arg& arg, std::size_t dimension) {

@@ -45,8 +45,12 @@ std::string dimension_lines(const ArgumentRule& argument) {
       std::string numbers;
       for (std::size_t d = 0; d < dimensions.size(); ++d)
         if (dimensions[d].range == one.range) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", d + 1);
-      out += fmt::format("       dimension{} {}: {}{}\n", numbers.size() == 1 ? "" : "s", numbers,
-                         range_words(one.range), one.strict ? "; anything else is an error" : "");
+      const bool side = one.range == OrbitalRange::occupied || one.range == OrbitalRange::virtual_;
+      out +=
+          fmt::format("       dimension{} {}: {}{}\n", numbers.size() == 1 ? "" : "s", numbers, range_words(one.range),
+                      !one.strict ? ""
+                      : side      ? "; pairs of one sort are an error from rank 4 on"
+                                  : "; anything else is an error");
     }
     std::vector<std::string> labels;
     for (const DimensionRule& one : dimensions) {

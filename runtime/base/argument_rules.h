@@ -12,7 +12,7 @@ enum class OrbitalRange { any, ao, mo, alpha, beta, occupied, virtual_ };
 
 struct DimensionRule {
   OrbitalRange range = OrbitalRange::any;
-  bool strict = false;  // `!`: anything else is an error
+  bool strict = false;  // `!`: certain faults are errors
   std::string label;    // dimensions of one label have the same extent; empty: none
 };
 

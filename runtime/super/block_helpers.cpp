@@ -170,6 +170,11 @@ void super_print_iteration(SuperContext& context, std::span<SuperArg> args) {
   context.out() << fmt::format("{:>10.0f}{:>22.12f}{:>14.2e}{:>14.2e}", *args[0].data, *args[1].data, *args[2].data,
                                *args[3].data)
                 << std::endl;
+  // A nan would never be below a threshold: the iterations would go on to the last.
+  if (!std::isfinite(*args[1].data) || !std::isfinite(*args[3].data))
+    throw SialError("the iterations have led to an energy or a residual that is no finite number",
+                    "`print max(...)` of the blocks that it is made of shows where it comes from; a cause is an array "
+                    "that `put +=` adds to without having been zeroed");
 }
 
 }  // namespace sial

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "runtime/super/dense_algebra.h"
@@ -13,6 +14,8 @@ namespace {
 /// above what rounding leaves of an eigenvalue that is zero (1e-15), well below those of vectors that an iteration
 /// still gains from.
 constexpr double smallest_eigenvalue = 1e-10;
+/// What the parts of all vectors in the combined error may be together, beside the length of the shortest.
+constexpr double largest_parts = 20.0;
 /// Beside a squared norm this small, products are those of a vector that is zero.
 constexpr double no_product = 1e-140;
 
@@ -40,6 +43,30 @@ class Products {
   const double* values_;
 };
 
+/// The combination y with the shortest error, unless it is made of parts that are far longer than the shortest vector
+/// and cancel each other. A vector's part is its coefficient times its norm, and the parts stay in whatever the errors
+/// do not show: in the occupied and virtual blocks of Fock matrices whose occupied-virtual blocks are the errors. An
+/// addition to the eigenvalues weighs them against the error, no larger than need be.
+std::vector<double> bounded_combination(const std::vector<double>& vectors, const std::vector<double>& eigenvalues,
+                                        const std::vector<double>& w) {
+  const std::size_t m = w.size();
+  for (double added = 0.0;; added = std::max(2.0 * added, smallest_eigenvalue)) {
+    std::vector<double> y(m, 0.0);
+    for (std::size_t k = 0; k < m; ++k) {
+      const double* v = vectors.data() + k * m;
+      const double part =
+          std::inner_product(v, v + m, w.begin(), 0.0) / (std::max(eigenvalues[k], smallest_eigenvalue) + added);
+      for (std::size_t i = 0; i < m; ++i) y[i] += part * v[i];
+    }
+    double total = 0.0, parts = 0.0;
+    for (std::size_t i = 0; i < m; ++i) {
+      total += w[i] * y[i];
+      parts += std::abs(y[i]);
+    }
+    if (parts <= largest_parts * total || added > 1e3) return y;
+  }
+}
+
 std::vector<double> one_vector(std::int64_t n, std::int64_t which) {
   std::vector<double> c(n, 0.0);
   if (which < n) c[which] = 1.0;
@@ -64,8 +91,7 @@ std::vector<double> diis_coefficients(std::int64_t n, const double* products) {
 
   // Errors shrink by many orders of magnitude while they are collected: the unknowns are the coefficients of vectors of
   // norm 1, y, in units in which the shortest has weight 1. They make y^T A y least, A being the cosines, at w^T y = 1:
-  // y is along A^-1 w. Eigenvalues of A that are rounding, or negative by it, become the smallest one that counts,
-  // which bounds y and leaves all else as it is.
+  // y is along A^-1 w. Eigenvalues of A that are rounding, or negative by it, become the smallest one that counts.
   std::vector<double> norm(m), w(m), cosines(m * m);
   for (std::int64_t i = 0; i < m; ++i) norm[i] = std::sqrt(b.norm2(used[i]));
   const double shortest = *std::min_element(norm.begin(), norm.end());
@@ -76,18 +102,11 @@ std::vector<double> diis_coefficients(std::int64_t n, const double* products) {
   }
   const std::optional<std::vector<double>> eigenvalues = diagonalise(m, cosines.data());
   if (!eigenvalues) return one_vector(n, best);
-  std::vector<double> y(m, 0.0);
-  for (std::int64_t k = 0; k < m; ++k) {
-    const double* v = cosines.data() + k * m;
-    double part = 0.0;
-    for (std::int64_t i = 0; i < m; ++i) part += v[i] * w[i];
-    part /= std::max((*eigenvalues)[k], smallest_eigenvalue);
-    for (std::int64_t i = 0; i < m; ++i) y[i] += part * v[i];
-  }
+  const std::vector<double> y = bounded_combination(cosines, *eigenvalues, w);
   double sum = 0.0;
-  for (std::int64_t i = 0; i < m; ++i) sum += y[i] *= w[i];
+  for (std::int64_t i = 0; i < m; ++i) sum += y[i] * w[i];
   std::vector<double> c(n, 0.0);
-  for (std::int64_t i = 0; i < m; ++i) c[used[i]] = y[i] / sum;
+  for (std::int64_t i = 0; i < m; ++i) c[used[i]] = y[i] * w[i] / sum;
   return c;
 }
 

@@ -93,7 +93,8 @@ void OrbitalRanges::check(std::string_view instruction, std::span<const SuperArg
         continue;
       const OrbitalRange found = side(args[k], static_cast<int>(d));
       if (found == OrbitalRange::any || found == wanted[d].range) continue;
-      throw SialError(fmt::format("dimension {} of {} holds {}, and `{}` needs {} there", d + 1,
+      if (wanted.size() == 2 || side(args[k], static_cast<int>(d ^ 1)) != found) continue;
+      throw SialError(fmt::format("dimension {} of {} holds {}, and `{}` takes it for {}", d + 1,
                                   describe(args[k], static_cast<int>(k)), range_words(found), instruction,
                                   range_words(wanted[d].range)),
                       fmt::format("pass a block whose dimensions are {}; `sialc --explain {}` says more",

@@ -17,7 +17,8 @@ namespace sial {
 class OrbitalRanges {
  public:
   explicit OrbitalRanges(const JobData& job);
-  /// Throws SialError when a dimension with a strict rule certainly holds orbitals of the other sort.
+  /// Throws SialError when two dimensions of a pair with strict rules certainly hold orbitals of one sort, and the
+  /// block has more than this pair: exchanged pairs change a sign, and a lone pair of one sort may be meant.
   void check(std::string_view instruction, std::span<const SuperArg> args, std::span<const ArgumentRule> rules) const;
 
  private:

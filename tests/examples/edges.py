@@ -201,6 +201,27 @@ multiplicity = {multiplicity}
             self.assertIn(message, out)
             self.assertIn("program `cis` reached a `stop` statement", err)
 
+    def excited(self, xyz, basis, *options):
+        job = self.small(xyz, basis)
+        job.write_text(job.read_text().replace("11_ccsd_t/ccsd_t.sialx", f'12_lambda/hbar.sialx", "{EXAMPLES}/13_eom/eom.sialx'))
+        return job, *options
+
+    def test_excited_states_of_coupled_clusters(self):
+        # Two electrons in two orbitals: one single excitation. Few vectors, as old jobs state them, give the same roots: those of many.
+        out, err = self.stopped(*self.excited("2\n\nH 0 0 0\nH 0 0 0.7\n", "sto-3g", "--set", "eom_roots=2"))
+        self.assertIn("fewer excited states with single excitations than eom_roots", out)
+        self.assertIn("program `eom` reached a `stop` statement", err)
+        job, = self.excited("2\n\nLi 0 0 0\nH 0 0 1.6\n", "sto-3g")
+        found = []
+        for vectors in ("40", "6"):
+            done = subprocess.run([str(BIN / "sialrun"), str(job), "--set", "eom_roots=2", "--set", f"eom_subspc={vectors}", "--output-dir", str(self.folder)],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            with h5py.File(self.folder / "results.h5", "r") as f:
+                found.append([float(f["scalars"][name][()]) for name in ("eom_1", "eom_2")])
+        for many, few in zip(*found):
+            self.assertAlmostEqual(many, few, delta=1e-8)
+
     def test_nothing_to_correlate(self):
         job = (EXAMPLES / "09_ccsd/job_sto3g.toml").read_text().replace('"../molecules', f'"{EXAMPLES}/molecules').replace('"../04', f'"{EXAMPLES}/04')
         job = job.replace('"tran.sialx", "ccsd.sialx"', f'"{EXAMPLES}/09_ccsd/tran.sialx"').replace("[segments]", "frozen_core = 5\n[segments]")

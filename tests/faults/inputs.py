@@ -57,6 +57,18 @@ class Inputs(unittest.TestCase):
         self.write("value.toml", 'programs = ["counts.sialx"]\n[values]\nn = 2\nx = nan\n')
         self.call("sialrun", "value.toml", code=2, says=["value.toml:4:5", "`x` is not a finite number"])
 
+    def test_outdated_modules(self):
+        """A module beside sources that have changed since is run, with a warning; copied elsewhere it is not compared."""
+        self.write("defs.sialx", "sial defs\nscalar x\nendsial defs\n")
+        self.write("main.sialx", 'import "defs.sialx"\nsial main\nx = 1.0\nprintln x\nendsial main\n')
+        self.call("sialc", "main.sialx", "-o", "main.siox", code=0)
+        self.assertNotIn("warning", self.call("sialrun", "main.siox", "--results", "none", code=0))
+        says = ["the module `main.siox` was compiled from other text than the sources beside it have now", "`sialc main.sialx`"]
+        self.write("defs.sialx", "sial defs\nscalar x = 2.0\nendsial defs\n")
+        self.call("sialrun", "main.siox", "--results", "none", code=0, says=says)
+        (self.dir / "main.sialx").unlink()
+        self.assertNotIn("warning", self.call("sialrun", "main.siox", "--results", "none", code=0))
+
     def test_molecules(self):
         for line, says in (("H 0 0 0,74", "h2.xyz:4: expected three coordinates after `H`: `0,74` is not a number"), ("H 0 0 0.7.4", "`0.7.4`"),
                            ("H 0 0 0.74 1.0", "h2.xyz:4: `1.0` follows the coordinates of `H`"), ("H 0 0 0.05", "h2.xyz:4: atoms 1 and 2 are 0.05 Angstrom apart")):

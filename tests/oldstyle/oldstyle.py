@@ -9,6 +9,7 @@ between plain runs and `-O0`. `--long` is `--runs 50 --layouts "1 2 3 2x1 3x1"`;
 
     # job: [molecule] lines of a job file; \\n between them   a data file of that molecule is made, and the program runs on it (--dat)
     # first: scf_rhf_coreh                                programs of examples/14_legacy that run before it, in the same job
+    # then: tran_rhf_no4v                                 and after it
     # args: --set n=2                                     more options
     # check: scalar value tolerance                       what the scalar is at the end
     # spread: scalar width                                by how much its values in all runs may differ
@@ -41,7 +42,8 @@ class Program:
         self.seen: dict[str, list] = {name: [] for name, _ in self.spreads}
         if not self.checks:
             sys.exit(f"{path} checks nothing")
-        self.programs = [ROOT / "examples" / "14_legacy" / f"{name}.sialx" for line in head("first") for name in line.split()] + [path]
+        legacy = lambda key: [ROOT / "examples" / "14_legacy" / f"{name}.sialx" for line in head(key) for name in line.split()]
+        self.programs = legacy("first") + [path] + legacy("then")
         self.data = None
         for job in head("job"):
             self.data = folder / f"{self.name}.dat"

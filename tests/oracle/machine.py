@@ -115,9 +115,6 @@ class Machine:
 
     def do_PardoLoop(self, module: Module, s: Json) -> None:
         indices = [module.find(n) for n in s["indices"]]
-        for index in indices:
-            if index.lo > index.hi:
-                raise LanguageError("range", f"pardo over the empty range of `{index.name}`")
 
         def tuples(n: int) -> Iterator[tuple[int, ...]]:
             if n == 0:

@@ -96,6 +96,68 @@ class OtherRanks(Pieces):
                 for energy in energies:
                     self.assertLess(abs(found["scalars/" + energy] - wanted["scalars/" + energy]), 1e-9, energy)
 
+    def test_where_clauses(self):
+        """Shares of a sum in the blocks that a where clause admits, replaced by the sum under the same clause."""
+        program = """sial guarded
+            aoindex i = 1:3
+            index n = 1:4
+            distributed sum[n]
+            static mine[n]
+            temp t[i]
+            scalar x
+            scalar part
+            int size
+            size = 3
+            pardo n
+              put sum[n] = 0.0
+            endpardo n
+            do n
+              mine[n] = 0.0
+            enddo n
+            sip_barrier
+            pardo i
+              t[i] = 1.0
+              part = t[i]*t[i]
+              do n
+                where n <= size
+                mine[n] += part
+              enddo n
+            endpardo i
+            do n
+              where n <= size
+              put sum[n] += mine[n]
+            enddo n
+            sip_barrier
+            {change}
+            do n
+              where n <= {last}
+              get sum[n]
+              mine[n] = sum[n]
+              mine[n] += 1.0
+            enddo n
+            sip_barrier
+            do n
+              part = mine[n]
+              x += part
+            enddo n
+            print x
+            endsial guarded
+            """
+        for change, last, fits in (("", "size", True), ("size = 2", "size", False), ("", "2", False)):
+            path = self.dir / "guarded.sialx"
+            path.write_text(program.format(change=change, last=last))
+            args = [path, "--segments", "ao=2,2,2"]
+            for stop in ("2", "3") if fits else ("3",):
+                with self.subTest(change=change, last=last, stop=stop):
+                    shutil.rmtree(self.dir / "checkpoint", ignore_errors=True)
+                    self.assertEqual(self.run_job(*args, "--simulate", "ranks=2,seed=1", "--checkpoint-every", "0", "--stop-after", stop)[0], STOPPED)
+                    if fits:
+                        code, out, err = self.run_job(*args, "--simulate", "ranks=3,seed=1", "--restart")
+                        self.assertEqual(code, 0, err)
+                        self.assertIn("x = 21.0", out)
+                    else:
+                        self.refused(*args, "--simulate", "ranks=3,seed=1", says=["the array `mine`", "holds what each rank has added to it by itself"])
+
     def test_what_no_other_number_of_ranks_can_continue(self):
         """Values that differ between ranks, and are used in another way than adding them up, belong to ranks that are not there."""
         code, _, err = self.run_job(*THREE, *STEPS, "--checkpoint-every", "0", "--stop-after", "9", ranks=2)

@@ -146,7 +146,7 @@ bool ControlHandlers::open_sub(std::int32_t loop, Statement here) {
 }
 
 bool ControlHandlers::open_pardo(std::int32_t loop, Statement here) {
-  pardo_.begin(loop, here);
+  if (!pardo_.begin(loop, here)) return false;
   open({loop, row(loop).indices[0], 0, 0});
   progress_.begin_pardo(row(loop), here);
   if (pardo_.next()) return true;

@@ -21,15 +21,23 @@ PardoMode PardoRun::mode_of(const LoopRow& row) const {
                     {context_.options.schedule == Schedule::static_, context_.env.state.saved_agree});
 }
 
+/// As without virtual orbitals. It may be a mistake in the job: told once per index.
+bool PardoRun::is_empty(const LoopRow& row, Statement here) {
+  for (const IndexId id : row.indices) {
+    const BoundIndex& index = context_.bound.indices[id.at()];
+    if (index.lo <= index.hi) continue;
+    if (told_empty_.insert(id).second)
+      context_.warn(fmt::format("{}: the range of index `{}` is empty ({}:{}): pardos over it have no iterations",
+                                context_.place_name(here), index.name, index.lo, index.hi));
+    return true;
+  }
+  return false;
+}
+
 void PardoRun::open_indices(const LoopRow& row, Statement here) {
   space_ = {};
   for (const IndexId id : row.indices) {
     const BoundIndex& index = context_.bound.indices[id.at()];
-    if (index.lo > index.hi)
-      context_.fail(here,
-                    fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration",
-                                index.name, index.lo, index.hi),
-                    "guard the pardo with an `if`, or use a `do` loop");
     if (!index.problem.empty()) context_.fail(here, index.problem, index.remedy);
     if (!space_.add(index.lo, index.hi))
       context_.fail(here, "the pardo has more iterations than can be counted in 64 bits",
@@ -44,9 +52,10 @@ void PardoRun::arrange(IterationSpace& space, PardoMode mode, std::int32_t loop)
   if (mode == PardoMode::dynamic) space.deal(worker_nodes_);
 }
 
-void PardoRun::begin(std::int32_t loop, Statement here) {
+bool PardoRun::begin(std::int32_t loop, Statement here) {
   const LoopRow& row = context_.module.loops[loop];
   if (active_) context_.fail(here, "a pardo runs inside another pardo", "make the inner loop a `do`");
+  if (is_empty(row, here)) return false;
   active_ = true;
   follow_to_ = 0;
   mode_ = mode_of(row);
@@ -58,6 +67,7 @@ void PardoRun::begin(std::int32_t loop, Statement here) {
   key_ = {context_.sequence, loop, context_.env.state.phase, instances_[loop]++};
   at_ = 0;
   end_ = mode_ == PardoMode::dynamic ? 0 : space_.size();
+  return true;
 }
 
 bool PardoRun::next() {

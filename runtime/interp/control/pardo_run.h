@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "runtime/base/iteration_shares.h"
@@ -23,8 +24,8 @@ class PardoRun {
   bool active() const { return active_; }
   /// In a pardo whose iterations are divided among the ranks.
   bool divided() const { return active_ && mode_ != PardoMode::everywhere; }
-  /// An error where a pardo runs already, or has no iterations.
-  void begin(std::int32_t loop, Statement here);
+  /// False: a range is empty, and no pardo has begun. An error where one runs already.
+  bool begin(std::int32_t loop, Statement here);
   /// Sets the indices to this rank's next tuple; false: there is none.
   bool next();
   bool is_running(std::int32_t loop) const { return active_ && loop_ == loop; }
@@ -47,6 +48,7 @@ class PardoRun {
   Candidates candidates() const { return {space_.size(), context_.module.loops[loop_].n_wheres}; }
   PardoMode mode_of(const LoopRow& row) const;
   bool mine() { return cyclic_owner(counter_, workers_) == worker_; }
+  bool is_empty(const LoopRow& row, Statement here);
   void open_indices(const LoopRow& row, Statement here);
   void arrange(IterationSpace& space, PardoMode mode, std::int32_t loop);
   void decode(std::int64_t tuple);
@@ -68,7 +70,8 @@ class PardoRun {
   IterationSpace space_;
   std::int64_t follow_to_ = 0;           // the indices' values lead on to the tuples before it
   std::vector<std::int64_t> instances_;  // per loop, since the last barrier
-  std::int64_t counter_ = 0;             // static schedule: accepted iterations since the last barrier
+  std::set<IndexId> told_empty_;
+  std::int64_t counter_ = 0;  // static schedule: accepted iterations since the last barrier
 };
 
 }  // namespace sial

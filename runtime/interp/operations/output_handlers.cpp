@@ -39,6 +39,7 @@ void OutputHandlers::op_print_string(const Instruction& in, Statement) {
 }
 
 void OutputHandlers::op_print_scalar(const Instruction& in, Statement here) {
+  context_.expect_finite(registers_.scalar(in.a), in.a, "printed", here);
   if (context_.prints()) printer_.scalar(name_or_none(in.c), registers_.scalar(in.a), context_.line(here), in.b != 0);
 }
 
@@ -62,8 +63,11 @@ void OutputHandlers::op_print_block(const Instruction& in, Statement here) {
   const ConstView view = operands_.read(in.a, here);
   if (!prints_values(in)) return;
   const ResolvedReference& ref = operands_.reference(in.a);
-  printer_.block(block_name(operands_.array_of(ref), operands_.locate(ref, here).block), view, context_.line(here),
-                 in.b != 0);
+  const BoundArray& array = operands_.array_of(ref);
+  const auto dims = std::span(array.dim).first(static_cast<std::size_t>(array.rank));
+  if (std::ranges::all_of(dims, [](const BoundDim& d) { return d.kind == IndexKind::simple; }) && printer_.is_classic())
+    return printer_.scalar({}, view.data[0], context_.line(here), in.b != 0);
+  printer_.block(block_name(array, operands_.locate(ref, here).block), view, context_.line(here), in.b != 0);
 }
 
 void OutputHandlers::op_print_region(const Instruction& in, Statement here) {

@@ -1,6 +1,7 @@
 #include "runtime/interp/operations/persistent_marks.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -52,7 +53,10 @@ void PersistentMarks::save(const Registers& registers, Statics& statics, Stateme
   RankState& state = context_.env.state;
   for (const Mark& m : scalars_) {
     if (state.saved_scalars.contains(m.label)) warn_overwritten("scalar", m.label);
-    state.saved_scalars[m.label] = registers.scalar(m.id);
+    const double value = state.saved_scalars[m.label] = registers.scalar(m.id);
+    if (!std::isfinite(value) && !context_.model)
+      context_.warn(fmt::format("program `{}`: the saved scalar \"{}\" is {}", context_.module.program, m.label,
+                                std::isnan(value) ? "nan" : "infinite"));
   }
   for (const Mark& m : statics_) {
     if (state.saved_statics.contains(m.label)) warn_overwritten("static array", m.label);

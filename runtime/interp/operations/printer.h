@@ -25,13 +25,14 @@ class Printer {
   /// `where` follows the value.
   void scalar(std::string_view name, double value, std::int32_t line, bool newline, std::string_view where = {});
   void integer(std::string_view name, std::int32_t value, std::int32_t line, bool newline);
-  /// Block or region; `name` as in `a[1,2]`.
+  /// Block or region; `name` as in `a[1,2]`. In the original's formats a block over simple indices alone is a scalar.
   void block(std::string_view name, const ConstView& view, std::int32_t line, bool newline);
   /// A line of its own, then lines of `name = value`.
   void list(std::string_view head, std::span<const std::string> names, std::span<const double> values,
             std::int32_t line, bool newline);
   /// A whole static or contiguous array.
   void array(std::string_view name, const ConstView& view, std::int32_t line, bool newline);
+  bool is_classic() const { return format_ != PrintFormat::plain; }
   std::int64_t element_limit() const { return format_ == PrintFormat::classic_test ? 1024 : 1000000; }
 
  private:

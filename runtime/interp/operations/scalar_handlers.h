@@ -61,6 +61,8 @@ class IntegerHandlers {
     if (context_.model && std::isnan(registers_.scalar(in.b) - registers_.scalar(in.c))) [[unlikely]]
       registers_.integer(in.a) = unknown_condition;
     else arithmetic_.run<Opcode::real_compare>(in, here);
+    context_.expect_finite(registers_.scalar(in.b), in.b, "compared", here);
+    context_.expect_finite(registers_.scalar(in.c), in.c, "compared", here);
   }
 
  private:

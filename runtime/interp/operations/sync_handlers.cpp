@@ -16,6 +16,7 @@ void SyncHandlers::op_collective_sum(const Instruction& in, Statement here) {
   const double begin = context_.now();
   registers_.scalar(in.a) +=
       context_.env.transport.sum(registers_.scalar(in.b), {CollectiveKind::sum, context_.place(here)});
+  context_.expect_finite(registers_.scalar(in.a), in.a, "collected", here);
   profile_.end_collective(here, begin);
 }
 

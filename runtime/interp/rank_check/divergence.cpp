@@ -1,7 +1,7 @@
 #include "runtime/interp/rank_check/divergence.h"
 
 #include <algorithm>
-#include <set>
+#include <iterator>
 #include <utility>
 
 #include "runtime/bytecode/calls.h"
@@ -36,11 +36,12 @@ Divergence::Divergence(const Module& module)
       inside_(module.code.size()),
       origins_(module.code.size()),
       uses_(module.code.size()) {
+  find_pardos();
+  find_splits();
   for (std::int32_t pc = 0; pc < std::ssize(module.code); ++pc) {
     accesses_.push_back(access_of(pc));
     successors_.push_back(successors_of(pc));
   }
-  find_pardos();
   find_temps();
   find_fills();
   find_origins();
@@ -68,11 +69,88 @@ std::int32_t Divergence::reader(std::size_t variable, std::int32_t pc) const {
   return -1;
 }
 
-std::size_t Divergence::variable_of(const FlowOperand& operand) const {
-  switch (operand.kind) {
-    case Kind::integer: return of_int(static_cast<std::size_t>(operand.id));
-    case Kind::scalar: return of_scalar(static_cast<std::size_t>(operand.id));
-    default: return of_array(flow_.array_of(operand));
+std::vector<std::size_t> Divergence::variables_of(const FlowOperand& operand, std::int32_t pc) const {
+  if (operand.kind == Kind::integer) return {of_int(static_cast<std::size_t>(operand.id))};
+  if (operand.kind == Kind::scalar) return {of_scalar(static_cast<std::size_t>(operand.id))};
+  const ArrayId array = flow_.array_of(operand);
+  const Split* split = split_of(array);
+  if (!split) return {of_array(array)};
+  if (operand.kind == Kind::block &&
+      std::ranges::includes(conditions_of(pc, sial::at(m_.refs, operand.id)), split->inside))
+    return {of_array(array)};
+  return {of_array(array), of_rest(array)};
+}
+
+/// The where clauses of a loop that compare an index of the block with a number or with an int that the loop leaves as
+/// it is. False: it has others.
+bool Divergence::add_conditions(const LoopRow& loop, const RefRow& ref, Conditions& to) const {
+  std::int32_t known = 0;
+  for (std::int32_t pc = loop.begin + 1; pc < loop.body; ++pc) {
+    if (sial::at(m_.code, pc).op != Opcode::where || pc - 2 <= loop.begin) continue;
+    const Instruction &where = sial::at(m_.code, pc), &compare = sial::at(m_.code, pc - 1);
+    const Instruction& before = sial::at(m_.code, pc - 2);
+    if (compare.op != Opcode::int_compare || compare.a != where.a) continue;
+    const bool constant = before.op == Opcode::int_const && before.a == compare.c;
+    const Instruction& index = constant ? sial::at(m_.code, pc - 3) : before;
+    if (index.op != Opcode::int_index || index.a != compare.b) continue;
+    if (!constant) {
+      if (compare.c >= std::ssize(m_.ints)) continue;
+      const std::vector<WrittenVariable> written = flow_.written(loop.begin, loop.end);
+      if (std::ranges::any_of(written, [&](const WrittenVariable& w) {
+            return w.variable == Variable{Variable::Kind::integer, compare.c};
+          }))
+        continue;
+    }
+    bool of_block = false;
+    for (std::size_t d = 0; d < ref.entries.size(); ++d)
+      if (ref.entries[d].index == IndexId(index.b) && !ref.entries[d].as_simple) {
+        to.insert({d, compare.d, constant, constant ? before.b : compare.c});
+        of_block = true;
+      }
+    known += of_block ? 1 : 0;
+  }
+  return known == loop.n_wheres;
+}
+
+Divergence::Conditions Divergence::conditions_of(std::int32_t pc, const RefRow& ref) const {
+  Conditions conditions;
+  for (const LoopRow& loop : m_.loops)
+    if (loop.begin < pc && pc <= loop.next) add_conditions(loop, ref, conditions);
+  return conditions;
+}
+
+/// What all writes of pardos to an array have in common.
+void Divergence::find_splits() {
+  for (std::size_t a = 0; a < m_.arrays.size(); ++a) {
+    if (m_.arrays[a].kind != ArrayKind::static_) continue;
+    bool first = true;
+    Split split{ArrayId(a), {}};
+    for (std::int32_t pc = 0; pc < std::ssize(m_.code); ++pc) {
+      if (sial::at(inside_, pc) == 0) continue;
+      for (const FlowOperand& target : flow_.at(pc).targets) {
+        if (flow_.array_of(target) != split.array) continue;
+        const Conditions here =
+            target.kind == Kind::block ? conditions_of(pc, sial::at(m_.refs, target.id)) : Conditions();
+        if (first) split.inside = here;
+        else std::erase_if(split.inside, [&](const Condition& c) { return !here.contains(c); });
+        first = false;
+      }
+    }
+    if (!split.inside.empty()) splits_.push_back(std::move(split));
+  }
+}
+
+/// An int of the where clauses changes: blocks go from one variable of the array to the other.
+void Divergence::mix_splits(const Access& access, State& state) const {
+  for (const Write& w : access.writes) {
+    if (w.variable >= n_ints_) continue;
+    for (const Split& split : splits_)
+      if (std::ranges::any_of(split.inside, [&](const Condition& c) {
+            return !c.constant && of_int(static_cast<std::size_t>(c.value)) == w.variable;
+          })) {
+        std::uint8_t &inside = state[of_array(split.array)], &rest = state[of_rest(split.array)];
+        inside = rest = static_cast<std::uint8_t>(inside | rest);
+      }
   }
 }
 
@@ -90,11 +168,11 @@ Divergence::Access Divergence::access_of(std::int32_t pc) const {
   };
   for (const FlowOperand& target : flow.targets)
     if (!is_remote_array(target))
-      access.writes.push_back(
-          {variable_of(target), target.keeps || target.kind == Kind::block || target.kind == Kind::region});
+      for (const std::size_t variable : variables_of(target, pc))
+        access.writes.push_back({variable, target.keeps || target.kind == Kind::block || target.kind == Kind::region});
   for (const FlowOperand& source : flow.sources)
     if (!is_remote_array(source) && (flow_.array_of(source) != no_array || info.op_class == OpClass::execute))
-      access.reads.push_back(variable_of(source));
+      std::ranges::copy(variables_of(source, pc), std::back_inserter(access.reads));
   for (const auto& [target, keeps] : access.writes)
     if (keeps && target < n_ints_ + n_scalars_ && in.op != Opcode::collective_sum) access.reads.push_back(target);
   // Registers of all instructions, each as often as it is an operand, and bounds of regions.
@@ -112,11 +190,12 @@ Divergence::Access Divergence::access_of(std::int32_t pc) const {
     case Opcode::deallocate:
       if (const RefRow& ref = sial::at(m_.refs, in.a);
           std::ranges::all_of(ref.entries, [](const RefEntry& entry) { return entry.index == no_index; }))
-        access.writes.push_back({of_array(ref.array), false});
+        for (const std::size_t variable : {of_array(ref.array), of_rest(ref.array)})
+          access.writes.push_back({variable, false});
       break;
     case Opcode::collective_sum: access.summed = {of_scalar(static_cast<std::size_t>(in.b))}; break;
     case Opcode::assert_same: access.reads.push_back(of_scalar(static_cast<std::size_t>(in.a))); break;
-    case Opcode::broadcast: access.broadcast = {of_array(ArrayId(in.b))}; break;
+    case Opcode::broadcast: access.broadcast = {of_array(ArrayId(in.b)), of_rest(ArrayId(in.b))}; break;
     case Opcode::real_copy:
     case Opcode::real_neg:
     case Opcode::real_add:
@@ -128,7 +207,7 @@ Divergence::Access Divergence::access_of(std::int32_t pc) const {
       for (const Instruction& i : m_.code) {
         if (i.op != Opcode::set_persistent) continue;
         if (i.a == 0) access.reads.push_back(of_scalar(static_cast<std::size_t>(i.b)));
-        else access.reads.push_back(of_array(ArrayId(i.b)));
+        else access.reads.insert(access.reads.end(), {of_array(ArrayId(i.b)), of_rest(ArrayId(i.b))});
       }
       break;
     default: break;
@@ -249,12 +328,11 @@ void Divergence::find_temps() {
   }
 }
 
-/// In each iteration of the loop and of those between.
+/// In each iteration of the loop and of those between that their where clauses admit.
 bool Divergence::always_runs(std::int32_t pc, const LoopRow& loop) const {
   for (std::int32_t at = loop.begin + 1; at <= loop.next; ++at) {
     const Instruction& in = sial::at(m_.code, at);
     switch (in.op) {
-      case Opcode::where:
       case Opcode::exit_loop:
       case Opcode::ret: return false;
       case Opcode::jump:
@@ -267,6 +345,14 @@ bool Divergence::always_runs(std::int32_t pc, const LoopRow& loop) const {
     }
   }
   return true;
+}
+
+/// Whether the instruction names the array by this block alone, or not at all.
+bool Divergence::only_this_block(std::int32_t pc, ArrayId array, const RefRow& ref) const {
+  const auto is_this = [&](const FlowOperand& o) {
+    return flow_.array_of(o) != array || (o.kind == Kind::block && sial::at(m_.refs, o.id).entries == ref.entries);
+  };
+  return std::ranges::all_of(flow_.at(pc).targets, is_this) && std::ranges::all_of(flow_.at(pc).sources, is_this);
 }
 
 /// Loops over the indices with which a static array is declared, and a statement in them that replaces the block.
@@ -285,33 +371,49 @@ void Divergence::find_fills() {
       if (ref.entries[d].index == array.dims[d] && !ref.entries[d].as_simple) indices.insert(array.dims[d]);
     if (indices.size() != array.dims.size()) continue;
     // From the innermost loop outwards, as long as they are over these indices.
+    Conditions conditions;
     for (;;) {
       const LoopRow* inner = nullptr;
       for (const LoopRow& loop : m_.loops)
         if (loop.kind == LoopKind::do_ && loop.begin < pc && pc <= loop.next && indices.contains(loop.indices[0]) &&
             (!inner || loop.begin > inner->begin))
           inner = &loop;
-      if (!inner || !always_runs(pc, *inner)) break;
+      if (!inner || !always_runs(pc, *inner) || !add_conditions(*inner, ref, conditions)) break;
       indices.erase(inner->indices[0]);
       if (!indices.empty()) continue;
-      const std::size_t variable = of_array(ref.array);
-      bool only_these = true, read = false;
-      for_each_with_calls(m_, inner->begin + 1, inner->end, [&](std::int32_t at, const Instruction&, bool) {
-        const Access& access = sial::at(accesses_, at);
-        only_these = only_these && (at == pc || std::none_of(access.writes.begin(), access.writes.end(),
-                                                             [&](const Write& w) { return w.variable == variable; }));
-        for (const auto* reads : {&access.reads, &access.summed, &access.broadcast})
-          read = read || std::find(reads->begin(), reads->end(), variable) != reads->end();
-      });
       // No other loop stands between them.
       const auto n = static_cast<std::size_t>(std::count_if(m_.loops.begin(), m_.loops.end(), [&](const LoopRow& loop) {
         return inner->begin <= loop.begin && loop.begin < pc && pc <= loop.next;
       }));
-      if (only_these && n == array.dims.size())
-        fills_[static_cast<std::size_t>(inner - m_.loops.data())].push_back({variable, pc, read});
+      const Split* split = split_of(ref.array);
+      if (n != array.dims.size()) break;
+      if (conditions.empty() || (split && std::ranges::includes(split->inside, conditions)))
+        add_fill(*inner, pc, ref, of_array(ref.array));
+      if (conditions.empty() && split) add_fill(*inner, pc, ref, of_rest(ref.array));
       break;
     }
   }
+}
+
+/// Behind the statement the loop may change the block that it has written, and read it: what it had held before does
+/// not matter.
+void Divergence::add_fill(const LoopRow& outer, std::int32_t pc, const RefRow& ref, std::size_t variable) {
+  bool only_these = true;
+  Fill fill{variable, {pc}, false};
+  for_each_with_calls(m_, outer.begin + 1, outer.end, [&](std::int32_t at, const Instruction&, bool called) {
+    const Access& access = sial::at(accesses_, at);
+    const bool this_block = at > pc && !called && only_this_block(at, ref.array, ref);
+    if (at != pc && std::any_of(access.writes.begin(), access.writes.end(),
+                                [&](const Write& w) { return w.variable == variable; })) {
+      fill.pcs.push_back(at);
+      only_these = only_these && this_block;
+    }
+    for (const auto* reads : {&access.reads, &access.summed, &access.broadcast})
+      fill.read = fill.read || (!this_block && std::ranges::find(*reads, variable) != reads->end());
+  });
+  if (!only_these) return;
+  if (!fill.read) replaces_.insert({pc, variable});
+  fills_[static_cast<std::size_t>(&outer - m_.loops.data())].push_back(std::move(fill));
 }
 
 void Divergence::leave_loop(std::int32_t pc, std::int32_t next, State& state) const {
@@ -319,10 +421,18 @@ void Divergence::leave_loop(std::int32_t pc, std::int32_t next, State& state) co
     const LoopRow& loop = m_.loops[l];
     if (loop.end != next || pc < loop.begin || pc > loop.next) continue;
     for (const std::size_t temp : gone_[l]) state[temp] = ValueAcrossRanks::uniform;
-    for (const Fill& fill : fills_[l])
+    for (const Fill& fill : fills_[l]) {
       // Before any path has come there nothing is known of what it writes: it adds nothing.
-      state[fill.array] =
-          sial::at(origins_, fill.pc).empty() ? 0 : origin_written(fill.pc, sial::at(origins_, fill.pc));
+      std::uint8_t written = 0;
+      bool sure = false;
+      for (const std::int32_t at : fill.pcs) {
+        const State& there = sial::at(origins_, at);
+        const std::uint8_t here = there.empty() ? 0 : origin_written(at, there);
+        sure = sure || is_surely_divergent(here);
+        written |= here;
+      }
+      state[fill.array] = sure ? written & divergent : written;
+    }
   }
 }
 
@@ -357,7 +467,7 @@ bool Divergence::pass_forward(std::int32_t pc, State& state) {
   const std::uint8_t inside = sial::at(inside_, pc), written = origin_written(pc, state);
   for (const Write& w : access.writes) {
     std::uint8_t& value = state[w.variable];
-    if (!w.keeps && inside == 0) {
+    if (inside == 0 && (!w.keeps || replaces_.contains({pc, w.variable}))) {
       value = written;
       continue;
     }
@@ -365,6 +475,7 @@ bool Divergence::pass_forward(std::int32_t pc, State& state) {
     const auto both = static_cast<std::uint8_t>(value | written);
     value = sure ? both & divergent : both;
   }
+  mix_splits(access, state);
   return changed;
 }
 
@@ -454,6 +565,7 @@ bool Divergence::is_linear(std::int32_t pc) const {
 void Divergence::pass_backward(std::int32_t pc, State& use) const {
   const Access& access = sial::at(accesses_, pc);
   std::uint8_t of_result = 0;
+  mix_splits(access, use);
   for (const Write& w : access.writes) {
     of_result = static_cast<std::uint8_t>(of_result | use[w.variable]);
     if (!w.keeps) use[w.variable] = 0;

@@ -7,7 +7,11 @@
 // A forward data-flow analysis over the code finds how values came about, a backward one how they are used. Both take
 // every path of the control flow: what is not certain is said to be possible. Immutable.
 
+#include <algorithm>
+#include <compare>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "runtime/bytecode/module.h"
@@ -39,12 +43,31 @@ class Divergence {
   /// none.
   std::int32_t reader(std::size_t variable, std::int32_t pc) const;
 
-  std::size_t variables() const { return n_ints_ + n_scalars_ + m_.arrays.size(); }
+  std::size_t variables() const { return n_ints_ + n_scalars_ + m_.arrays.size() + splits_.size(); }
   std::size_t of_int(std::size_t slot) const { return slot; }
   std::size_t of_scalar(std::size_t slot) const { return n_ints_ + slot; }
   std::size_t of_array(ArrayId array) const { return n_ints_ + n_scalars_ + array.at(); }
+  /// Blocks of an array that pardos write under where clauses are a variable of their own, of_array(); this is the one
+  /// of the others, or of_array() again.
+  std::size_t of_rest(ArrayId array) const {
+    const Split* split = split_of(array);
+    return split ? variables() - splits_.size() + static_cast<std::size_t>(split - splits_.data()) : of_array(array);
+  }
 
  private:
+  /// A where clause `index <= n`, of the dimension that the index is of.
+  struct Condition {
+    std::size_t dimension = 0;
+    std::int32_t relation = 0;
+    bool constant = false;
+    std::int32_t value = 0;  // or the int's slot
+    auto operator<=>(const Condition&) const = default;
+  };
+  using Conditions = std::set<Condition>;
+  struct Split {
+    ArrayId array;
+    Conditions inside;
+  };
   /// How what is read goes into what is written.
   enum class Linear : std::uint8_t {
     no,
@@ -65,7 +88,16 @@ class Divergence {
   using State = std::vector<std::uint8_t>;  // by variable
 
   Access access_of(std::int32_t pc) const;
-  std::size_t variable_of(const FlowOperand& operand) const;
+  std::vector<std::size_t> variables_of(const FlowOperand& operand, std::int32_t pc) const;
+  bool add_conditions(const LoopRow& loop, const RefRow& ref, Conditions& to) const;
+  Conditions conditions_of(std::int32_t pc, const RefRow& ref) const;
+  const Split* split_of(ArrayId array) const {
+    const auto found = std::ranges::find_if(splits_, [array](const Split& s) { return s.array == array; });
+    return found == splits_.end() ? nullptr : &*found;
+  }
+  void find_splits();
+  void mix_splits(const Access& access, State& state) const;
+  bool only_this_block(std::int32_t pc, ArrayId array, const RefRow& ref) const;
   std::vector<std::int32_t> successors_of(std::int32_t pc) const;
   bool is_linear(std::int32_t pc) const;
   /// The code [from, to) and what it calls is carried out by some ranks only, and perhaps by all at other times.
@@ -74,6 +106,7 @@ class Divergence {
   void find_pardos();
   void find_temps();
   void find_fills();
+  void add_fill(const LoopRow& outer, std::int32_t pc, const RefRow& ref, std::size_t variable);
   bool always_runs(std::int32_t pc, const LoopRow& loop) const;
   void leave_loop(std::int32_t pc, std::int32_t next, State& state) const;
   bool is_rank_number(std::int32_t pc) const;
@@ -87,18 +120,20 @@ class Divergence {
   const Module& m_;
   RankFlow flow_;
   std::size_t n_ints_, n_scalars_;
+  std::vector<Split> splits_;
   std::vector<Access> accesses_;
   std::vector<std::vector<std::int32_t>> successors_;
   // What holds behind a loop, by its number:
   struct Fill {
     std::size_t array = 0;
-    std::int32_t pc = 0;  // of the statement that writes one block
-    bool read = false;    // the loop reads the array as well
+    std::vector<std::int32_t> pcs;  // of the statement that writes one block, and of those that then change it
+    bool read = false;              // the loop reads other blocks of the array as well
   };
   std::vector<std::vector<std::size_t>> gone_;  // temps of a pardo that do not exist any more
-  std::vector<std::vector<Fill>> fills_;        // static arrays of which it replaces all blocks
-  std::vector<std::uint8_t> inside_;            // origins of what is written there by some ranks only; 0: always by all
-  std::vector<State> origins_, uses_;           // before each instruction; empty: no path has come there
+  std::vector<std::vector<Fill>> fills_;        // static arrays of which it replaces all blocks, or all of a variable
+  std::set<std::pair<std::int32_t, std::size_t>> replaces_;  // statements of which the loop then sees the block alone
+  std::vector<std::uint8_t> inside_;   // origins of what is written there by some ranks only; 0: always by all
+  std::vector<State> origins_, uses_;  // before each instruction; empty: no path has come there
 };
 
 }  // namespace sial

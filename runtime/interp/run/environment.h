@@ -70,7 +70,8 @@ struct RankState {
   std::map<std::string, std::shared_ptr<void>, std::less<>> super_slots;
   bool saved_agree = true;  // scalars and static arrays that earlier programs saved are the same on all ranks
   bool all_ranks_print = false;
-  std::int64_t phase = 0;  // barriers since the job began; numbers the pardo instances
+  std::int32_t not_finite_in = -1;  // the program of which a warning about a scalar that is not finite has been given
+  std::int64_t phase = 0;           // barriers since the job began; numbers the pardo instances
   Stats stats;
 };
 

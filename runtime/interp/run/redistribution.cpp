@@ -102,15 +102,15 @@ class Sharing {
       for (const SavedMachine& m : mine_) machine.scalars[i] += m.scalars[i];
     }
     for (const SavedRecord& r : own.records)
-      if (choice(divergence_.of_array(array_of(r))) == Choice::own) machine.records.push_back(r);
+      if (choice(array_of(r)) == Choice::own) machine.records.push_back(r);
     for (const SavedRecord& r : first_.records) {
-      const Choice c = choice(divergence_.of_array(array_of(r)));
+      const Choice c = choice(array_of(r));
       if (c == Choice::first) machine.records.push_back(r);
       if (c == Choice::sum) std::ranges::fill(machine.records.emplace_back(r).data, 0.0);
     }
     for (const SavedMachine& m : mine_)
       for (const SavedRecord& r : m.records)
-        if (choice(divergence_.of_array(array_of(r))) == Choice::sum) add(r, machine);
+        if (choice(array_of(r)) == Choice::sum) add(r, machine);
     result.rounded = rounded_;
     return result;
   }
@@ -148,6 +148,17 @@ class Sharing {
         else found |= compare(record->data, same->second->data);
       }
     }
+  }
+
+  /// Of the two variables of an array one may be of no use any more; what ranks have of both tells nothing of the
+  /// other.
+  Choice choice(ArrayId array) {
+    const std::size_t variable = divergence_.of_array(array), rest = divergence_.of_rest(array);
+    if (values_[rest].use == 0 || rest == variable) return choice(variable);
+    if (values_[variable].use == 0 && values_[rest].origin <= ValueAcrossRanks::uniform) return Choice::first;
+    values_[variable].use |= values_[rest].use;
+    values_[variable].origin |= values_[rest].origin;
+    return choice(variable);
   }
 
   Choice choice(std::size_t variable) {

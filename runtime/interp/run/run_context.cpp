@@ -59,6 +59,16 @@ void RunContext::warn(const std::string& message) const {
   if (worker() == 0) env.warnings << "warning: " << printable_name(message) << std::endl;
 }
 
+void RunContext::tell_not_finite(double value, std::int32_t slot, const char* how, Statement here) const {
+  if (model || env.state.not_finite_in == sequence) return;
+  env.state.not_finite_in = sequence;
+  const std::string what = slot >= 0 && slot < std::ssize(module.scalars)
+                               ? fmt::format("the scalar `{}`", module.scalars[slot].name)
+                               : std::string("a number");
+  warn(fmt::format("{}: {} is {} where it is {}{}", place_name(here), what, std::isnan(value) ? "nan" : "infinite", how,
+                   std::isnan(value) ? ": no comparison with it is true" : ""));
+}
+
 void RunContext::locate_error(SialError& error, Statement here) const {
   if (error.where().empty()) error.set_where(place_name(here));
 }

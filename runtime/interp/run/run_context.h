@@ -3,6 +3,7 @@
 // options, and how an error, a warning or a place is worded. Owned by the machine, passed by reference; nothing in it
 // changes while the program runs.
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,6 +28,11 @@ struct RunContext {
   }
   /// Written by the first rank.
   void warn(const std::string& message) const;
+  /// Warns of the first scalar of the program that is put to use, `how`, and is no finite number.
+  void expect_finite(double value, std::int32_t slot, const char* how, Statement here) const {
+    if (!std::isfinite(value)) [[unlikely]]
+      tell_not_finite(value, slot, how, here);
+  }
   /// Gives an error that does not know where it happened the place of the statement.
   void locate_error(SialError& error, Statement here) const;
   /// "prog.sialx:12:3"; the program's name where there is no such statement.
@@ -55,6 +61,7 @@ struct RunContext {
   const std::unique_ptr<ModelClock> model;   // null: statements are executed, and blocks have values
 
  private:
+  void tell_not_finite(double value, std::int32_t slot, const char* how, Statement here) const;
   [[noreturn]] void fail_unusable(const BoundArray& array, Statement here) const;
 };
 

@@ -190,19 +190,12 @@ void WalkControl::take_turn() {
   share_.on_node = pardo_.collapsed || context_.ledger.node_of(owner) == context_.ledger.own_node();
 }
 
-/// False: the program would end with an error, but data decide whether it gets here.
+/// False: a range is empty.
 bool WalkControl::pardo_runs(const LoopRow& row) const {
-  for (const IndexId id : row.indices) {
-    const BoundIndex& index = context_.bound.indices[id.at()];
-    if (index.lo > index.hi) {
-      if (!uncertain_.empty()) return false;
-      context_.fail(at_,
-                    fmt::format("the range of index `{}` is empty ({}:{}), and a pardo needs at least one iteration",
-                                index.name, index.lo, index.hi),
-                    "guard the pardo with an `if`, or use a `do` loop");
-    }
-    if (!index.problem.empty()) context_.fail(at_, index.problem, index.remedy);
-  }
+  const auto index = [this](IndexId id) -> const BoundIndex& { return context_.bound.indices[id.at()]; };
+  if (std::ranges::any_of(row.indices, [&](IndexId id) { return index(id).lo > index(id).hi; })) return false;
+  for (const IndexId id : row.indices)
+    if (!index(id).problem.empty()) context_.fail(at_, index(id).problem, index(id).remedy);
   return true;
 }
 

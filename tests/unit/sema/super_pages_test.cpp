@@ -42,7 +42,7 @@ TEST_CASE("the page of a denominator names what every dimension holds") {
   REQUIRE(page != nullptr);
   const std::string text = explain_super(*page);
   for (const char* part : {"special energy_denominator_rhf ur", "1  t[virt!,occ!..]: read and written",
-                           "dimensions 1, 3, 5, 7: virtual orbitals; anything else is an error",
+                           "dimensions 1, 3, 5, 7: virtual orbitals; pairs of one sort are an error from rank 4 on",
                            "dimensions 2, 4, 6, 8: occupied orbitals", "2  fock[mo:p,mo:p|mo:p]: read",
                            "e_i + e_j + .. - e_a - e_b", "Moller"})
     CHECK(text.find(part) != std::string::npos);

@@ -63,6 +63,8 @@ TEST_CASE("iteration tables") {
         " iteration                energy        change      residual\n"
         "         1       -0.500000000000     -5.00e-01      6.25e-02\n"
         "        12     -123.456789012346      3.00e-11      1.50e-09\n");
+  residual.value = std::nan("");
+  CHECK_THAT(execution_error(c, "print_iteration", {number, energy, change, residual}), Contains("no finite number"));
   CHECK_THAT(execution_error(c, "print_iteration", {number, energy, change}), Contains("takes 4 arguments, found 3"));
   CHECK_THAT(execution_error(c, "print_iteration", {number, energy, change, Array({2})}),
              Contains("argument 4 must be a scalar"));

@@ -60,14 +60,16 @@ void check_properties(const Gram& g, double noise) {
   CHECK(std::abs(total(c) - 1.0) < 1e-9);
   CHECK(largest(c) < 2e5);
   CHECK(c == diis_coefficients(g.n, g.products.data()));
-  double shortest = HUGE_VAL, residual = 0.0, scale = 0.0;
+  double shortest = HUGE_VAL, residual = 0.0, scale = 0.0, parts = 0.0;
   for (std::int64_t i = 0; i < g.n; ++i) {
+    parts += std::abs(c[i]) * std::sqrt(std::max(g.at(i, i), 0.0));
     if (g.at(i, i) > 0.0) shortest = std::min(shortest, g.at(i, i));
     for (std::int64_t j = 0; j < g.n; ++j) {
       residual += c[i] * c[j] * g.at(i, j);
       scale += std::abs(c[i] * c[j]) * std::sqrt(g.at(i, i) * g.at(j, j));
     }
   }
+  if (std::isfinite(shortest)) CHECK(parts <= 20.01 * std::sqrt(shortest) + 1e-150);
   if (std::isfinite(shortest)) CHECK(residual <= shortest * (1.0 + 1e-6) + scale * (noise + 1e-14));
 }
 

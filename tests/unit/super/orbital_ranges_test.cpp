@@ -29,26 +29,34 @@ std::string refusal(const JobData& data, const Array& t, std::string_view name =
   return "";
 }
 
+// Beside a pair that fits.
 Array block(std::int32_t first, std::int32_t second, IndexKind kind = IndexKind::moa) {
-  Array t({1, 1}, {}, kind);
-  t.at(0, first, 0).at(1, second, 0);
+  Array t({1, 1, 1, 1}, {}, kind);
+  t.at(0, first, 0).at(1, second, 0).at(2, 5, 0).at(3, 1, 0);
   return t;
 }
 
 }  // namespace
 
-TEST_CASE("a block over virtual, occupied orbitals is taken, frozen ones included") {
+TEST_CASE("a block over virtual, occupied orbitals is taken, frozen ones included, and exchanged pairs") {
   for (const std::int32_t i : {1, 2, 3})
-    for (const std::int32_t a : {4, 5}) CHECK(refusal(job(), block(a, i)).empty());
+    for (const std::int32_t a : {4, 5}) {
+      CHECK(refusal(job(), block(a, i)).empty());
+      CHECK(refusal(job(), block(i, a)).empty());
+    }
 }
 
-TEST_CASE("a block over the other sort is refused") {
-  CHECK(refusal(job(), block(2, 4)) ==
-        "dimension 1 of `x[2,4]` holds occupied orbitals, and `energy_denominator_rhf` needs virtual orbitals there");
-  CHECK(refusal(job(), block(4, 5)) ==
-        "dimension 2 of `x[4,5]` holds virtual orbitals, and `energy_denominator_rhf` needs occupied orbitals there");
-  CHECK(refusal(job(), block(2, 4), "energy_numerator_rhf").find("`energy_numerator_rhf` needs virtual") !=
-        std::string::npos);
+TEST_CASE("a pair of one sort is refused, but not alone") {
+  CHECK(
+      refusal(job(), block(2, 3)) ==
+      "dimension 1 of `x[2,3,5,1]` holds occupied orbitals, and `energy_denominator_rhf` takes it for virtual orbitals");
+  CHECK(
+      refusal(job(), block(4, 5)) ==
+      "dimension 2 of `x[4,5,5,1]` holds virtual orbitals, and `energy_denominator_rhf` takes it for occupied orbitals");
+  CHECK(refusal(job(), block(4, 5), "energy_numerator_rhf").empty());
+  Array pair({1, 1});
+  pair.at(0, 4, 0).at(1, 5, 0);
+  CHECK(refusal(job(), pair).empty());
 }
 
 TEST_CASE("beta orbitals have ranges of their own") {
@@ -59,8 +67,8 @@ TEST_CASE("beta orbitals have ranges of their own") {
 
 TEST_CASE("a simple index is an orbital number, refused where both spins agree") {
   const auto number = [&](std::int32_t a, std::int32_t i) {
-    Array t({1, 1});
-    t.simple(0, a).simple(1, i);
+    Array t({1, 1, 1, 1});
+    t.simple(0, a).simple(1, i).at(2, 5, 0).at(3, 1, 0);
     return refusal(job(), t);
   };
   CHECK(number(6, 3).empty());
@@ -72,11 +80,11 @@ TEST_CASE("a simple index is an orbital number, refused where both spins agree")
 TEST_CASE("nothing is checked without ranges, or of other instructions") {
   JobData data = job();
   data.ints.erase("bavirt");
-  CHECK(refusal(data, block(2, 4)).empty());
+  CHECK(refusal(data, block(2, 3)).empty());
   data = job();
   data.ints["eaocc"] = 4;  // ranges that overlap say nothing
-  CHECK(refusal(data, block(2, 4)).empty());
-  CHECK(refusal(job(), block(2, 4, IndexKind::ao)).empty());
+  CHECK(refusal(data, block(2, 3)).empty());
+  CHECK(refusal(job(), block(2, 3, IndexKind::ao)).empty());
   CHECK(refusal(job(), block(9, 9)).empty());
   CHECK(orbital_rules("anti_symm_o").empty());
   CHECK(orbital_rules("fill_block_sequential").empty());
