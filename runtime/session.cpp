@@ -326,7 +326,7 @@ int Session::run_programs(const Job& given) {
                          transport_, err_, std::move(identity));
     // Refused before anything is computed. Without one of these options only a signal saves the job.
     if (job.checkpoint_every != CheckpointOptions::never || job.time_limit > 0 || options_.stop_after > 0)
-      check_shared_folder(transport_, folder, tag(CollectiveKind::other));
+      check_checkpoint_folders(transport_, folder, job.checkpoint_local, tag(CollectiveKind::other));
     if (checkpoint_lock_) checkpoints_->keep_lock(std::move(*checkpoint_lock_));
     if (from) checkpoints_->continue_from(*from, std::move(before));
   }
