@@ -37,9 +37,6 @@ SavedArrays saved_of(const report::Run& run) {
   return saved;
 }
 
-/// Of a report nobody waits long.
-constexpr AccessLimits few_accesses{.accesses = 2'000'000, .steps = 20'000'000};
-
 }  // namespace
 
 void predict_memory(const std::shared_ptr<const Module>& module, const report::Run& run,

@@ -26,14 +26,16 @@ namespace {
 /// Of the programs from this one on. How much memory a program needs does not depend on what has run before, but for
 /// what was saved.
 MemoryModel rest_of(MemoryModel plan, std::size_t first) {
+  if (!plan.complete) first = std::min(first, plan.programs.size() - 1);
   plan.programs.erase(plan.programs.begin(), plan.programs.begin() + static_cast<std::ptrdiff_t>(first));
-  plan.peak = plan.most = plan.least = plan.enough = plan.floor = 0;
+  plan.peak = plan.most = plan.least = plan.enough = plan.floor = plan.certain = 0;
   for (const ProgramNeed& program : plan.programs) {
     plan.peak = std::max(plan.peak, program.peak);
     plan.most = std::max(plan.most, program.most);
     plan.least = std::max(plan.least, program.least);
     plan.enough = std::max(plan.enough, program.enough);
     plan.floor = std::max(plan.floor, program.floor);
+    plan.certain = std::max(plan.certain, program.certain);
   }
   return plan;
 }
@@ -90,8 +92,9 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   const MemoryModel whole = model_memory(programs, job.data, saved, setting), plan = rest_of(whole, done);
   bool fits = plan.fits(setting.memory_per_rank);
   const bool asks_for_ranks = !fits && setting.spill.empty();
-  print_plan(plan, setting, asks_for_ranks ? ranks_needed(programs, job.data, saved, setting, plan) : 0, text);
-  if (!fits) {
+  print_plan(plan, setting, asks_for_ranks ? ranks_needed(programs, job.data, saved, setting, plan) : RanksNeeded{},
+             text);
+  if (!fits && plan.complete) {
     const SpillModel spill = model_spill(programs, job.data, saved, setting, whole);
     print_spill(spill, setting, text);
     fits = !setting.spill.empty() && spill.fits(setting.memory_per_rank);

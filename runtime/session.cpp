@@ -169,6 +169,7 @@ int Session::run(const Job& job) {
   release_outputs();
   own_job_.reset();
   choice_lines_.clear();
+  refusal_.reset();
   return code;
 }
 
@@ -208,6 +209,11 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
                                                        speed_of_this_machine(options_.kernel_options.jit_cache)};
   SegmentChoice choice = choose_segments(job, programs, saved, memory, time);
   predicted_ = std::move(choice.predicted);
+  if (!choice.refusal.empty())
+    refusal_.emplace(
+        choice.refusal,
+        "more ranks, a larger `--memory`, or a disk for blocks with `--spill DIR`; `--dry-run` says how much is enough",
+        choice.refused_at);
   choice_lines_.insert(choice_lines_.end(), choice.lines.begin(), choice.lines.end());
   return fmt::format("{}", fmt::join(choice.options, " "));
 }
@@ -284,8 +290,14 @@ int Session::run_programs(const Job& given) {
     }
   }
   const Job& begun = from ? with_choices_of(*from, stated) : stated;
-  if (transport_.rank() == 0) segments = best_segments(begun, programs);
-  share(exit_ok, segments);
+  if (transport_.rank() == 0) {
+    segments = best_segments(begun, programs);
+    if (refusal_ && !from) {  // what is left of a continued job may need less
+      err_ << error_text(*refusal_, 0, 1) << std::endl;
+      code = exit_environment_error;
+    }
+  }
+  if (code = share(code, segments); code != exit_ok) return code;
   const Job& job = with_segments(begun, segments);
   if (!job.values_of_arrays.empty()) take_extents(*own_job_, programs);
   if (transport_.rank() == 0)
@@ -326,7 +338,7 @@ int Session::run_programs(const Job& given) {
                          transport_, err_, std::move(identity));
     // Refused before anything is computed. Without one of these options only a signal saves the job.
     if (job.checkpoint_every != CheckpointOptions::never || job.time_limit > 0 || options_.stop_after > 0)
-      check_shared_folder(transport_, folder, tag(CollectiveKind::other));
+      check_checkpoint_folders(transport_, folder, job.checkpoint_local, tag(CollectiveKind::other));
     if (checkpoint_lock_) checkpoints_->keep_lock(std::move(*checkpoint_lock_));
     if (from) checkpoints_->continue_from(*from, std::move(before));
   }

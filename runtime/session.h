@@ -146,6 +146,7 @@ class Session {
   std::optional<Job> own_job_;                 // with segments that are chosen here
   std::vector<PredictedTime> predicted_;       // on rank 0
   std::vector<std::string> choice_lines_;      // on rank 0, for the user
+  std::optional<SialError> refusal_;           // on rank 0: the job certainly does not fit
   std::vector<OutputLock> locks_;              // on rank 0
   std::vector<std::string> replaced_;          // outputs that were there before; on rank 0
   std::optional<OutputLock> checkpoint_lock_;  // ... until the checkpoints take it

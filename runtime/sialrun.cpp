@@ -349,6 +349,7 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   else if (arguments.progress == "on") options.machine.progress = ProgressMode::log;
   const CompileFile compile = compiler(arguments.optimisation);
   if (arguments.dry_run) return plan_only(arguments, options, compile);
+  std::cerr << ignored_ranks(arguments) << std::flush;
   reserve_blas_memory();  // while there is one thread: others take addresses between the question and the call
   const bool mpi = arguments.transport == "mpi" || (arguments.transport.empty() && !arguments.simulated &&
                                                     (launched_ranks() > 1 || arguments.servers > 0));
@@ -588,6 +589,8 @@ int run_reporting(int argc, char** argv) {
 }
 
 }  // namespace
+
+[[gnu::constructor(101)]] static void look_at_stack() { require_stack(is_first_launched()); }
 
 int main(int argc, char** argv) {
   expect_failed_writes();

@@ -94,6 +94,13 @@ int workers_of(const Arguments& arguments) {
   return arguments.transport == "loopback" ? 1 : std::max(1, launched_ranks() - arguments.servers);
 }
 
+std::string ignored_ranks(const Arguments& arguments) {
+  if (arguments.planned_ranks == 0 || !is_first_launched()) return {};
+  return fmt::format(
+      "warning: `--ranks {0}` is left out: it is what `--dry-run` and `--describe` plan for\n  hint: `mpirun -n {0} sialrun ...` runs the job on {0} rank{1}\n",
+      arguments.planned_ranks, arguments.planned_ranks == 1 ? "" : "s");
+}
+
 namespace {
 
 /// The initial-data file of the job, empty when it has none. As with ACES4 a folder of programs alone means data.dat.

@@ -68,6 +68,8 @@ SimulationOptions simulation_options(const Arguments& arguments);
 void settle_homes(Arguments& arguments, const SpillRequest& spill);
 /// How many workers the job will have, known before MPI starts.
 int workers_of(const Arguments& arguments);
+/// A warning where `--ranks` has no effect; else empty.
+std::string ignored_ranks(const Arguments& arguments);
 /// Where the programs of an initial-data file are looked for.
 std::vector<std::string> program_folders(const JobArguments& arguments);
 /// The job as stated, its programs not yet looked for. SialError: what is stated is wrong.

@@ -118,7 +118,8 @@ double nuclear_repulsion(const Molecule& m) {
     for (std::size_t j = 0; j < i; ++j) {
       if (m.atoms[i].charge == 0 || m.atoms[j].charge == 0) continue;  // may be where another centre is
       const auto &p = m.atoms[i].position, &q = m.atoms[j].position;
-      sum += m.atoms[i].charge * m.atoms[j].charge / std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
+      const double x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
+      sum += m.atoms[i].charge * m.atoms[j].charge / std::sqrt(x * x + y * y + z * z);  // hypot takes ten times as long
     }
   return sum;
 }

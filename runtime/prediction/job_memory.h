@@ -56,6 +56,14 @@ struct JobMemory {
   std::unique_ptr<BufferResource> pool;
   std::unique_ptr<Kernels> kernels;
   std::int64_t steps_left;
+
+  /// What is left to be followed would change nothing, or take too long.
+  bool stops() const {
+    constexpr std::int64_t absurd = std::int64_t{1} << 50;
+    const bool refused = ledger.certain() > static_cast<std::int64_t>(setting.memory_per_rank);
+    return (refused && (setting.only_verdict || steps_left <= 0 || ledger.certain() > absurd)) ||
+           steps_left < -setting.most_steps;
+  }
 };
 
 /// What an earlier job's results file holds is there from the start, all blocks of it.

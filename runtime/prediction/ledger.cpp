@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/bytecode/layout.h"
 #include "runtime/memory/node_heap.h"
 #include "runtime/store/local/directory.h"
 
@@ -36,7 +37,7 @@ NodeId Ledger::home(std::uint64_t placement, const BlockIndex& block) const {
 }
 
 int Ledger::item(const std::string& name, const std::string& kind, bool remote) {
-  rows_.push_back({{name, kind, remote, 0, 0}, 0, 0});
+  rows_.push_back({{name, kind, remote, 0, 0}, 0, 0, kind == array_kind_text(ArrayKind::static_)});
   return static_cast<int>(rows_.size()) - 1;
 }
 
@@ -44,7 +45,8 @@ void Ledger::begin_program() {
   rows_.clear();
   workspace_ = item("workspace of statements", "", false);
   fetched_ = item("copies of other nodes' blocks", "", false);
-  peak_ = least_ = enough_ = floor_ = 0;
+  peak_ = least_ = enough_ = floor_ = max_certain_ = 0;
+  certain_item_ = 0;
   pc_ = phase_pc_ = peak_pc_ = 0;  // statements of the last program are not this one's
   phase_least_ = phase_full_ = 0;
   for (Node& n : nodes_) n.max_remote = n.remote;
@@ -56,7 +58,7 @@ ProgramNeed Ledger::end_program(const std::string& name) {
   need.program = name;
   std::int64_t directory = 0;
   for (const Node& n : nodes_) directory += n.directory();
-  rows_.push_back({{"directory of blocks", "", true, 0, directory}, 0, 0});
+  rows_.push_back({{"directory of blocks", "", true, 0, directory}});
   for (const Row& row : rows_)
     if (row.item.bytes > 0) need.items.push_back(row.item);
   need.floor = floor_;
@@ -78,6 +80,11 @@ void Ledger::count(Row& row, std::int64_t blocks, std::int64_t bytes) {
 void Ledger::take(int item, std::int64_t bytes) {
   count(rows_[item], 1, bytes);
   firm_ += bytes;
+  if (certain_) {
+    now_.own += bytes;
+    if (rows_[item].of_statics) now_.statics += bytes;
+    note_certain(item);
+  }
   // What all ranks take before there is anything else lies in their own arenas, each its own.
   if (nodes_[own_node_.at()].remote > 0) note_chunk(bytes);
   note();
@@ -86,6 +93,8 @@ void Ledger::take(int item, std::int64_t bytes) {
 void Ledger::give(int item, std::int64_t bytes) {
   count(rows_[item], -1, -bytes);
   firm_ -= bytes;
+  add(now_.own, -bytes);
+  if (rows_[item].of_statics) add(now_.statics, -bytes);
   gave_back_ = true;
 }
 
@@ -126,8 +135,22 @@ void Ledger::hold_sum(std::int64_t bytes) {
   note();
 }
 
-void Ledger::take_remote(int item, NodeId node, std::int64_t bytes) {
+void Ledger::note_certain(int item) {
+  // Blocks of servers lie in memory of another size.
+  const bool stay = setting_.spill.empty() && setting_.servers == 0;
+  const std::int64_t all =
+      std::max(now_.statics + (stay ? now_.remote / setting_.ranks : 0), now_.own / ranks_of(own_node_));
+  if (all <= max_certain_) return;
+  max_certain_ = all;
+  certain_item_ = item;
+}
+
+void Ledger::take_remote(int item, NodeId node, std::int64_t bytes, bool lasts) {
   count(rows_[item], 1, bytes);
+  if (certain_ && lasts) {
+    now_.remote += bytes;
+    note_certain(item);
+  }
   nodes_[node.at()].remote += bytes;
   nodes_[node.at()].largest = std::max(nodes_[node.at()].largest, bytes);
   nodes_[node.at()].largest_block = std::max(nodes_[node.at()].largest_block, bytes);
@@ -137,8 +160,9 @@ void Ledger::take_remote(int item, NodeId node, std::int64_t bytes) {
   }
 }
 
-void Ledger::give_remote(int item, NodeId node, std::int64_t bytes) {
+void Ledger::give_remote(int item, NodeId node, std::int64_t bytes, bool lasts) {
   count(rows_[item], -1, -bytes);
+  if (lasts) add(now_.remote, -bytes);
   nodes_[node.at()].remote -= bytes;
   gave_back_ = true;
 }

@@ -3,6 +3,7 @@
 // ranks in step between two barriers, so a phase needs the largest of the one and its share of the largest of the
 // other, however the two fall in time. Bytes are those of heap chunks. Owned by the planner of a job.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +33,13 @@ class Ledger {
   void begin_program();
   ProgramNeed end_program(const std::string& name);
 
+  /// Whether a run does what is counted from now on, whatever its data.
+  void set_certain(bool certain) { certain_ = certain; }
+  /// Memory per rank below which no run gets here: statics, and its share of the remote blocks where these cannot leave
+  /// memory; or what one rank has for itself, beside ranks that have nothing.
+  std::int64_t certain() const { return max_certain_; }
+  const MemoryItem& certain_item() const { return rows_[certain_item_].item; }
+
   // --- of the rank
   void take(int item, std::int64_t bytes);
   void give(int item, std::int64_t bytes);
@@ -47,8 +55,9 @@ class Ledger {
   void hold_sum(std::int64_t bytes);
 
   // --- on the nodes
-  void take_remote(int item, NodeId node, std::int64_t bytes);
-  void give_remote(int item, NodeId node, std::int64_t bytes);
+  /// `lasts`: else nobody may need it any more by the time another rank takes memory.
+  void take_remote(int item, NodeId node, std::int64_t bytes, bool lasts = true);
+  void give_remote(int item, NodeId node, std::int64_t bytes, bool lasts = true);
   /// Blocks on the nodes since an earlier program get a row of this one.
   void carry(int item, std::int64_t blocks, std::int64_t bytes) { count(rows_[item], blocks, bytes); }
   /// Entries of the block directory; they are kept for reuse.
@@ -76,7 +85,14 @@ class Ledger {
   struct Row {
     MemoryItem item;
     std::int64_t blocks = 0, bytes = 0;
+    bool of_statics = false;
   };
+  /// Bytes that are certain: blocks that were perhaps taken are certainly given.
+  struct Certain {
+    std::int64_t statics = 0, own = 0, remote = 0;  // own: statics too; remote: on all nodes
+  };
+  static void add(std::int64_t& sum, std::int64_t bytes) { sum = std::max<std::int64_t>(0, sum + bytes); }
+  void note_certain(int item);
   void count(Row& row, std::int64_t blocks, std::int64_t bytes);
   void entries(NodeId node, std::int64_t n);
   void note(std::int64_t spike = 0);
@@ -95,6 +111,10 @@ class Ledger {
   std::int64_t firm_ = 0, cache_ = 0, largest_copy_ = 0, sums_ = 0;
   std::int64_t phase_least_ = 0, phase_full_ = 0;  // a rank's own, of the phase; without and with copies that could go
   std::int64_t peak_ = 0, least_ = 0, enough_ = 0, floor_ = 0;
+  bool certain_ = true;
+  Certain now_;
+  std::int64_t max_certain_ = 0;  // of the program
+  int certain_item_ = 0;          // that was taken then
   std::int64_t largest_own_ = 0;  // chunk of a rank's own that was taken when blocks of the nodes lay beside it
   bool gave_back_ = false;        // anything so far: from then on there are gaps
   std::int32_t pc_ = 0, phase_pc_ = 0, peak_pc_ = 0;

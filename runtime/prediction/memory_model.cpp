@@ -19,15 +19,18 @@ MemoryModel plan_for(const Viewpoint& view, std::span<const std::shared_ptr<cons
   MemoryModel plan;
   JobMemory memory(setting, job, view);
   load_saved(memory, saved);
-  for (std::size_t i = 0; i < programs.size(); ++i) {
+  for (std::size_t i = 0; i < programs.size() && plan.complete; ++i) {
     memory.ledger.begin_program();
     plan.programs.push_back(Walk(*programs[i], setting.first_program + static_cast<std::int32_t>(i), memory).run());
     const ProgramNeed& need = plan.programs.back();
     plan.floor = std::max(plan.floor, need.floor);
+    plan.certain = std::max(plan.certain, need.certain);
     plan.peak = std::max(plan.peak, need.peak);
     plan.least = std::max(plan.least, need.least);
     plan.enough = std::max(plan.enough, need.enough);
     plan.exact &= need.exact;
+    plan.complete = !memory.stops();
+    if (!plan.complete && need.left_at.empty()) plan.programs.back().left_at = need.place;
     if (setting.keep_saved) continue;
     for (auto label = memory.labels.begin(); label != memory.labels.end();) {
       if (restored_by(programs.subspan(i + 1), label->first)) {
@@ -75,7 +78,7 @@ void merge_items(std::vector<MemoryItem>& items, const std::vector<MemoryItem>& 
 
 /// The larger of both in everything.
 void merge(MemoryModel& plan, const MemoryModel& other) {
-  for (std::size_t i = 0; i < plan.programs.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(plan.programs.size(), other.programs.size()); ++i) {
     ProgramNeed& need = plan.programs[i];
     const ProgramNeed& theirs = other.programs[i];
     merge_items(need.items, theirs.items);
@@ -87,12 +90,17 @@ void merge(MemoryModel& plan, const MemoryModel& other) {
     need.largest = std::max(need.largest, theirs.largest);
     need.pairs = std::max(need.pairs, theirs.pairs);
     need.exact &= theirs.exact;
+    if (theirs.certain > need.certain) need.certain_of = theirs.certain_of;
+    need.certain = std::max(need.certain, theirs.certain);
+    if (need.left_at.empty()) need.left_at = theirs.left_at;
   }
   plan.peak = std::max(plan.peak, other.peak);
   plan.least = std::max(plan.least, other.least);
   plan.enough = std::max(plan.enough, other.enough);
   plan.floor = std::max(plan.floor, other.floor);
   plan.exact &= other.exact;
+  plan.complete &= other.complete;
+  plan.certain = std::max(plan.certain, other.certain);
   plan.steps += other.steps;
 }
 
@@ -116,23 +124,23 @@ MemoryModel model_memory(std::span<const std::shared_ptr<const Module>> programs
   const std::vector<int> ranks = viewpoints(setting);
   MemoryModel plan = plan_for({ranks.front()}, programs, job, saved, setting, steps_left);
   // Large jobs are followed from fewer ranks: there the shares differ less.
-  for (std::size_t i = 1; i < ranks.size() && steps_left > setting.most_steps / 2; ++i)
+  for (std::size_t i = 1; i < ranks.size() && steps_left > setting.most_steps / 2 && plan.complete; ++i)
     merge(plan, plan_for({ranks[i]}, programs, job, saved, setting, steps_left));
   for (ProgramNeed& need : plan.programs) need.most = need.peak;
   const bool several_nodes = ranks.size() > 1 || setting.servers > 0;
-  if (several_nodes && setting.ranks > 1 && !setting.static_schedule && !setting.deterministic)
+  if (several_nodes && setting.ranks > 1 && !setting.static_schedule && !setting.deterministic && plan.complete)
     for (const int rank : {ranks.front(), ranks.back()}) {
-      const MemoryModel alone = plan_for({rank, true}, programs, job, saved, setting, steps_left);
-      for (std::size_t i = 0; i < plan.programs.size(); ++i)
-        plan.programs[i].most = std::max(plan.programs[i].most, alone.programs[i].peak);
       if (steps_left < setting.most_steps / 2) break;
+      const MemoryModel alone = plan_for({rank, true}, programs, job, saved, setting, steps_left);
+      for (std::size_t i = 0; i < alone.programs.size(); ++i)
+        plan.programs[i].most = std::max(plan.programs[i].most, alone.programs[i].peak);
     }
   for (const ProgramNeed& need : plan.programs) plan.most = std::max(plan.most, need.most);
   return plan;
 }
 
-int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
-                 PlanSetting setting, const MemoryModel& plan) {
+RanksNeeded ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
+                         const SavedArrays& saved, PlanSetting setting, const MemoryModel& plan) {
   const auto budget = static_cast<std::int64_t>(setting.memory_per_rank);
   constexpr int most = 1 << 20;
   const auto next_guess = [&](const MemoryModel& p, int ranks) -> int {
@@ -142,18 +150,20 @@ int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const 
     const double wanted = static_cast<double>(p.enough - p.floor) * ranks / static_cast<double>(room);
     return static_cast<int>(std::min<double>(most, std::max<double>(wanted + 0.999, ranks + 1)));
   };
+  if (!plan.complete) return {};
   MemoryModel now = plan;
-  for (int tries = 0; tries < 24; ++tries) {
-    if (now.fits(setting.memory_per_rank)) return setting.ranks;
+  for (std::int64_t steps = now.steps; !now.fits(setting.memory_per_rank); steps += now.steps) {
     const int guess = next_guess(now, setting.ranks);
-    if (guess == 0 || guess >= most) return 0;
+    if (guess == 0 || guess >= most) return {};
     setting.ranks = guess;
+    if (steps + now.steps > setting.most_steps) return {guess, false};
     now = model_memory(programs, job, saved, setting);
   }
-  return 0;
+  return {setting.ranks, true};
 }
 
-void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out) {
+void print_plan(const MemoryModel& plan, const PlanSetting& setting, const RanksNeeded& needed_ranks,
+                std::ostream& out) {
   const auto plural = [](std::int64_t n, const char* what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
   };
@@ -188,10 +198,20 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_t
                                     : "  kernels that would be chosen, for the largest operation of each line\n");
     for (const PlannedKernel& k : program.kernels) out << fmt::format("  {}:{}: {}\n", k.file, k.line, k.why);
   }
-  if (!plan.exact)
+  if (!plan.complete) {
+    out << fmt::format(
+        "the job has too many iterations or blocks to follow to its end: the amounts are those up to {}, where it was left\n",
+        std::ranges::find_if(plan.programs, [](const ProgramNeed& p) { return !p.left_at.empty(); })->left_at);
+  } else if (!plan.exact)
     out << "the job has too many iterations or calls to follow one by one: loops were taken by their largest segments, an upper bound, and procedures once\n";
   const std::string needed = bytes_needed_text(plan.least),
                     given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));
+  if (!plan.complete) {
+    const bool refused = plan.certainly_too_large(setting.memory_per_rank);
+    out << fmt::format("{}: at least {} of {} per rank\n", refused ? "does not fit" : "not known whether it fits",
+                       refused ? bytes_needed_text(plan.certain) : needed, given);
+    return;
+  }
   if (plan.fits(setting.memory_per_rank)) {
     out << fmt::format("fits: {} of {} per rank\n", needed, given);
     return;
@@ -204,8 +224,9 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_t
   if (plan.least <= static_cast<std::int64_t>(setting.memory_per_rank))
     out << fmt::format(", and up to {} for gaps between blocks of different sizes",
                        bytes_text(plan.enough - plan.least));
-  if (ranks_that_fit > 0)
-    out << fmt::format("; needs at least {} of this memory, or --memory {} on {}\n", plural(ranks_that_fit, "rank"),
+  if (needed_ranks.ranks > 0)
+    out << fmt::format("; needs {} {} of this memory, or --memory {} on {}\n",
+                       needed_ranks.certain ? "at least" : "about", plural(needed_ranks.ranks, "rank"),
                        memory_option(plan.enough), plural(setting.ranks, "rank"));
   else
     out << fmt::format(

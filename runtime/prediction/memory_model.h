@@ -34,14 +34,16 @@ struct PlanSetting {
   bool keep_saved = true;                    // a results file keeps everything saved until the end
   std::string kernels = "auto";
   KernelOptions kernel_options;
-  bool explain_kernels = false;           // say what they would choose
-  std::int32_t first_program = 0;         // number of the first program in its job; it decides where blocks lie
-  std::int64_t most_steps = 100'000'000;  // beyond these, loops are taken by their largest iteration
-  SpillRequest spill;                     // where blocks go that do not fit,
-  int memory_nodes = 0;                   // servers beside those above, whose memory is for these only,
-  std::size_t memory_of_server = 0;       // and of each; 0: as of a rank
-  bool orders_pardos = true;              // and then pardos run in the order that moves least
-  std::int64_t spill_capacity = 0;        // by which the orders of pardos are chosen, as in MachineOptions
+  bool explain_kernels = false;          // say what they would choose
+  std::int32_t first_program = 0;        // number of the first program in its job; it decides where blocks lie
+  std::int64_t most_steps = 10'000'000;  // beyond these, loops are taken by their largest iteration; beyond twice as
+                                         // many the rest is left out
+  bool only_verdict = false;             // nothing is followed behind the point that no run gets to
+  SpillRequest spill;                    // where blocks go that do not fit,
+  int memory_nodes = 0;                  // servers beside those above, whose memory is for these only,
+  std::size_t memory_of_server = 0;      // and of each; 0: as of a rank
+  bool orders_pardos = true;             // and then pardos run in the order that moves least
+  std::int64_t spill_capacity = 0;       // by which the orders of pardos are chosen, as in MachineOptions
   int node_size() const { return ranks_per_node > 0 ? std::min(ranks_per_node, ranks) : ranks; }
   /// Servers not counted. The last one may have fewer ranks.
   int nodes() const { return (ranks + node_size() - 1) / node_size(); }
@@ -75,6 +77,9 @@ struct ProgramNeed {
       0;              // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
   std::string place;  // statement at which `least` is reached, "prog.sialx:12"
   bool exact = true;  // false: most_steps was reached
+  std::int64_t certain = 0;  // bytes per rank below which no run gets to the program's end,
+  std::string certain_of;    // since it takes "distributed `a`"
+  std::string left_at;  // the statement at which the program was left before its end, where it was, "prog.sialx:12:5"
   std::vector<PlannedKernel> kernels{};  // with explain_kernels, in the order of the lines, as the first rank sees it
 };
 
@@ -85,8 +90,15 @@ struct MemoryModel {
   std::int64_t peak = 0, most = 0, least = 0, enough = 0;  // of all programs
   std::int64_t floor = 0;                                  // of all programs
   bool exact = true;
-  std::int64_t steps = 0;  // that planning took
-  bool fits(std::size_t memory_per_rank) const { return enough <= static_cast<std::int64_t>(memory_per_rank); }
+  bool complete = true;      // else `enough` and the others are those up to the point where planning stopped,
+  std::int64_t certain = 0;  // of all programs,
+  std::int64_t steps = 0;    // that planning took
+  bool fits(std::size_t memory_per_rank) const {
+    return complete && enough <= static_cast<std::int64_t>(memory_per_rank);
+  }
+  bool certainly_too_large(std::size_t memory_per_rank) const {
+    return certain > static_cast<std::int64_t>(memory_per_rank);
+  }
 };
 
 /// Remote arrays that exist before the first program: label and layout.
@@ -96,15 +108,21 @@ using SavedArrays = std::map<std::string, SavedLayout>;
 MemoryModel model_memory(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
                          const SavedArrays& saved, const PlanSetting& setting);
 
-/// The smallest number of ranks (from setting.ranks on) for which the job fits, 0 when no number does.
-int ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job, const SavedArrays& saved,
-                 PlanSetting setting, const MemoryModel& plan);
+struct RanksNeeded {
+  int ranks = 0;         // 0: no number does, or it is not known
+  bool certain = false;  // else an estimate
+};
+
+/// The smallest number of ranks (from setting.ranks on) for which the job fits.
+RanksNeeded ranks_needed(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
+                         const SavedArrays& saved, PlanSetting setting, const MemoryModel& plan);
 
 /// An argument of --memory that is no less: two digits, rounded up.
 std::string memory_option(std::int64_t bytes);
 
-/// The table of --dry-run, verdict included. `ranks_that_fit`: of ranks_needed, not looked at when the plan fits, nor
-/// when blocks may go to disk.
-void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_that_fit, std::ostream& out);
+/// The table of --dry-run, verdict included. `needed_ranks` are not looked at when the plan fits, nor when blocks may
+/// go to disk.
+void print_plan(const MemoryModel& plan, const PlanSetting& setting, const RanksNeeded& needed_ranks,
+                std::ostream& out);
 
 }  // namespace sial

@@ -13,8 +13,10 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/error.h"
 #include "runtime/base/printable.h"
+#include "runtime/bytecode/layout.h"
 #include "runtime/job/segments.h"
 #include "runtime/prediction/earlier_results.h"
+#include "runtime/prediction/spill/spill_model.h"
 
 namespace sial {
 namespace {
@@ -34,18 +36,19 @@ using Targets = std::map<std::string, std::int32_t>;
 constexpr double short_job = 10.0;  // seconds: not worth a search
 constexpr double min_gain = 0.12;   // of the predicted time: smaller ones are within the error of the prediction
 constexpr std::int32_t largest = 64, smallest = 4;
-constexpr std::int64_t memory_steps = 5'000'000;  // of a memory plan,
-constexpr std::int64_t memory_cost = 4;           // each of which takes as long as so many of counting
+constexpr std::int64_t least_memory_steps = 100'000, memory_steps = 5'000'000;  // of a memory plan,
+constexpr std::int64_t memory_cost = 4;  // each of which takes as long as so many of counting
 // A search may take a few hundredths of the predicted time, but no more than some ten seconds: steps of counting per
 // second of the job, and at most. Steps, not seconds, so that the same job has the same segments again.
 constexpr double steps_per_second = 1e6;
-constexpr double most_steps = 3e8;
+constexpr double least_steps = 4e5, most_steps = 1e8;
+constexpr std::int64_t rescue_steps = 20'000'000;  // where the job would not run with the usual segments
 
 /// A range whose segments are to be chosen.
 struct Range {
   std::string key;
   const char* what;
-  std::int32_t elements = 0, usual = 0;  // in all, in the largest of the usual segments
+  std::int32_t elements = 0, usual = 0, least = 0;  // in all, in the largest of the usual segments; worth a try
 };
 
 std::int32_t value(const Job& job, const char* name) {
@@ -65,7 +68,7 @@ std::int32_t largest_segment(const Job& job, IndexKind kind, std::int32_t first,
 std::vector<Range> automatic_ranges(const Job& job) {
   std::vector<Range> ranges;
   const auto add = [&](const char* key, const char* what, std::int32_t elements, std::int32_t usual) {
-    if (elements > 0 && usual > 0 && is_automatic(job, key)) ranges.push_back({key, what, elements, usual});
+    if (elements > 0 && usual > 0 && is_automatic(job, key)) ranges.push_back({key, what, elements, usual, usual / 2});
   };
   if (is_automatic(job, "moa") && is_automatic(job, "mo")) {
     add("virt", "virtual orbitals", value(job, "eavirtorb") - value(job, "bavirtorb") + 1,
@@ -81,7 +84,7 @@ std::vector<Range> automatic_ranges(const Job& job) {
 std::vector<std::int32_t> candidates(const Range& range) {
   std::vector<std::int32_t> sizes;
   const std::int32_t most = std::min({range.elements, largest, std::max(5 * range.usual, 12)}),
-                     least = std::max(smallest, range.usual / 2);
+                     least = std::max(smallest, range.least);
   for (std::int32_t pieces = (range.elements + most - 1) / most; pieces <= range.elements; ++pieces) {
     const std::int32_t size = (range.elements + pieces - 1) / pieces;
     if (size < least) break;
@@ -97,15 +100,25 @@ class Search {
       : job_(without_arrays(job)), programs_(programs), saved_(saved), memory_(memory), model_(time) {
     memory_.most_steps = std::min(memory_.most_steps, memory_steps);
     memory_.explain_kernels = false;
+    memory_.only_verdict = true;
   }
 
   SegmentChoice run() {
     SegmentChoice choice;
     const double usual = seconds({});
     choice.predicted = predicted_.at({});
+    steps_left_ = static_cast<std::int64_t>(std::clamp(usual * steps_per_second, least_steps, most_steps));
+    Targets chosen;
     // Segments of earlier results are kept: what is restored was saved over them.
-    if (usual >= short_job && job_.data.has_molecule && !job_.legacy && job_.restore_files.empty())
-      search(choice, usual);
+    const bool too_large = !fits({}) && (fits_.at({}).exact || !fits_.at({}).refusal.empty());
+    if (too_large) steps_left_ = std::max(steps_left_, rescue_steps);
+    if ((too_large || usual >= short_job) && !fits_.at({}).hopeless && job_.data.has_molecule && !job_.legacy &&
+        job_.restore_files.empty())
+      chosen = search(choice, usual);
+    if (const auto known = fits_.find(chosen); known != fits_.end()) {
+      choice.refusal = known->second.refusal;
+      choice.refused_at = known->second.refused_at;
+    }
     return choice;
   }
 
@@ -116,24 +129,44 @@ class Search {
     return light;
   }
 
-  void search(SegmentChoice& choice, double usual) {
-    const std::vector<Range> ranges = automatic_ranges(job_);
-    if (ranges.empty()) return;
-    steps_left_ = static_cast<std::int64_t>(std::min(most_steps, usual * steps_per_second));
+  struct Fit {
+    bool fits = false, exact = true;
+    bool hopeless = false;  // with any segments
+    std::string refusal, refused_at;
+  };
+
+  /// Returns what is chosen.
+  Targets search(SegmentChoice& choice, double usual) {
+    std::vector<Range> ranges = automatic_ranges(job_);
+    if (ranges.empty()) return {};
     Targets best;
     for (const Range& range : ranges) best[range.key] = range.usual;
     double least = fits({}) ? usual : std::numeric_limits<double>::infinity();
     bool moved = false;
+    if (!fits({}))
+      for (Range& range : ranges) range.least = 0;
+    // Where the usual ones do not fit, all become smaller together before each is looked at by itself.
+    for (std::int32_t part = 2; !fits({}) && !moved && part <= largest / smallest && steps_left_ > 0; part *= 2) {
+      Targets smaller;
+      for (const Range& range : ranges)
+        smaller[range.key] = std::max(range.usual / part, std::min(smallest, range.usual));
+      if (smaller == best || !fits(smaller)) continue;
+      best = smaller;
+      least = seconds(smaller);
+      moved = true;
+    }
+    if (!moved && !fits_.at({}).refusal.empty()) return {};
     for (int round = 0; round < 2; ++round) {
       bool moved_now = false;
       for (const Range& range : ranges) moved_now |= improve(range, best, least);
       moved |= moved_now;
       if (!moved_now) break;
     }
-    if (!moved || (fits({}) && least > usual * (1 - min_gain))) return;
+    if (!moved || (fits({}) && least > usual * (1 - min_gain))) return {};
     for (const auto& [key, size] : with_beta(best)) choice.options.push_back(fmt::format("{}_target={}", key, size));
     choice.predicted = predicted_.at(best);
     for (const Range& range : ranges) choice.lines.push_back(line(range, best, least));
+    return best;
   }
 
   /// Tries all sizes of one range beside those of the others that are best so far.
@@ -178,21 +211,41 @@ class Search {
   }
 
   bool fits(const Targets& targets) {
-    const auto [at, is_new] = fits_.try_emplace(targets, false);
-    if (is_new) {
-      PlanSetting setting = memory_;
-      setting.most_steps = std::clamp<std::int64_t>(steps_left_ / memory_cost, 1, memory_.most_steps);
-      const MemoryModel plan = model_memory(programs_, data_with(targets), saved_, setting);
-      steps_left_ -= memory_cost * plan.steps;
-      at->second = plan.fits(memory_.memory_per_rank);
+    const auto [at, is_new] = fits_.try_emplace(targets);
+    if (!is_new) return at->second.fits;
+    PlanSetting setting = memory_;
+    setting.most_steps = std::clamp(steps_left_ / memory_cost, least_memory_steps, memory_.most_steps);
+    const JobData& data = data_with(targets);
+    Fit& fit = at->second;
+    MemoryModel plan;
+    try {
+      plan = model_memory(programs_, data, saved_, setting);
+    } catch (const SialError&) {  // said when the programs run
+      return fit.fits = true;
     }
-    return at->second;
+    steps_left_ -= memory_cost * plan.steps;
+    fit.fits = plan.fits(memory_.memory_per_rank);
+    fit.exact = plan.exact;
+    if (!fit.fits && plan.complete && !memory_.spill.empty()) {
+      const SpillModel spill = model_spill(programs_, data, saved_, memory_, plan, few_accesses);
+      fit.fits = spill.fits(memory_.memory_per_rank);
+    }
+    if (plan.certainly_too_large(memory_.memory_per_rank)) {
+      const ProgramNeed& need = *std::ranges::max_element(plan.programs, {}, &ProgramNeed::certain);
+      fit.hopeless = need.certain_of.starts_with(array_kind_text(ArrayKind::static_));
+      fit.refused_at = need.left_at;
+      fit.refusal = fmt::format(
+          "out of memory for {}: the job needs at least {} per rank here, and `--memory` allows {}; nothing has run",
+          need.certain_of, bytes_needed_text(need.certain),
+          bytes_text(static_cast<std::int64_t>(memory_.memory_per_rank)));
+    }
+    return fit.fits;
   }
 
   /// As far as it was looked at.
   bool too_large(const Targets& targets) const {
     const auto known = fits_.find(targets);
-    return known != fits_.end() && !known->second;
+    return known != fits_.end() && !known->second.fits;
   }
 
   const JobData& data_with(const Targets& targets) {
@@ -245,7 +298,7 @@ class Search {
   TimeModel model_;
   std::optional<Job> cut_;
   std::map<Targets, std::vector<PredictedTime>> predicted_;
-  std::map<Targets, bool> fits_;
+  std::map<Targets, Fit> fits_;
   std::int64_t steps_left_ = 0;
 };
 
@@ -273,7 +326,10 @@ SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<co
     choice.options = restored;
     choice.lines = {earlier_segments_line(
         restored, fmt::format("`{}`, from which this job restores", printable_name(job.restore_files.front())))};
-    choice.predicted = Search(cut, programs, saved, memory, time).run().predicted;
+    SegmentChoice found = Search(cut, programs, saved, memory, time).run();
+    choice.predicted = std::move(found.predicted);
+    choice.refusal = found.refusal;
+    choice.refused_at = found.refused_at;
   } catch (const SialError&) {
     // What does not fit together is said when the programs run.
   } catch (const std::bad_alloc&) {

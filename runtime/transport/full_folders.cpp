@@ -5,13 +5,13 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
 #include "runtime/base/host_name.h"
 #include "runtime/base/printable.h"
+#include "runtime/transport/launched.h"
 #include "runtime/transport/launcher.h"
 
 namespace sial {
@@ -27,12 +27,6 @@ std::string folder_of_job() {
   for (const char* name : {"OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_tmpdir_base", "TMPDIR"})
     if (const char* folder = std::getenv(name)) return folder;
   return "/tmp";
-}
-
-bool first_of_host() {
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
-  return true;
 }
 
 }  // namespace
@@ -51,7 +45,7 @@ std::vector<std::string> full_folders(const std::vector<std::string>& folders, d
 void look_for_full_folders() {
   const std::vector<std::string> of_job = full_folders({folder_of_job()}, least_of_job);
   constexpr int usual = 4;  // seconds
-  if (!first_of_host()) {
+  if (local_rank() > 0) {
     if (of_job.empty()) return;
     sleep(usual);  // the launcher ends this process once the first one has gone
     std::_Exit(exit_environment_error);

@@ -1,8 +1,9 @@
 #include "runtime/transport/launched.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
-#include <string_view>
 
 #include "runtime/base/number.h"
 #include "runtime/transport/mpi.h"
@@ -14,16 +15,20 @@ int number_of_environment(const char* name) {
   return text ? static_cast<int>(read_integer(text, 0, std::numeric_limits<int>::max()).value_or(0)) : 0;
 }
 
-int launched_ranks() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
-    if (const int n = number_of_environment(name); n > 0) return n;
-  return 1;
+namespace {
+
+/// Of the first variable that is set: daemons that another launcher has started hand on what that says.
+int number_of(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (std::getenv(name)) return number_of_environment(name);
+  return 0;
 }
 
-bool is_first_launched() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
-  return true;
-}
+}  // namespace
+
+int launched_ranks() { return std::max(1, number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})); }
+int launched_rank() { return number_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}); }
+int local_rank() { return number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}); }
+bool is_first_launched() { return launched_rank() == 0; }
 
 }  // namespace sial

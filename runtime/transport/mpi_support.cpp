@@ -17,6 +17,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/host_name.h"
 #include "runtime/base/printable.h"
+#include "runtime/base/process_limits.h"
 #include "runtime/transport/full_folders.h"
 #include "runtime/transport/launched.h"
 #include "runtime/transport/slow_start.h"
@@ -118,16 +119,23 @@ namespace {
 
 }  // namespace
 
+/// With fewer Open MPI crashes.
+static constexpr int files_of_start = 14;
+
 MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(wanted) {
   const bool several = options.ranks_per_node > 0 || options.servers > 0 || perhaps_several_hosts();
-  constexpr double head_start = 2;  // the first rank ends the job, unless it is the one that is lost
+  constexpr double head_start = 2;  // the first rank ends the job; the next one if that is lost, and so on
   const bool several_ranks = launched_ranks() > 1, limited = several_ranks && options.start_limit > 0;
   start_guard_ =
       std::make_unique<StartGuard>(several_ranks ? options.lost_after : 0, argv && *argv ? (*argv)[0] : nullptr);
-  start_limit_ = std::make_unique<TimeLimit>(limited ? options.start_limit + (is_first_launched() ? 0 : head_start) : 0,
-                                             "the ranks have not met", "`--start-limit` sets the limit");
+  start_limit_ =
+      std::make_unique<TimeLimit>(limited ? options.start_limit + head_start * std::min(launched_rank(), 8) : 0,
+                                  "the ranks have not met", "`--start-limit` sets the limit");
   const SlowStart slow_start(perhaps_several_hosts() && is_first_launched());
-  if (launched_ranks() > 1) look_for_full_folders();
+  if (several_ranks) {
+    look_for_full_folders();
+    require_files(files_of_start, "MPI");
+  }
   const int level = several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
   int provided = 0;
   check_mpi(MPI_Init_thread(argc, argv, level, &provided), "starting");

@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -127,14 +128,17 @@ void SharedMemory::allocate(std::size_t offset, std::size_t bytes) {
   if ((error != ENOSPC && error != ENOMEM) || statvfs("/dev/shm", &fs) != 0) throw failure("commit", purpose_, error);
   const double unit = static_cast<double>(fs.f_frsize), total = unit * static_cast<double>(fs.f_blocks),
                available = unit * static_cast<double>(fs.f_bavail);
-  const double wanted = total - available + static_cast<double>(reserved_ - (offset < reserved_ ? committed() : 0));
-  const auto megabytes = static_cast<std::int64_t>(wanted / (1 << 20)) + 1;
+  // How much more the job will need is not known here; it is no more than has been reserved.
+  const double held = offset < reserved_ ? static_cast<double>(committed()) : 0.0, others = total - available - held,
+               reserved = static_cast<double>(reserved_), twice = 2 * (held + static_cast<double>(bytes));
+  const auto megabytes = [](double size) { return static_cast<std::int64_t>(size / (1 << 20)) + 1; };
+  const std::int64_t size = megabytes(others + std::min(twice, reserved));
   throw EnvironmentError(
       fmt::format("/dev/shm is too small: {} more are needed for {}, {} of {} are free",
                   in_units(static_cast<double>(bytes)), purpose_, in_units(available), in_units(total)),
-      fmt::format("ask for less memory per rank with `--memory`, or enlarge it: `mount -o remount,size={}M /dev/shm`, "
-                  "for a container `docker run --shm-size={}m`",
-                  megabytes, megabytes));
+      fmt::format("enlarge it, here to twice what is held: `mount -o remount,size={}M /dev/shm`, for a container "
+                  "`docker run --shm-size={}m`; `--dry-run` says what the job needs, and `--memory` allows {}M",
+                  size, size, megabytes(others + reserved)));
 }
 
 void SharedMemory::commit(std::size_t offset, std::size_t bytes) {

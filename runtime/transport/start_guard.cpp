@@ -19,6 +19,7 @@
 
 #include "runtime/base/host_name.h"
 #include "runtime/base/processes.h"
+#include "runtime/transport/launched.h"
 #include "runtime/transport/locked_launcher.h"
 
 namespace sial {
@@ -36,23 +37,41 @@ void take_name(char* name) {
   std::memcpy(name, own_name.data(), std::min(room, own_name.size() - 1));
 }
 
+/// A rank on this host that is stopped and may have no guard yet; 0: none, or the guard of another rank looks for it.
+pid_t stopped_beside(const ProcessLook& own) {
+  constexpr int lookers = 2;  // of a host: a look takes time, and one of them may be the one that is stopped
+  if (local_rank() >= lookers) return 0;
+  pid_t first = 0, stopped = 0;  // that runs
+  for (const ProcessLook& rank : children_of(own.parent)) {
+    if (rank.name != own.name) continue;
+    pid_t& found = rank.state == 'T' ? stopped : first;
+    if (found == 0 || rank.process < found) found = rank.process;
+  }
+  return first == own.process ? stopped : 0;
+}
+
 /// Until the rank has gone, or no longer needs a guard: then this process ends. Seconds are those in which it ran.
 void look_after_rank(int pipe, pid_t rank, double stopped_for) {
-  for (double stopped = 0;;) {
+  constexpr double head_start = 2;  // of the guard of the rank that is stopped
+  double stopped = 0;
+  for (pid_t which = 0;;) {
     pollfd end{pipe, POLLIN, 0};
     if (poll(&end, 1, second) > 0) {
       char met = 0;
       if (read(pipe, &met, 1) == 1) _exit(0);
       return;
     }
-    stopped = look_at_process(rank).state == 'T' ? stopped + 1 : 0;
-    if (stopped < stopped_for) continue;
+    const ProcessLook own = look_at_process(rank);
+    const pid_t now = own.state == 'T' ? rank : stopped_beside(own);
+    stopped = now == 0 ? 0 : now == which ? stopped + 1 : 1;
+    which = now;
+    if (now == 0 || stopped < stopped_for + (now == rank ? 0 : head_start)) continue;
     const std::string text = fmt::format(
         "error: {}: a rank has been stopped by a signal for {:.0f} s (process {}), and the ranks have not met: it is killed\n"
         "  hint: kill -CONT lets a process go on; `--lost-after` sets the limit\n",
-        printable_host_name(), stopped, rank);
+        printable_host_name(), stopped, now);
     (void)!write(STDERR_FILENO, text.data(), text.size());
-    kill(rank, SIGKILL);
+    kill(now, SIGKILL);
     stopped = 0;
   }
 }

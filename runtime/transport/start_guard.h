@@ -1,7 +1,8 @@
 #pragma once
 // Looks after a rank until all ranks have met in MPI: a small process beside it. A rank that is stopped by a signal
-// cannot say so itself, and until then no other rank knows of it; and of ranks that have been killed nobody may be left
-// to end a launcher that has locked itself out.
+// cannot say so itself, and until then no other rank knows of it; one that is stopped before it has a guard is found by
+// that of the host's first rank. And of ranks that have been killed nobody may be left to end a launcher that has
+// locked itself out.
 
 #include <sys/types.h>
 

@@ -174,6 +174,7 @@ class Faults(unittest.TestCase):
         self.assertNotEqual(code, 0)
         self.assert_one_message(err, "/dev/shm")
         self.assertNotIn("Bus error", err)
+        self.assertLess(int(re.search(r"remount,size=(\d+)M", err)[1]), 100, err)  # of 8192 that `--memory` allows
 
     def test_truncated_data_file(self):
         path = self.dir / "data.h5"

@@ -13,11 +13,12 @@ import subprocess
 from typing import Any
 
 import in_folder
-from faults import ENV
+from faults import ENV, mpirun
 from in_folder import InFolder
 
 RHF = pathlib.Path(__file__).resolve().parents[2] / "examples" / "04_rhf" / "job.toml"
 MIB = 1 << 20
+NO_FILES = ("--results", "none", "--run-json", "none")
 
 
 def at_most(limit: int, amount: int) -> dict[str, Any]:
@@ -55,6 +56,16 @@ class Limits(InFolder):
                 self.assertIn(code, (0, 1, 2, 3), err)
                 if code:
                     self.assertIn("Too many open files", err)
+
+    def test_open_files_of_ranks(self) -> None:
+        """Open MPI would crash. It does so, or hangs, where the limit is also that of `mpirun`."""
+        self.refused("sialrun", RHF, *NO_FILES, launcher=[*mpirun(2), "sh", "-c", 'ulimit -n 14 && exec "$@"', "sh"], code=3, says=("cannot open 14 files for MPI", "raise `ulimit -n`"))
+
+    def test_stack(self) -> None:
+        for kib in (16, 64):
+            with self.subTest(kib=kib):
+                self.refused("sialrun", RHF, *NO_FILES, code=3, says=(f"`ulimit -s` allows {kib} KiB for a stack", "raise `ulimit -s`"), **at_most(resource.RLIMIT_STACK, kib << 10))
+        self.must("sialrun", RHF, *NO_FILES, **at_most(resource.RLIMIT_STACK, 256 << 10))
 
     def test_a_signal_that_finds_no_barrier(self) -> None:
         loops = "".join(f"index i{n} = 1:2000\n" for n in range(3))

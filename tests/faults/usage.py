@@ -115,6 +115,7 @@ class Usage(unittest.TestCase):
                      ("--dat", "text"), ("counts.sialx", "counts.sialx", "--print-format", "none")):
             with self.subTest(args=args):
                 self.call("sialrun", *args, *nothing, code=2, says="error")
+        self.call("sialrun", "counts.sialx", "--set", "n=2", "--ranks", "4", *nothing, code=0, says="warning: `--ranks 4` is left out")
         (self.dir / "text.siox").write_text("no module\n")
         self.call("sialrun", "text.siox", *nothing, code=2, says="is not a sialx module")
         self.call("sialrun", "counts.sialx", "--set", "n=2", "--results", "text", code=2, says="which no job has written")

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unittest
 
+from versions import searched_anywhere
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 ENV.pop("SIAL_BASIS_PATH", None)
@@ -82,6 +84,9 @@ class Install(unittest.TestCase):
         self.assertGreater(len(files), 100)
         named = [f"{p.relative_to(self.prefix)}: {folder.decode()}" for p in files for folder in folders if re.search(re.escape(folder) + rb"(?![\w.-])", p.read_bytes())]
         self.assertEqual(named, [])
+
+    def test_no_library_is_searched_in_the_current_folder(self):
+        self.assertEqual(searched_anywhere(self.prefix), [])
 
     def test_a_plugin_built_by_what_the_tree_says_of_itself(self):
         example = self.prefix / "share/sialx/examples/15_plugin"

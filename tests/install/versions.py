@@ -35,6 +35,21 @@ def call(tool, *args, cwd=None):
     return subprocess.run([OPTIONS.bin / tool, *map(str, args)], cwd=cwd, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
+def searched_anywhere(folder):
+    """Programs and libraries of a tree whose search paths hold the current folder (an empty element) or any other that is not absolute."""
+    found, n = [], 0
+    for file in folder.rglob("*"):
+        if file.is_symlink() or not file.is_file() or not (os.access(file, os.X_OK) or ".so" in file.name):
+            continue
+        dynamic = subprocess.run(["readelf", "-d", file], capture_output=True, text=True).stdout
+        n += "NEEDED" in dynamic
+        for path in re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", dynamic):
+            found += [f"{file}: {path}" for element in path.split(":") if not element.startswith(("/", "$ORIGIN"))]
+    if n < len(TOOLS):
+        sys.exit(f"error: readelf finds {n} programs and libraries in {folder}")
+    return found
+
+
 def facts(text):
     return dict(line.split(": ", 1) for line in text.splitlines()[1:])
 
@@ -57,6 +72,9 @@ class Versions(unittest.TestCase):
         for key in (*FORMATS, "commit", "built with MPI", "built with BLAS", "built with LLVM", "built with HDF5", "built with libint", "built with TREXIO", "built with CUDA headers"):
             self.assertTrue(said.get(key), key)
         self.assertTrue(call("sialrun", "--version", "--verbose").startswith(texts["sialrun"]))
+
+    def test_no_library_is_searched_in_the_current_folder(self):
+        self.assertEqual(searched_anywhere(OPTIONS.bin), [])
 
     def test_the_commit(self):
         said = facts(call("sialc", "--version"))["commit"]

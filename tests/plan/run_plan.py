@@ -96,6 +96,9 @@ collective total += sum
 print total
 endsial many
 """
+# The same where data decide whether the blocks are made: what certainly does not fit is refused before it runs.
+PERHAPS_MANY = (MANY.replace("scalar sum\n", "scalar sum\nscalar one\ntemp t[i,j]\n", 1)
+                .replace("pardo i, j\nput a[i,j] = 1.0\nendpardo i, j\n", "do i\ndo j\nt[i,j] = 1.0\none += t[i,j] * t[i,j]\nenddo j\nenddo i\nif one > 0.0\npardo i, j\nput a[i,j] = 1.0\nendpardo i, j\nendif\n", 1))
 # Small blocks that are fetched, multiplied and put between nodes: puts under way take memory, too.
 PRODUCTS = """sial products
 predefined int norb
@@ -121,6 +124,18 @@ put b[i,j] = t[i,j]
 endpardo i, j
 sip_barrier
 endsial products
+"""
+TRIMER = """9
+
+O 1.617 0.000 0.000
+H 0.785 0.480 0.000
+H 2.057 0.282 0.805
+O -0.808 1.400 0.000
+H -0.808 0.440 0.000
+H -1.273 1.640 -0.805
+O -0.808 -1.400 0.000
+H 0.023 -0.920 0.000
+H -0.784 -1.923 0.805
 """
 # Jobs that must run in the least memory that a dry run says is enough.
 TIGHT_CASES = [
@@ -241,6 +256,15 @@ def check_spill(binary):
             if code != 0:
                 raise Failure(f"{job}: {least[1]} and a disk are said to be enough\n{errors}")
             print(f"{job}: runs in {least[1]} with a disk", flush=True)
+        # The usual segments leave too little for the triples: smaller ones are chosen, whatever the memory.
+        where = pathlib.Path(folder)
+        (where / "trimer.xyz").write_text(TRIMER)
+        chain = [str(EXAMPLES / path) for path in ("04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx", "11_ccsd_t/ccsd_t.sialx")]
+        (where / "job.toml").write_text(f'programs = {json.dumps(chain)}\n[molecule]\nxyz = "trimer.xyz"\nbasis = "6-31g*"\n')
+        for memory in ("110MB", "75MB", "60MB"):
+            planned = subprocess.run([binary, "job.toml", "--memory", memory, "--spill", folder, "--dry-run"], env=ENV, cwd=folder, capture_output=True, text=True, timeout=100)
+            if planned.returncode != 0:
+                raise Failure(f"trimer in {memory}: {planned.stdout}\n{planned.stderr}")
 
 
 def enough(binary, arguments, folder=None):
@@ -284,6 +308,7 @@ def check_tight(binary):
             if code != 0 and "out of memory" in errors and not re.search(r"many\.sialx:\d+:\d+: out of memory for ", errors):
                 raise Failure(f"{memory} kB on three nodes: exit code {code}, {errors}")
         # Room for half of the blocks. The message says what holds the memory, all of it, and where the program is.
+        program.write_text(PERHAPS_MANY)
         code, _, errors = run(binary, [str(program), *many[1][1], "--memory", "64kB"], 1)
         used, parts = re.search(r" and use ([\d.]+ \w+)", errors), re.findall(r"(?:largest: |, )(?:[^,();]*) \(([\d.]+ \w+)\)", errors)
         if code != 3 or "many.sialx:" not in errors or not all(part in errors for part in ("the block directory (", "array `a` on this node (", "all else (")) or not used or \
@@ -352,9 +377,49 @@ def check_verdict(binary):
     if code != 0:
         raise Failure(f"a tenth more than predicted is not enough: {errors}")
     code, _, errors = run(binary, [*job, "--memory", f"{need * 0.8:.0f}B"], 1)
-    if code != 3 or not all(part in errors for part in ("--dry-run", "mp2.sialx:", "array `half` on this node (", "local `quarter`")):
+    holders = () if "nothing has run" in errors else ("array `half` on this node (", "local `quarter`")
+    if code != 3 or not all(part in errors for part in ("--dry-run", "mp2.sialx:", *holders)):
         raise Failure(f"four fifths of what was predicted: exit code {code}, {errors}")
     print("verdicts hold")
+
+
+def check_refused(binary):
+    """What certainly does not fit is refused before anything runs; what data decide may run."""
+    put = "pardo i, j\nput a[i,j] = 1.0\nendpardo i, j\n"
+    positive, trips = "do i\ndo j\nt[i,j] = 1.0\nx += t[i,j] * t[i,j]\nenddo j\nenddo i\n", "do k\nif x > 0.0\nexit\nendif\n"
+    cases = {"put": (put, True), "behind_a_condition": (f"{positive}if x > 0.0\nprintln \"no blocks\"\nendif\n{put}", True), "under_a_condition": (f"{positive}if x < 0.0\n{put}endif\n", False),
+             "behind_an_exit": (f"{positive}{trips}{put}enddo k\n", False), "behind_the_loop": (f"{positive}{trips}enddo k\n{put}", True)}
+    with tempfile.TemporaryDirectory(prefix="sialx-plan-") as folder:
+        program = pathlib.Path(folder) / "refused.sialx"
+        for name, (body, refused) in cases.items():
+            program.write_text("sial refused\npredefined int norb\naoindex i = 1:norb\naoindex j = 1:norb\nindex k = 1:3\ndistributed a[i,j]\ntemp t[i,j]\nscalar x\n"
+                               f"println \"begun\"\n{body}endsial refused\n")
+            done = subprocess.run([binary, str(program), "--set", "norb=20", "--segments", "ao=" + ",".join(["10"] * 20), "--memory", "200kB", "--results", "none", "--run-json", "none"],
+                                  env=ENV, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+            if (done.returncode, "begun" in done.stdout, "out of memory for distributed `a`: the job needs at least" in done.stderr) != ((3, False, True) if refused else (0, True, False)):
+                raise Failure(f"{name}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    print("what certainly does not fit is refused")
+
+
+def check_far_too_large(binary):
+    """An answer within 5 s and 500 MB, of a dry run and of a run."""
+    with tempfile.TemporaryDirectory(prefix="sialx-plan-") as temporary:
+        folder = pathlib.Path(temporary)
+        chain = [str(EXAMPLES / path) for path in ("04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx")]
+        for name, programs, atom, atoms, basis in (("atoms", chain[:1], "H", 20000, "sto-3g"), ("carbon", chain, "C", 60, "cc-pvdz")):
+            (folder / f"{name}.xyz").write_text(f"{atoms}\n{name}\n" + "".join(f"{atom} {1.5 * (n % 30)} {1.5 * (n // 30 % 30)} {1.5 * (n // 900)}\n" for n in range(atoms)))
+            (folder / f"{name}.toml").write_text(f'programs = {json.dumps(programs)}\n[molecule]\nxyz = "{name}.xyz"\nbasis = "{basis}"\n')
+        for job in (["atoms.toml"], ["carbon.toml"], [str(EXAMPLES / "02_matrix_product/matrix_product.sialx"), "--set", "norb=1", "--segments", "ao=2147483647"]):
+            for more in (["--dry-run"], []):
+                with open(folder / "said", "w+") as said:
+                    process = subprocess.Popen([binary, *job, *more, "--results", "none", "--run-json", "none"], env=ENV, cwd=folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+                    _, status, used = os.wait4(process.pid, 0)
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                    said.seek(0)
+                    text = said.read()
+                if process.returncode != (1 if more else 3) or ("does not fit: " if more else "out of memory for ") not in text or used.ru_utime + used.ru_stime > 5 or used.ru_maxrss > 500_000:
+                    raise Failure(f"{job} {more}: exit code {process.returncode}, {used.ru_utime + used.ru_stime:.1f} s, {used.ru_maxrss} kB\n{text}")
+    print("jobs that are far too large are refused at once")
 
 
 def check_pairs(binary):
@@ -379,7 +444,7 @@ def main():
                     compare(binary, job, [*own, *more], layout, **options)
                 except Failure as failure:
                     failures.append(str(failure))
-    for check in (check_pairs, check_kept, check_data_file, check_language, check_tight, check_spill, check_verdict):
+    for check in (check_pairs, check_kept, check_data_file, check_language, check_tight, check_spill, check_verdict, check_refused, check_far_too_large):
         try:
             check(binary)
         except Failure as failure:

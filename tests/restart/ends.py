@@ -149,11 +149,11 @@ class Ends(Pieces):
                 code, got, err = self.run_job(*args, *more, "--set", f"steps={60000 if ranks else 400000}", "--restart", ranks=ranks)
                 self.assertEqual(code, 0, err)
                 self.assertIn(f"sum = {60000 if ranks else 400000}", got)
-        # A local disk that takes nothing: the run goes on without checkpoints, and says why.
-        (self.dir / "local").rmdir()
-        code, _, err = self.run_job(*long, "--set", "steps=400000", "--checkpoint-local", "local", "--checkpoint-every", "0.001s", "--results", "none")
-        self.assertEqual(code, 0, err)
-        self.assertIn("warning: no checkpoint could be written: cannot write `local/sialx", err)
+        # A local disk that takes nothing: the run goes on without checkpoints, and says why. One that is not there is refused.
+        for local, code, says in (("/proc", 0, "warning: no checkpoint could be written: cannot write `/proc/sialx"), ("missing", 3, "error: there is no folder `missing`")):
+            got, _, err = self.run_job(*long, "--set", "steps=400000", "--checkpoint-local", local, "--checkpoint-every", "0.001s", "--results", "none")
+            self.assertEqual(got, code, err)
+            self.assertIn(says, err)
 
     def killed(self, args, ranks, more, number, after, wanted):
         shutil.rmtree(self.dir / "checkpoint", ignore_errors=True)

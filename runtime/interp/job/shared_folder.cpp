@@ -69,7 +69,11 @@ class Token {
 
 }  // namespace
 
-void check_shared_folder(Transport& transport, const std::string& folder, CollectiveTag tag) {
+void check_checkpoint_folders(Transport& transport, const std::string& folder, const std::string& local,
+                              CollectiveTag tag) {
+  if (std::error_code none; !local.empty() && !fs::is_directory(local, none))
+    throw EnvironmentError(fmt::format("there is no folder `{}`, where checkpoints are to be written first", local),
+                           "make it on a disk of each host, or name another one with `--checkpoint-local`");
   if (transport.node_count() == 1) return;
   std::uint64_t number = transport.rank() == 0 ? std::random_device()() : 0;
   transport.broadcast(std::as_writable_bytes(std::span(&number, 1)), 0, tag);

@@ -67,6 +67,12 @@ class Estimate {
   /// So many rows, cut into tiles.
   double tiles_of(std::int64_t rows) const {
     double sum = 0;
+    // Of more tiles than vectors in one all but the last few are whole.
+    const std::int64_t most = plan_.tile.max_vectors, whole = rows / (most * plan_.tile.width) - most;
+    if (whole > 0) {
+      sum = static_cast<double>(whole) * column_of_tiles(most);
+      rows -= whole * most * plan_.tile.width;
+    }
     while (rows > 0) {
       const std::int64_t v =
           BalancedSplit((rows + plan_.tile.width - 1) / plan_.tile.width, plan_.tile.max_vectors).large;

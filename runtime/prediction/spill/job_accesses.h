@@ -29,9 +29,10 @@ struct JobAccesses {
 
 /// Accesses and steps that are followed at most.
 struct AccessLimits {
-  std::size_t accesses = AccessSequence::max_accesses;
-  std::int64_t steps = 200'000'000;
+  std::size_t accesses = 5'000'000;
+  std::int64_t steps = 20'000'000;
 };
+constexpr AccessLimits few_accesses{.accesses = 2'000'000, .steps = 10'000'000};
 
 /// Throws SialError for a program that does not fit the job.
 JobAccesses follow_accesses(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,

@@ -1,5 +1,7 @@
 #include "runtime/prediction/walk/context.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
@@ -8,7 +10,10 @@
 
 namespace sial {
 
-std::int64_t heap_bytes(std::int64_t doubles) { return static_cast<std::int64_t>(NodeHeap::chunk_bytes(doubles)); }
+std::int64_t heap_bytes(std::int64_t doubles) {
+  constexpr std::int64_t most = std::int64_t{1} << 49;  // 4.5 PB: sums of those that are followed fit into 64 bits
+  return static_cast<std::int64_t>(NodeHeap::chunk_bytes(std::min(doubles, most)));
+}
 
 std::uint64_t array_placement(std::int32_t sequence, ArrayId array) {
   return std::uint64_t{static_cast<std::uint32_t>(sequence)} << 32 | static_cast<std::uint32_t>(array.number());

@@ -49,7 +49,9 @@ struct WalkControl::Flow {
     const Uncertain& u = w.uncertain_.back();
     if (op == Opcode::jump) return u.skipped_jump != w.at_;
     if (op == Opcode::exit_loop) w.loops_.back().ended_by_data = true;
-    return u.call_depth != w.calls_.size() || (op == Opcode::exit_loop && u.loop_depth != w.loops_.size());
+    const bool taken = u.call_depth != w.calls_.size() || (op == Opcode::exit_loop && u.loop_depth != w.loops_.size());
+    w.perhaps_returned_ |= op == Opcode::ret && !taken;
+    return taken;
   }
   std::int32_t position() const { return w.next_; }
   void go_to(std::int32_t pc) { w.next_ = pc; }

@@ -3,6 +3,7 @@
 // on data is walked both ways, one after the other; loops whose index does not matter (effects.h) are visited once,
 // with their largest segment. Part of a walk.
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,6 +30,11 @@ class WalkControl {
   bool in_loop() const { return !loops_.empty(); }
   /// Data decide whether the present instruction is executed.
   bool uncertain() const { return !uncertain_.empty(); }
+  /// Every run that completes its program executes it: neither is it uncertain, nor behind an exit or a return that is.
+  bool certain() const {
+    return uncertain_.empty() && !perhaps_returned_ &&
+           std::none_of(loops_.begin(), loops_.end(), [](const Frame& f) { return f.ended_by_data; });
+  }
 
   /// False when it is not an instruction of control.
   bool follow(const Instruction& in);
@@ -90,7 +96,7 @@ class WalkControl {
   WalkOwnBlocks& own_;
   IterationShare& share_;
   std::int32_t next_, at_;
-  bool halted_ = false;
+  bool halted_ = false, perhaps_returned_ = false;
   std::vector<Frame> loops_;
   std::vector<CallFrame> calls_;
   std::set<std::int32_t> followed_;  // procedures, since there are no steps left

@@ -5,6 +5,8 @@ namespace {
 
 /// Messages under way at once, in blocks: the sender's copy and the receiver's.
 constexpr std::int64_t blocks_under_way = 2;
+/// So much work, in instructions, is the entry of a block.
+constexpr std::int64_t steps_per_block = 4;
 
 }  // namespace
 
@@ -47,6 +49,7 @@ void WalkRemoteBlocks::get(ArrayId id, const Located& at) {
   if (here || !share_.mine) return;
   Held& held = held_[id.at()][at.key];
   if (held.fetched > 0) return;
+  context_.memory.steps_left -= steps_per_block;
   held.fetched = heap_bytes(at.size);
   if (held.kept + held.put > 0) {
     held.kept = held.put = 0;
@@ -126,8 +129,8 @@ void WalkRemoteBlocks::hold_sum(ArrayId array, const Located& at) {
 
 void WalkRemoteBlocks::take_until_barrier(ArrayId array, const RemoteBlocks::Block& block) {
   const int item = context_.item_of(array);
-  context_.ledger.take_remote(item, block.node, block.bytes);
-  until_barrier_.push_back({item, block.node, block.bytes});
+  context_.ledger.take_remote(item, block.node, block.bytes, false);
+  until_barrier_.push_back({item, block.node, block.bytes, false});
 }
 
 void WalkRemoteBlocks::put_block(ArrayId id, const Located& at, bool adds, bool scales) {
@@ -143,6 +146,7 @@ void WalkRemoteBlocks::put_block(ArrayId id, const Located& at, bool adds, bool 
     ledger.add_entries(block.node, 1);
     ledger.take_remote(context_.item_of(id), block.node, block.bytes);
     found = array.blocks.emplace(at.key, block).first;
+    context_.memory.steps_left -= steps_per_block;
   }
   RemoteBlocks::Block& block = found->second;
   if (adds && context_.memory.setting.deterministic) {
@@ -189,7 +193,8 @@ void WalkRemoteBlocks::barrier() {
   }
   context_.ledger.drop_fetched(kept);
   context_.ledger.end_phase();
-  for (const Extra& extra : until_barrier_) context_.ledger.give_remote(extra.item, extra.node, extra.bytes);
+  for (const Extra& extra : until_barrier_)
+    context_.ledger.give_remote(extra.item, extra.node, extra.bytes, extra.lasts);
   until_barrier_.clear();
   for (const auto& [array, key] : read_blocks_)
     if (const auto found = remote_[array.at()].blocks.find(key); found != remote_[array.at()].blocks.end())

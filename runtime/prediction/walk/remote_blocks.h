@@ -52,6 +52,7 @@ class WalkRemoteBlocks {
     int item = -1;
     NodeId node;
     std::int64_t bytes = 0;
+    bool lasts = true;
   };
 
   void put_block(ArrayId array, const Located& at, bool adds, bool scales);

@@ -7,11 +7,20 @@
 #include "runtime/super/hermite_repulsion.h"
 
 namespace sial {
+namespace {
+
+struct LeftEarly {};
+
+}  // namespace
 
 template <class F>
 void Walk::each_block(std::int32_t ref_id, F&& f) {
   const ResolvedReference& ref = context_.reference(ref_id);
-  indices_.for_each_block(ref, [&](const Located& at) { f(ref, at); });
+  indices_.for_each_block(ref, [&](const Located& at) {
+    --context_.memory.steps_left;
+    if (context_.memory.stops()) throw LeftEarly{};
+    f(ref, at);
+  });
 }
 
 ProgramNeed Walk::run() {
@@ -24,13 +33,25 @@ ProgramNeed Walk::run() {
       own_.static_memory(ArrayId(a));
   for (const ArrayId array : given_remote_arrays(bound)) remote_.give(array);
   if (!given_remote_arrays(bound).empty()) barrier();
-  while (!control_.halted()) step();
+  try {
+    while (!control_.halted() && !context_.memory.stops()) step();
+  } catch (const LeftEarly&) {  // among the blocks of a statement
+  }
   const std::int32_t last = control_.at();
+  const bool left = context_.memory.stops();
+  const MemoryItem& certain = context_.ledger.certain_item();
+  const std::string certain_of = fmt::format("{} `{}`", certain.kind, certain.name);
   finish();
   ProgramNeed need = context_.ledger.end_program(m.program);
   const std::int32_t peak = context_.ledger.peak_pc() > 0 ? context_.ledger.peak_pc() : last;
-  const SourcePlace& p = m.places[static_cast<std::size_t>(peak)];
-  need.place = fmt::format("{}:{}", m.files.at(static_cast<std::size_t>(p.file)), p.line);
+  const auto place = [&](std::int32_t pc) {
+    const SourcePlace& p = m.places[static_cast<std::size_t>(pc)];
+    return fmt::format("{}:{}", m.files.at(static_cast<std::size_t>(p.file)), p.line);
+  };
+  need.place = place(peak);
+  need.certain = context_.ledger.certain();
+  need.certain_of = certain_of;
+  if (left) need.left_at = fmt::format("{}:{}", place(last), m.places[static_cast<std::size_t>(last)].column);
   need.kernels = work_.choices();
   const JobData& job = context_.memory.job;
   if (integrals_ && job.has_molecule && uses_hermite_repulsion(job.molecule, job.integrals))
@@ -42,6 +63,7 @@ ProgramNeed Walk::run() {
 void Walk::step() {
   const std::int32_t pc = control_.advance();
   const Instruction& in = context_.module.code[static_cast<std::size_t>(pc)];
+  context_.ledger.set_certain(control_.certain());
   if (control_.follow(in) || control_memory(in) || communicate(in) || persist(in)) return;
   switch (in.op) {
     case Opcode::block_sum: return work_.sum(in);
