@@ -86,6 +86,7 @@ void merge(MemoryModel& plan, const MemoryModel& other) {
     need.floor = std::max(need.floor, theirs.floor);
     need.largest = std::max(need.largest, theirs.largest);
     need.pairs = std::max(need.pairs, theirs.pairs);
+    need.kept = std::max(need.kept, theirs.kept);
     need.exact &= theirs.exact;
   }
   plan.peak = std::max(plan.peak, other.peak);
@@ -127,7 +128,11 @@ MemoryModel model_memory(std::span<const std::shared_ptr<const Module>> programs
         plan.programs[i].most = std::max(plan.programs[i].most, alone.programs[i].peak);
       if (steps_left < setting.most_steps / 2) break;
     }
-  for (const ProgramNeed& need : plan.programs) plan.most = std::max(plan.most, need.most);
+  std::int64_t kept = 0;  // for the programs that follow as well
+  for (ProgramNeed& need : plan.programs) {
+    plan.most = std::max(plan.most, need.most);
+    need.kept = kept = std::max(kept, need.kept);
+  }
   return plan;
 }
 
@@ -180,6 +185,9 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_t
     if (program.most > program.peak)
       out << fmt::format("  {} for a rank that draws every iteration, should the others be late\n",
                          bytes_text(program.most));
+    if (program.kept > 0)
+      out << fmt::format("  up to {} with two-electron integrals kept in memory that nothing else needs\n",
+                         bytes_text(with_kept(program, setting)));
     if (program.pairs > 0)
       out << fmt::format("  up to {} per rank beside the blocks, for pairs of shells of two-electron integrals\n",
                          bytes_text(program.pairs));
@@ -193,7 +201,10 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, int ranks_t
   const std::string needed = bytes_needed_text(plan.least),
                     given = bytes_text(static_cast<std::int64_t>(setting.memory_per_rank));
   if (plan.fits(setting.memory_per_rank)) {
-    out << fmt::format("fits: {} of {} per rank\n", needed, given);
+    std::int64_t most = 0;
+    for (const ProgramNeed& program : plan.programs) most = std::max(most, with_kept(program, setting));
+    out << fmt::format("fits: {} of {} per rank{}\n", needed, given,
+                       most > plan.least ? fmt::format(", {} with kept integrals", bytes_text(most)) : "");
     return;
   }
   if (!setting.spill.empty()) {
