@@ -26,12 +26,17 @@ constexpr double radii[] = {0.31, 0.28, 1.28, 0.96, 0.84, 0.76, 0.71, 0.66, 0.57
 /// In units of a usual bond, the sum of two radii. Bonds read in the wrong unit are 1.89 times as long or as short. The
 /// longest single bonds (F2) are 1.24 of their sum; oxides of early transition metals are 0.70 of it, and a few metal
 /// dimers less.
-constexpr double longest = 1.3, longest_in_bohr = 2.5, shortest = 0.69;
+constexpr double longest = 1.4, longest_in_bohr = 2.5, shortest = 0.69;
 constexpr std::size_t most_compared = 1000;  // atoms, each with all others
 
 double distance(const Atom& a, const Atom& b) {
   return bohr_in_angstrom *
          std::hypot(a.position[0] - b.position[0], a.position[1] - b.position[1], a.position[2] - b.position[2]);
+}
+
+/// Ghost atoms have none.
+double radius_of(const Atom& atom) {
+  return atom.charge > 0 ? covalent_radius(atom.charge + atom.core_electrons) : 0.0;
 }
 
 }  // namespace
@@ -46,9 +51,9 @@ std::string unusual_distances(const std::vector<Atom>& atoms) {
   for (std::size_t i = 0; i < std::min(atoms.size(), most_compared); ++i) {
     double of_atom = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < atoms.size(); ++k) {
-      const double bond = covalent_radius(atoms[i].charge) + covalent_radius(atoms[k].charge);
-      if (k == i || covalent_radius(atoms[i].charge) == 0.0 || covalent_radius(atoms[k].charge) == 0.0) continue;
-      const double ratio = distance(atoms[i], atoms[k]) / bond;
+      const double here = radius_of(atoms[i]), there = radius_of(atoms[k]);
+      if (k == i || here == 0.0 || there == 0.0) continue;
+      const double ratio = distance(atoms[i], atoms[k]) / (here + there);
       of_atom = std::min(of_atom, ratio);
       if (ratio < nearest) nearest = ratio, first = i, second = k;
     }

@@ -186,8 +186,7 @@ class XyzReader {
     if (is_ghost && atom.charge == 0)
       fail(fmt::format("`{}` is a ghost atom of no known element", words[0]),
            "`Gh(O)` has the functions of oxygen; leave out a point without functions");
-    if (atom.charge < 1 || covalent_radius(atom.charge) == 0.0)
-      fail(fmt::format("unknown element `{}`", words[0]));
+    if (atom.charge < 1 || covalent_radius(atom.charge) == 0.0) fail(fmt::format("unknown element `{}`", words[0]));
     atom.symbol = element_symbol(atom.charge);
     if (is_ghost) make_ghost(atom);
     return atom;

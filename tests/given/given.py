@@ -237,7 +237,7 @@ class GivenArrays(ArrayJobs):
                 f.create_virtual_dataset("group/a", layout)
 
         write().close()
-        self.refused(["job.toml:8:5: array `a`: dataset `group/a` in `data.h5` has no values: nothing was ever written into it"])
+        self.refused(["job.toml:5:5: array `a`: dataset `group/a` in `data.h5` has no values: nothing was ever written into it"])
         write(chunks=(2,)).close()
         self.refused(["has no values: nothing was ever written into it"])
         with write(chunks=(2,)) as f:

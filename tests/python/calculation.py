@@ -136,7 +136,7 @@ class Calculations(unittest.TestCase):
         script.write_text(OWN)
         mpirun = ["mpirun", "-n", "2", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
         done = subprocess.run([*mpirun, sys.executable, str(script), str(self.dir)], capture_output=True, text=True, timeout=100)
-        self.assertEqual(sorted(done.stdout.split()), ["0:-1.1167140", "1:-1.1011503"], done.stdout + done.stderr)
+        self.assertEqual(sorted(done.stdout.split()), ["0:-1.1167143", "1:-1.1031410"], done.stdout + done.stderr)
 
     def test_results_of_another_run(self):
         h2 = sialx.Molecule(["H", "H"], [[0, 0, 0], [0, 0, 1.4]], "sto-3g")

@@ -449,7 +449,7 @@ endsial names
             sialx.Job(program, values={"factor": 2.5}, arrays={**data, "ful": np.ones(3)}).run(self.dir / "job")
         with self.assertWarnsRegex(sialx.JobWarning, "the job gives the array `other`"):
             sialx.Job(program, values={"factor": 2.5}, arrays={**data, "other": np.ones(3)}).run(self.dir / "job")
-        with self.assertWarnsRegex(sialx.JobWarning, "a value for `facto`.*\n  hint: did you mean `factor`"):
+        with self.assertRaisesRegex(sialx.JobError, "a value for `facto`.*\n  hint: did you mean `factor`"):
             sialx.Job(program, values={"factor": 2.5, "facto": 1.0}, arrays=data).run(self.dir / "job")
         with self.assertRaisesRegex(sialx.JobError, "did you mean `ao`"):
             sialx.Job(program, values={"factor": 2.5}, arrays=data, segments={"a0": [2]}).run(self.dir / "job")
@@ -535,7 +535,7 @@ endsial names
 
     def test_order_of_functions(self):
         """PySCF's functions in the order of sialx; a job that gives its overlap in another one is warned."""
-        overlap = "sial overlap\nspecial return_ovl w\npredefined int norb\naoindex mu = 1:norb\naoindex nu = 1:norb\n{}static s[mu,nu]\nstatic own[mu,nu]\ndo mu\ndo nu\nexecute return_ovl own[mu,nu]\nenddo nu\nenddo mu\nendsial overlap\n"
+        overlap = "sial overlap\nspecial return_ovl w\npredefined int norb\naoindex mu = 1:norb\naoindex nu = 1:norb\n{}static s[mu,nu]\nstatic own[mu,nu]\nscalar x\ndo mu\ndo nu\nexecute return_ovl own[mu,nu]\nx += s[mu,nu]*s[mu,nu]\nenddo nu\nenddo mu\nendsial overlap\n"
         for cart in (False, True):
             momenta = [0, 1, 2, 3] * 2
             mole = FakeMole({"H": [STO3G_H, *([l, [0.9 / l, 1.0]] for l in (1, 2, 3))]}, cart=cart, nbas=8, bas_angular=momenta.__getitem__, bas_nctr=lambda b: 1)

@@ -59,18 +59,24 @@ def run(
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """The ranks end at once: mpirun, which has them in process groups of their own, puts away what it made for them, and needs a second for it."""
-    family = _family(process.pid)
-    for pid in [pid for pid, children in family.items() if not children] or [process.pid]:
-        _kill(pid)
+    """The ranks end at once, also those that mpirun is still starting: it has them in process groups of their own, puts away what it made for them, and needs a
+    second for that."""
+    is_launcher = Path(str(process.args[0])).name != "sialrun"  # type: ignore[index]
+    process.terminate() if is_launcher else process.kill()
 
     def wait() -> None:
-        try:
-            process.wait(2)
-        except subprocess.TimeoutExpired:
-            for pid in {**family, **_family(process.pid)}:
-                _kill(pid)
-            process.wait()
+        for _ in range(40):
+            for pid, children in _family(process.pid).items():
+                if pid != process.pid and not children:
+                    _kill(pid)
+            try:
+                process.wait(0.05)
+                return
+            except subprocess.TimeoutExpired:
+                pass
+        for pid in {process.pid, *_family(process.pid)}:
+            _kill(pid)
+        process.wait()
 
     waiting = threading.Thread(target=wait, daemon=True)
     waiting.start()
