@@ -91,10 +91,13 @@ class MissingValues {
     std::array<hsize_t, H5S_MAX_RANK> extents{}, chunk{};
     const int rank = H5Sget_simple_extent_dims(space, extents.data(), nullptr);
     hsize_t there = 0, all = 1;
-    if (rank < 1 || H5Pget_chunk(how, rank, chunk.data()) != rank || H5Dget_num_chunks(dataset, H5S_ALL, &there) < 0)
+    if (H5Dget_storage_size(dataset) == 0) {
+      require_fill_value(place, how);
+      return {};
+    }
+    if (rank < 1 || H5Pget_chunk(how, rank, chunk.data()) != rank || H5Dget_num_chunks(dataset, space, &there) < 0)
       return {};
     for (int d = 0; d < rank; ++d) all *= (extents[d] + chunk[d] - 1) / std::max<hsize_t>(chunk[d], 1);
-    if (there == 0) require_fill_value(place, how);
     H5D_fill_value_t fill = H5D_FILL_VALUE_ERROR;
     if (there == 0 || there >= all || (H5Pfill_value_defined(how, &fill) >= 0 && fill == H5D_FILL_VALUE_USER_DEFINED))
       return {};
