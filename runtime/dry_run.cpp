@@ -14,7 +14,6 @@
 #include "runtime/bytecode/read.h"
 #include "runtime/gradient_run.h"
 #include "runtime/interp/blocks/given_arrays.h"
-#include "runtime/job/array_source.h"
 #include "runtime/prediction/earlier_results.h"
 #include "runtime/prediction/segment_choice.h"
 #include "runtime/prediction/spill/spill_model.h"
@@ -60,6 +59,7 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   for (std::size_t p = 0; p < contents.size(); ++p)
     programs.push_back(std::make_shared<const Module>(read_module(contents[p], stated.programs[p])));
   check_gradient_scalar(stated, programs);
+  check_values(stated, programs, options.machine.plugins, err);
   Job job = stated;
   take_extents(job, programs);
   std::optional<CheckpointIndex> from;
@@ -70,7 +70,7 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
     followed = follow_checkpoint(*from, job);
     check_restored_files(job);  // the plan needs their sizes
   } else {
-    read_arrays(job.data, arrays_read_in_parts(programs));
+    read_whole_arrays(job.data, programs);
   }
   const SavedArrays saved = saved_arrays(job);
   SegmentChoice choice = choose_segments(job, programs, saved, setting, time);

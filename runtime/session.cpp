@@ -52,6 +52,7 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options) {
   setting.deterministic = options.store.deterministic;
   setting.static_schedule = options.machine.schedule == Schedule::static_;
   setting.keep_saved = job.results_path != "none";
+  setting.keep_integrals = job.keep_integrals;
   setting.spill = job.spill;
   setting.memory_of_server = options.store.memory_of_server;
   setting.orders_pardos = options.machine.pardo_order == PardoOrdering::automatic;
@@ -229,7 +230,7 @@ static void drop_unused_arrays(JobData& data, std::span<const std::shared_ptr<co
 }
 
 void read_given_arrays(Job& job, std::span<const std::shared_ptr<const Module>> programs) {
-  if (!job.data.sources.empty()) read_arrays(job.data, arrays_read_in_parts(programs));
+  if (!job.data.sources.empty()) read_whole_arrays(job.data, programs);
   if (job.data.hamiltonian) drop_unused_arrays(job.data, programs);
   const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
   if (std::ranges::any_of(job.data.arrays, is_made)) make_arrays(job.data, arrays_read_in_parts(programs));
@@ -272,6 +273,7 @@ int Session::run_programs(const Job& given) {
   std::vector<std::shared_ptr<const Module>> programs;
   if (const int code = load_programs(given, programs); code != exit_ok) return code;
   const Job& stated = with_arrays(given, programs);
+  if (transport_.rank() == 0) warn_of_order(stated);
   std::string index, previous, segments;
   int code = exit_ok;
   if (transport_.rank() == 0) {
@@ -411,8 +413,10 @@ void Session::write_results(const Job& job) {
     const std::vector<ProgramDescription> descriptions = runner_->descriptions();
     SIAL_CHECK(descriptions.size() == runner_->outcomes().size(), "{} programs with {} outcomes", descriptions.size(),
                runner_->outcomes().size());
+    const auto stamp = job.settings.find(OptionId::stamp);
     writer->about(options_.version, creation_time(), named_segments(job.data),
-                  job.data.has_molecule ? &job.data.molecule : nullptr);
+                  job.data.has_molecule ? &job.data.molecule : nullptr,
+                  stamp == job.settings.end() ? std::string() : stamp->second);
     for (std::size_t i = 0; i < descriptions.size(); ++i) {
       const ProgramOutcome& outcome = runner_->outcomes()[i];
       writer->program(descriptions[i]);

@@ -113,6 +113,7 @@ class Session {
   void warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_placed_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   void warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
+  void warn_of_order(const Job& job);
   void restore_earlier(const Job& job);
   int read_checkpoint(const std::string& folder, std::string& text, std::string& previous);
   CheckpointIndex undamaged(const CheckpointIndex& last, const CheckpointIndex& previous, const std::string& folder);
@@ -186,6 +187,11 @@ std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_p
 /// goes where no results file is.
 ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream& err,
                        std::vector<std::vector<std::byte>>& contents, bool results_elsewhere = false);
+
+/// Throws InputError for a value that neither programs nor super instructions ask for. A warning where those of
+/// `plugins` may, and where the command line of a batch gives it.
+void check_values(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const Plugins* plugins,
+                  std::ostream& err);
 
 /// Whether programs have predefined ints that the job does not state.
 bool lacks_values(const Job& job, std::span<const std::shared_ptr<const Module>> programs);

@@ -138,6 +138,10 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
   if (transport_.rank() == 0) {
     try {
       code = read_programs(job, compile_, err_, contents, static_cast<bool>(options_.take_results));
+      std::vector<std::shared_ptr<const Module>> read;
+      for (std::size_t p = 0; code == exit_ok && p < contents.size(); ++p)
+        read.push_back(std::make_shared<const Module>(read_module(contents[p], job.programs[p])));
+      if (code == exit_ok) check_values(job, read, options_.machine.plugins, err_);
     } catch (const SialError& error) {
       err_ << error_text(error, 0, 1) << std::endl;
       code = exit_code_of(error);

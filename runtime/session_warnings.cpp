@@ -1,58 +1,108 @@
-// Warnings of a session about what a job states and no program uses.
+// What a job states and no program uses: values are refused, for the rest there are warnings.
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 #include <ostream>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "runtime/base/printable.h"
 #include "runtime/interp/job/saved_values.h"
+#include "runtime/job/legacy_dat.h"
 #include "runtime/job/names.h"
+#include "runtime/job/segments.h"
 #include "runtime/session.h"
+#include "runtime/super/integrals.h"
 
 namespace sial {
 
-/// What the job gives by a name that no program has. Super instructions and plugins read values and integer arrays by
-/// names of their own: those must look like a slip. Real arrays are read by programs, and by plugins.
-void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
-  if (job.legacy) return;
-  std::set<std::string> predefined, arrays{"scalar_array_data"};  // which a test helper reads
+/// What may be meant by a name: where else the key belongs, a name like it or which it begins with, else what there is.
+static std::string hint_of_value(const std::string& name, const std::set<std::string, std::less<>>& asked) {
+  if (std::string place = place_of_key(name); !place.empty()) return place;
+  const UsualValues& usual = usual_values();
+  for (const auto* names : {&asked, &usual.settings}) {
+    const std::vector<std::string_view> known(names->begin(), names->end());
+    if (const auto close = close_names(name, known); !close.empty())
+      return fmt::format("did you mean `{}`?", close.front());
+    for (const std::string_view k : known)
+      if (k.size() > 3 && name.starts_with(k)) return fmt::format("did you mean `{}`?", k);
+  }
+  std::string list;
+  for (const std::string& k : asked)
+    if (!usual.of_molecule.contains(k) || usual.settings.contains(k))
+      list += (list.empty() ? "the programs ask for: " : ", ") + k;
+  return list.empty() ? "the programs ask for no other values than those that the job sets: leave it out"
+                      : list + "; leave others out";
+}
+
+void check_values(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const Plugins* loaded,
+                  std::ostream& err) {
+  const bool plugins = !job.plugins.empty() || (loaded && !loaded->names().empty());
+  std::set<std::string, std::less<>> asked;
   for (const auto& program : programs) {
     for (const IntVar& v : program->ints)
-      if (v.predefined) predefined.insert(v.name);
+      if (v.predefined) asked.insert(v.name);
     for (const ScalarVar& v : program->scalars)
-      if (v.predefined) predefined.insert(v.name);
+      if (v.predefined) asked.insert(v.name);
+  }
+  const auto in_data_file = [&](const std::string& name) {
+    const auto is_it = [&](const auto& value) { return lower_case(value.first) == name; };
+    return job.legacy &&
+           (std::ranges::any_of(job.legacy->ints, is_it) || std::ranges::any_of(job.legacy->scalars, is_it));
+  };
+  const UsualValues& usual = usual_values();
+  for (const std::string& name : job.given_values) {
+    if (asked.contains(name) || usual.settings.contains(name) || usual.of_molecule.contains(name) || in_data_file(name))
+      continue;
+    const std::vector<std::string_view> known(asked.begin(), asked.end());
+    if (plugins && close_names(name, known).empty()) continue;  // which read values by names of their own
+    const std::string text =
+        fmt::format("the job gives a value for `{}`, and no program has a predefined int or scalar of this name", name);
+    const auto place = job.value_places.find(name);
+    // A value for all jobs of a batch need not be one for each of them.
+    if (!plugins && (place != job.value_places.end() || job.batch_file.empty()))
+      throw InputError(text, hint_of_value(name, asked),
+                       place != job.value_places.end() ? place->second : fmt::format("--set {}", name));
+    err << printable(fmt::format("warning: {}\n  hint: {}\n", text, hint_of_value(name, asked))) << std::flush;
+  }
+}
+
+/// What the job gives by a name that no program has. Super instructions and plugins read integer arrays by names of
+/// their own: those must look like a slip. Real arrays are read by programs, and by plugins.
+void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  if (job.legacy) return;
+  std::set<std::string> arrays{"scalar_array_data"};  // which a test helper reads
+  for (const auto& program : programs)
     for (const auto& a : program->arrays)
       if (a.predefined) arrays.insert(a.name);
-  }
-  const auto warn = [&](const char* what, const char* kind, const std::string& name, const std::set<std::string>& names,
-                        bool certain) {
-    if (names.contains(name)) return;
-    const std::vector<std::string_view> known(names.begin(), names.end());
+  warn_of_ranges(job, programs);
+  const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
+  for (const auto& [name, array] : job.data.arrays) {
+    const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
+    const bool of_hamiltonian = job.data.hamiltonian && name.starts_with("given_");
+    if (of_molecule || of_hamiltonian || job.given_arrays.contains(name) || arrays.contains(name)) continue;
+    const std::vector<std::string_view> known(arrays.begin(), arrays.end());
     const auto close = close_names(name, known);
-    if (close.empty() && !certain) return;
+    if (close.empty() && (plugins || job.data.int_arrays.contains(name))) continue;
     const std::string hint =
         close.empty()
             ? fmt::format(
                   "declare it in a program, `predefined static {}[...]` or `distributed`, or leave it out of the job",
                   name)
             : fmt::format("did you mean `{}`?", close.front());
-    err_ << printable(fmt::format(
-                "warning: the job gives {} `{}`, and no program has a predefined {} of this name\n  hint: {}\n", what,
-                name, kind, hint))
-         << std::flush;
-  };
-  for (const std::string& name : job.given_values) warn("a value for", "int or scalar", name, predefined, false);
-  warn_of_ranges(job, programs);
-  const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
-  for (const auto& [name, array] : job.data.arrays) {
-    const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
-    const bool of_hamiltonian = job.data.hamiltonian && name.starts_with("given_");
-    if (!of_molecule && !of_hamiltonian && !job.given_arrays.contains(name))
-      warn("the array", "array", name, arrays, !plugins && !job.data.int_arrays.contains(name));
+    err_
+        << printable(fmt::format(
+               "warning: the job gives the array `{}`, and no program has a predefined array of this name\n  hint: {}\n",
+               name, hint))
+        << std::flush;
   }
   warn_of_arrays(job, programs);
   warn_of_placed_arrays(job, programs);
@@ -123,6 +173,70 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
                "warning: the job gives the array `{}`, and no program has a predefined array of this name\n  hint: {}\n",
                name, hint)
         << std::flush;
+  }
+}
+
+/// A matrix over basis functions, scaled to a diagonal of ones; empty where it can be no overlap.
+static std::vector<double> scaled_overlap(const std::vector<double>& given, std::size_t n) {
+  std::vector<double> scaled(n * n);
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = 0; i < n; ++i) {
+      const double norms = given[i * n + i] * given[j * n + j], x = given[j * n + i];
+      if (!(given[i * n + i] > 0.0) || !(std::abs(x - given[i * n + j]) < 1e-8) || x * x > 1.0001 * norms) return {};
+      scaled[j * n + i] = x / std::sqrt(norms);
+    }
+  return scaled;
+}
+
+/// Arrays of other programs have basis functions in another order, or with other norms, which nothing shows but where
+/// their overlap is among them.
+void Session::warn_of_order(const Job& job) {
+  const Molecule& m = job.data.molecule;
+  if (!job.data.has_molecule || job.legacy) return;
+  const std::int64_t functions = m.n_basis();
+  const auto n = static_cast<std::size_t>(functions);
+  std::vector<double> own;
+  std::vector<std::size_t> other;  // our functions in the order m = -l .. l
+  for (const std::string& name : job.given_arrays) {
+    const auto found = job.data.arrays.find(name);
+    if (found == job.data.arrays.end() || found->second.extents != std::vector<std::int64_t>{functions, functions} ||
+        found->second.data.size() != n * n)
+      continue;
+    const std::vector<double>& given = found->second.data;
+    const std::vector<double> scaled = scaled_overlap(given, n);
+    if (scaled.empty()) continue;
+    if (own.empty()) {
+      own.resize(n * n);
+      make_ao_integrals(m, job.data.integrals)->overlap({0, functions}, {0, functions}, own.data());
+      for (const Shell& s : m.shells)
+        for (std::int32_t c = 0; c < s.n_contractions; ++c) {
+          const auto size = static_cast<std::size_t>(s.n_functions() / s.n_contractions), first = other.size();
+          for (std::size_t f = 0; f < size; ++f) other.push_back(first + (s.pure && s.l > 1 ? size - 1 - f : f));
+        }
+    }
+    double same = 0, turned = 0, norms = 0;
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t i = 0; i < n; ++i) {
+        same = std::max(same, std::abs(scaled[j * n + i] - own[j * n + i]));
+        turned = std::max(turned, std::abs(scaled[j * n + i] - own[other[j] * n + other[i]]));
+        if (i == j) norms = std::max(norms, std::abs(given[i * n + i] - 1.0));
+      }
+    constexpr double equal = 1e-5;
+    const bool is_named = name == "s" || name == "ovl" || name == "overlap" || name == "smat";
+    std::string what;
+    if (same < equal && norms > equal)
+      what = "is the overlap of the job's basis functions with other norms, and programs take functions of norm 1";
+    else if (same > equal && turned < equal)
+      what =
+          "is the overlap of the job's basis functions in another order, that of m = -l .. l within a shell, and programs take m = +l .. -l";
+    else if (same > equal && norms < equal && is_named)
+      what = fmt::format("differs by up to {:.2g} from the overlap of the job's basis functions", same);
+    if (!what.empty())
+      err_
+          << printable(fmt::format(
+                 "warning: the array `{}` {}\n  hint: bring all arrays over basis functions into the order and norms of the job; `sialx.ao_order` of the Python package says how those of PySCF go\n",
+                 name, what))
+          << std::flush;
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "runtime/base/input_file.h"
 #include "runtime/job/legacy_job.h"
+#include "runtime/job/molecule.h"
 #include "runtime/job/resegment.h"
 #include "runtime/job/segments.h"
 #include "runtime/sialrun_network.h"
@@ -139,6 +140,9 @@ Job state_job(const JobArguments& arguments) {
   if (!arguments.resegment.empty()) apply_resegment(job, arguments.resegment);
   for (const std::string& text : arguments.sets) apply_set(job, text);
   if (!arguments.restarts) check_restored_files(job);
+  if (job.data.has_molecule)
+    if (std::string text = unusual_distances(job.data.molecule.atoms); !text.empty())
+      job.warnings.push_back(std::move(text));
   return job;
 }
 

@@ -28,7 +28,8 @@ auto of_array(const std::string& name, const std::string& where, Body body) {
 
 }  // namespace
 
-ArraySource look_at_array(const std::string& name, const std::string& file, const std::string& dataset) {
+ArraySource look_at_array(const std::string& name, const std::string& file, const std::string& dataset,
+                          std::vector<std::string>& warnings) {
   return of_array(name, {}, [&] {
     if (std::error_code ignored; !std::filesystem::exists(file, ignored))
       throw InputError(fmt::format("there is no file `{}`", file),
@@ -37,6 +38,8 @@ ArraySource look_at_array(const std::string& name, const std::string& file, cons
     if (!h5.exists(dataset))
       throw InputError(fmt::format("there is no dataset `{}` in `{}`", dataset, file),
                        fmt::format("the file holds: {}", fmt::join(h5.list("/"), ", ")));
+    if (const std::string text = h5.missing_values(dataset); !text.empty())
+      warnings.push_back(fmt::format("array `{}`: {}", name, text));
     ArraySource source{file, dataset, h5.extents(dataset), h5.is_integer(dataset)};
     if (source.extents.size() > max_rank)
       throw InputError(fmt::format("dataset `{}` in `{}` has {} dimensions; an array has at most {}", dataset, file,

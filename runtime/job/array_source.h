@@ -5,13 +5,16 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "runtime/job/job_data.h"
 
 namespace sial {
 
-/// Throws SialError naming array, file and dataset for what cannot be an array.
-ArraySource look_at_array(const std::string& name, const std::string& file, const std::string& dataset);
+/// Throws SialError naming array, file and dataset for what cannot be an array, or lacks values. `warnings` gets what
+/// may be a mistake.
+ArraySource look_at_array(const std::string& name, const std::string& file, const std::string& dataset,
+                          std::vector<std::string>& warnings);
 
 /// Reads all arrays whole that nobody has read yet, but for those `in_parts`.
 void read_arrays(JobData& data, const std::set<std::string>& in_parts = {});

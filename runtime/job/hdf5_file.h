@@ -64,6 +64,9 @@ class Hdf5File {
       const std::string& group) const;  // names of a group's members, sorted; empty when absent
   bool is_integer(const std::string& dataset) const;
   std::vector<std::int64_t> extents(const std::string& dataset) const;
+  /// Throws InputError where values of the dataset are not there, for which the library would give fill values: the
+  /// source of a virtual one, a file with them, all of it. A sentence where some may be missing on purpose, else empty.
+  std::string missing_values(const std::string& dataset) const;
   std::vector<double> read(const std::string& dataset) const;
   std::vector<std::int32_t> read_ints(const std::string& dataset) const;
   std::vector<std::int64_t> attribute_ints(const std::string& object, const std::string& attribute) const;

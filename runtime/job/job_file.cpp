@@ -45,7 +45,6 @@ std::string suggestion(std::string_view name, const Keys& known) {
 }
 
 Keys all_segment_keys() { return {std::begin(segment_keys), std::end(segment_keys)}; }
-
 std::int32_t segment_size(std::int64_t value, std::string_view key) {
   if (value < 1 || value > std::numeric_limits<std::int32_t>::max())
     throw InputError(fmt::format("{} is not a segment size of `{}`", value, key), "segments hold at least one element");
@@ -131,7 +130,7 @@ class JobReader {
   void check_keys(const toml::table& t, std::string_view section, const Keys& known) const {
     for (auto&& [key, node] : t)
       if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
-        const std::string elsewhere = place_of_option(key.str());
+        const std::string elsewhere = place_of_key(key.str());
         throw InputError(section.empty() ? fmt::format("unknown key `{}`", key.str())
                                          : fmt::format("unknown key `{}` in [{}]", key.str(), section),
                          elsewhere.empty() ? suggestion(key.str(), known) : elsewhere, place(key.source()));
@@ -219,6 +218,7 @@ class JobReader {
         fail(node,
              fmt::format("value `{}` must be an integer (`predefined int`) or a real (`predefined scalar`)", name));
       job_.given_values.insert(name);
+      job_.value_places[name] = place(key.source());
     }
   }
 
@@ -247,9 +247,7 @@ class JobReader {
   }
 
   void molecule(const toml::table& t) {
-    check_keys(t, "molecule",
-               {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments",
-                "fragment_charges", "trexio"});
+    check_keys(t, "molecule", molecule_keys);
     if (const toml::node* n = t.get("trexio")) {
       of_trexio(t, *n);
       return;
@@ -303,7 +301,7 @@ class JobReader {
   }
 
   void hamiltonian(const toml::table& t) {
-    check_keys(t, "hamiltonian", {"fcidump", "frozen_core"});
+    check_keys(t, "hamiltonian", hamiltonian_keys);
     if (job_.data.has_molecule)
       fail(t, "the job has a [molecule] and a [hamiltonian]",
            "programs take the integrals of one: leave out the other");
@@ -384,7 +382,7 @@ class JobReader {
       if (!entry.get("file")) fail(node, fmt::format("array `{}` lacks `file`", name));
       std::string file = resolve(string(*entry.get("file"), "file"));
       std::string dataset = entry.get("dataset") ? string(*entry.get("dataset"), "dataset") : name;
-      at(node, [&] { job_.data.sources[name] = look_at_array(name, data_file(file), dataset); });
+      at(node, [&] { job_.data.sources[name] = look_at_array(name, data_file(file), dataset, job_.warnings); });
       job_.data.sources[name].where = place(node.source());
     }
   }
@@ -514,6 +512,7 @@ class JobReader {
 }  // namespace
 
 Job read_job_file(const std::string& path) { return JobReader(path).read(); }
+
 JobImports read_job_imports(const std::string& path) { return JobReader(path).imports(); }
 
 void apply_set(Job& job, std::string_view text) {
@@ -534,6 +533,7 @@ void apply_set(Job& job, std::string_view text) {
   if (integer && !job.data.scalars.count(name)) job.data.ints[name] = static_cast<std::int32_t>(*integer);
   else job.data.scalars[name] = *real, job.data.ints.erase(name);
   job.given_values.insert(name);
+  job.value_places.erase(name);
   derive_job_data(job);
 }
 

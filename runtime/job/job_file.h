@@ -68,6 +68,7 @@ struct Job {
 
   // What the user stated, kept apart from what follows from it.
   std::set<std::string> given_values, given_arrays;
+  std::map<std::string, std::string> value_places;         // of given values: where the job file states them
   std::set<std::string> values_of_arrays;                  // values that follow from the shapes of arrays
   std::map<OptionId, std::string> settings;                // options of the job file and of the command line
   FragmentRequest fragments;                               // of the molecule, from [molecule]

@@ -45,6 +45,11 @@ std::vector<Atom> read_xyz(const std::string& path, std::vector<std::string>& wa
 void take_electrons(Molecule& molecule, const XyzElectrons& said, bool states_charge, bool states_multiplicity,
                     const std::string& path, std::vector<std::string>& warnings);
 
+/// In Angstrom; 0 for what is no element up to 86.
+double covalent_radius(std::int32_t charge);
+/// A sentence where the distances between the atoms look as if they were in another unit; else empty.
+std::string unusual_distances(const std::vector<Atom>& atoms);
+
 /// Numbers of alpha and beta electrons. Throws SialError when charge and multiplicity do not fit the nuclei.
 std::pair<std::int32_t, std::int32_t> electron_counts(const Molecule& molecule);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "runtime/job/job_file.h"
 #include "runtime/job/names.h"
 #include "runtime/job/numa.h"
+#include "runtime/job/segments.h"
 #include "runtime/job/spill.h"
 
 namespace sial {
@@ -209,7 +211,21 @@ const Option* option_of_key(std::string_view section, std::string_view key) {
   return nullptr;
 }
 
-std::string place_of_option(std::string_view key) {
+const std::vector<std::string_view> molecule_keys{
+    "xyz", "charge",    "multiplicity",     "basis", "spherical", "frozen_core",
+    "ecp", "fragments", "fragment_charges", "trexio"},
+    hamiltonian_keys{"fcidump", "frozen_core"};
+
+std::string place_of_key(std::string_view key) {
+  std::string sections;
+  const auto add = [&](std::string_view section, const auto& keys) {
+    if (std::find(std::begin(keys), std::end(keys), key) != std::end(keys))
+      sections += fmt::format("{}[{}]", sections.empty() ? "" : " or ", section);
+  };
+  add("molecule", molecule_keys);
+  add("hamiltonian", hamiltonian_keys);
+  add("segments", segment_keys);
+  if (!sections.empty()) return fmt::format("`{}` belongs in {}", key, sections);
   for (const Option& row : table) {
     const auto [section, name] = split_key(row.key);
     if (!name.empty() && name == key)
@@ -246,6 +262,7 @@ void set_option(Job& job, OptionId id, const std::string& text) {
     case OptionId::print_format: job.print_format = text; return;
     case OptionId::output_dir: job.output_dir = text; return;
     case OptionId::results: job.results_path = file_or_none(text); return;
+    case OptionId::stamp: return;
     case OptionId::save: job.saved_arrays = parse_array_list(text); return;
     case OptionId::run_json: job.run_json_path = file_or_none(text); return;
     case OptionId::molden: job.molden_path = file_or_none(text); return;

@@ -153,7 +153,8 @@ ResultsWriter::ResultsWriter(const std::string& path, std::int64_t dense_limit)
 }
 
 void ResultsWriter::about(const std::string& version, std::int64_t created,
-                          const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule) {
+                          const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule,
+                          const std::string& stamp) {
   file_.set_attribute("/", "format", std::string("sialx results"));
   file_.set_attribute("/", "format_version", std::int64_t{results_format});
   file_.set_attribute("/", "sialx_version", version);
@@ -163,6 +164,7 @@ void ResultsWriter::about(const std::string& version, std::int64_t created,
   file_.set_attribute(
       "/", "storage_order",
       std::string("x[i,j] of a program is element [j,i] of its dataset: extents are listed slowest first"));
+  if (!stamp.empty()) file_.set_attribute("/", "stamp", stamp);
   file_.make_group("segments");
   for (const auto& [kind, extents] : segments) {
     const std::vector<std::int64_t> wide(extents.begin(), extents.end());

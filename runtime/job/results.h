@@ -91,8 +91,10 @@ class ResultsWriter {
   ResultsWriter& operator=(const ResultsWriter&) = delete;
 
   /// What the file is about. `created`: seconds since 1970. `segments`: extents by kind. `molecule` may be null.
+  /// `stamp`: the job's, which shows from which run the file is; may be empty.
   void about(const std::string& version, std::int64_t created,
-             const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule);
+             const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule,
+             const std::string& stamp = {});
   /// The items that follow are those of this program.
   void program(const ProgramDescription& description);
 

@@ -311,6 +311,29 @@ bool is_automatic(const Job& job, const std::string& key) {
   return !r || (r->sizes.empty() && r->target == 0);
 }
 
+const UsualValues& usual_values() {
+  static const UsualValues values = [] {
+    UsualValues all;
+    const auto add = [](const JobData& data, auto& names) {
+      for (const auto& item : data.ints) names.insert(item.first);
+      for (const auto& item : data.scalars) names.insert(item.first);
+    };
+    Job job;
+    derive_job_data(job);
+    add(job.data, all.settings);
+    all.settings.insert("lindep_tol");  // of a super instruction, which has its own default
+    Molecule& atom = job.data.molecule;
+    atom.atoms.push_back({1, "H", {}});
+    atom.multiplicity = 2;
+    atom.shells.push_back({});
+    job.data.has_molecule = true;
+    derive_job_data(job);
+    add(job.data, all.of_molecule);
+    return all;
+  }();
+  return values;
+}
+
 std::string segment_options(const NamedSegments& wanted, const NamedSegments& own) {
   if (wanted == own ||
       std::any_of(own.begin(), own.end(), [&](const auto& entry) { return !wanted.contains(entry.first); }))

@@ -3,7 +3,10 @@
 // never split a shell; MO segments are the occupied ones followed by the virtual ones; what the user gave is never
 // overwritten.
 
+#include <functional>
 #include <numeric>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "runtime/job/job_file.h"
@@ -31,6 +34,13 @@ bool is_automatic(const Job& job, const std::string& key);
 /// The options that give a run the segments `wanted` instead of its own: `--segments ao=8,8,4 --segments mo=5,6`; empty
 /// when it has them, or when it has kinds that are not wanted.
 std::string segment_options(const NamedSegments& wanted, const NamedSegments& own);
+
+/// Names of the ints and scalars that every job has, and those that follow from a molecule: super instructions take
+/// some of them by name. They may be given, though no program asks for them.
+struct UsualValues {
+  std::set<std::string, std::less<>> settings, of_molecule;
+};
+const UsualValues& usual_values();
 
 /// Recomputes job.data's segment tables, predefined ints and scalars, and the arrays that follow from the molecule.
 void derive_job_data(Job& job);

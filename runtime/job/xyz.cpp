@@ -25,15 +25,6 @@ constexpr std::int64_t max_atoms = 20'000;
 constexpr double min_distance = 0.1;  // Angstrom
 constexpr std::size_t max_distance_warnings = 5;
 
-/// Covalent radii of the elements 1 to 86 in Angstrom: B. Cordero, V. Gomez, A. E. Platero-Prats, M. Reves, J.
-/// Echeverria, E. Cremades, F. Barragan, S. Alvarez, Dalton Trans. 2008, 2832; carbon: sp3; manganese, iron, cobalt:
-/// low spin.
-constexpr double covalent_radius[] = {
-    0.31, 0.28, 1.28, 0.96, 0.84, 0.76, 0.71, 0.66, 0.57, 0.58, 1.66, 1.41, 1.21, 1.11, 1.07, 1.05, 1.02, 1.06,
-    2.03, 1.76, 1.70, 1.60, 1.53, 1.39, 1.39, 1.32, 1.26, 1.24, 1.32, 1.22, 1.22, 1.20, 1.19, 1.20, 1.20, 1.16,
-    2.20, 1.95, 1.90, 1.75, 1.64, 1.54, 1.47, 1.46, 1.42, 1.39, 1.45, 1.44, 1.42, 1.39, 1.39, 1.38, 1.39, 1.40,
-    2.44, 2.15, 2.07, 2.04, 2.03, 2.01, 1.99, 1.98, 1.98, 1.96, 1.94, 1.92, 1.92, 1.89, 1.90, 1.87, 1.87, 1.75,
-    1.70, 1.62, 1.51, 1.44, 1.41, 1.36, 1.36, 1.32, 1.45, 1.46, 1.48, 1.40, 1.50, 1.50};
 constexpr double largest_radius = 2.44;
 
 /// The value of `key=` in the comment line of an extended xyz file, without quotes; empty where there is none.
@@ -195,8 +186,7 @@ class XyzReader {
     if (is_ghost && atom.charge == 0)
       fail(fmt::format("`{}` is a ghost atom of no known element", words[0]),
            "`Gh(O)` has the functions of oxygen; leave out a point without functions");
-    if (atom.charge < 1 || atom.charge > std::ssize(covalent_radius))
-      fail(fmt::format("unknown element `{}`", words[0]));
+    if (atom.charge < 1 || covalent_radius(atom.charge) == 0.0) fail(fmt::format("unknown element `{}`", words[0]));
     atom.symbol = element_symbol(atom.charge);
     if (is_ghost) make_ghost(atom);
     return atom;
@@ -236,7 +226,7 @@ class XyzReader {
     const double d =
         std::hypot(a.position[0] - b.position[0], a.position[1] - b.position[1], a.position[2] - b.position[2]) *
         bohr_in_angstrom;
-    const double half_bond = 0.5 * (covalent_radius[a.charge - 1] + covalent_radius[b.charge - 1]);
+    const double half_bond = 0.5 * (covalent_radius(a.charge) + covalent_radius(b.charge));
     const int line = static_cast<int>(i) + 3;
     if (d < min_distance) {
       const std::string where = d < 1e-3 ? "are at the same place" : fmt::format("are {:.3g} Angstrom apart", d);

@@ -89,6 +89,7 @@ void merge(MemoryModel& plan, const MemoryModel& other) {
     need.floor = std::max(need.floor, theirs.floor);
     need.largest = std::max(need.largest, theirs.largest);
     need.pairs = std::max(need.pairs, theirs.pairs);
+    need.kept = std::max(need.kept, theirs.kept);
     need.exact &= theirs.exact;
     if (theirs.certain > need.certain) need.certain_of = theirs.certain_of;
     need.certain = std::max(need.certain, theirs.certain);
@@ -135,7 +136,11 @@ MemoryModel model_memory(std::span<const std::shared_ptr<const Module>> programs
       for (std::size_t i = 0; i < alone.programs.size(); ++i)
         plan.programs[i].most = std::max(plan.programs[i].most, alone.programs[i].peak);
     }
-  for (const ProgramNeed& need : plan.programs) plan.most = std::max(plan.most, need.most);
+  std::int64_t kept = 0;  // for the programs that follow as well
+  for (ProgramNeed& need : plan.programs) {
+    plan.most = std::max(plan.most, need.most);
+    need.kept = kept = std::max(kept, need.kept);
+  }
   return plan;
 }
 
@@ -190,6 +195,9 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, const Ranks
     if (program.most > program.peak)
       out << fmt::format("  {} for a rank that draws every iteration, should the others be late\n",
                          bytes_text(program.most));
+    if (program.kept > 0)
+      out << fmt::format("  up to {} with two-electron integrals kept in memory that nothing else needs\n",
+                         bytes_text(with_kept(program, setting)));
     if (program.pairs > 0)
       out << fmt::format("  up to {} per rank beside the blocks, for pairs of shells of two-electron integrals\n",
                          bytes_text(program.pairs));
@@ -213,7 +221,10 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, const Ranks
     return;
   }
   if (plan.fits(setting.memory_per_rank)) {
-    out << fmt::format("fits: {} of {} per rank\n", needed, given);
+    std::int64_t most = 0;
+    for (const ProgramNeed& program : plan.programs) most = std::max(most, with_kept(program, setting));
+    out << fmt::format("fits: {} of {} per rank{}\n", needed, given,
+                       most > plan.least ? fmt::format(", {} with kept integrals", bytes_text(most)) : "");
     return;
   }
   if (!setting.spill.empty()) {

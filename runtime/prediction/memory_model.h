@@ -32,6 +32,7 @@ struct PlanSetting {
   bool copy = false, deterministic = false;  // as in StoreOptions
   bool static_schedule = false;              // every pardo is divided by the cyclic rule
   bool keep_saved = true;                    // a results file keeps everything saved until the end
+  bool keep_integrals = true;                // two-electron ones, in memory that nothing else needs
   std::string kernels = "auto";
   KernelOptions kernel_options;
   bool explain_kernels = false;          // say what they would choose
@@ -74,14 +75,20 @@ struct ProgramNeed {
   std::int64_t directory = 0;  // of the blocks on all nodes
   std::int64_t largest = 0;    // block
   std::int64_t pairs =
-      0;              // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
-  std::string place;  // statement at which `least` is reached, "prog.sialx:12"
-  bool exact = true;  // false: most_steps was reached
+      0;  // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
+  std::int64_t kept = 0;     // two-electron integrals that are kept while nothing else needs the memory, bytes per rank
+  std::string place;         // statement at which `least` is reached, "prog.sialx:12"
+  bool exact = true;         // false: most_steps was reached
   std::int64_t certain = 0;  // bytes per rank below which no run gets to the program's end,
   std::string certain_of;    // since it takes "distributed `a`"
   std::string left_at;  // the statement at which the program was left before its end, where it was, "prog.sialx:12:5"
   std::vector<PlannedKernel> kernels{};  // with explain_kernels, in the order of the lines, as the first rank sees it
 };
+
+/// Bytes of a rank with what is kept of integrals, at most.
+inline std::int64_t with_kept(const ProgramNeed& need, const PlanSetting& setting) {
+  return std::max(need.least, std::min(need.least + need.kept, static_cast<std::int64_t>(setting.memory_per_rank)));
+}
 
 /// Between nodes what a rank fetches depends on its iterations. Each of several ranks is planned for, and the fullest
 /// counts.

@@ -53,7 +53,7 @@ class Inputs(unittest.TestCase):
                            (("--set", "n=2", "--simulate", "ranks=2,seed=1.5"), "`1.5` is no count"), (("--set", "n=2", "--simulate-network", "latency=5.0.0us"), "5.0.0us")):
             self.call("sialrun", "counts.sialx", "--results", "none", *args, code=2, says=[says])
         self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--self-check", "0x1", code=2, says=["`0x1` is not a whole number of 1 or more"])
-        self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--set", "conv=1D-8", code=0)
+        self.call("sialrun", "counts.sialx", "--results", "none", "--set", "n=2", "--set", "cc_conv=1D-8", code=0)
         self.write("value.toml", 'programs = ["counts.sialx"]\n[values]\nn = 2\nx = nan\n')
         self.call("sialrun", "value.toml", code=2, says=["value.toml:4:5", "`x` is not a finite number"])
 
@@ -79,6 +79,13 @@ class Inputs(unittest.TestCase):
         self.write("h2.xyz", "2\nProperties=species:S:1:pos:R:3:charge:R:1\nH 0 0 0 0.5\nH 0 0 0.3 0.5\n")
         for args in ((), ("--dry-run",), ("--describe",)):
             self.call("sialrun", "job.toml", *args, code=0, says=["warning: h2.xyz:2: ignored columns: charge", "warning: h2.xyz:4: atoms 1 (H) and 2 (H) are 0.3 Angstrom apart"])
+        for xyz, says in (("O 0 0 0.221\nH 0 1.431 -0.888\nH 0 -1.431 -0.888", "no two atoms are as near as a bond (atoms 1 (O) and 2 (H) are 1.81 Angstrom apart, 1.87 of a usual bond, the nearest): are these"),
+                          ("O 0 0 0.062\nH 0 0.4 -0.249\nH 0 -0.4 -0.249", "most atoms are nearer to another than any usual bond (atoms 1 (O) and 2 (H) are 0.507 Angstrom apart, 0.52 of a usual bond): are these"),
+                          ("O 0 0 0.117\nH 0 0.757 -0.470\nH 0 -0.757 -0.470", None), ("H 0 0 0\nH 0 0 10\nHe 0 10 0", None), ("He 0 0 0", None), ("N 0 0 0\nN 0 0 1.098", None)):
+            self.write("h2.xyz", f"{len(xyz.splitlines())}\n\n{xyz}\n")
+            said = self.call("sialrun", "job.toml", "--describe", code=0)
+            self.assertEqual("warning" in said, says is not None, said)
+            self.assertIn(says or "", said)
         self.write("h2.xyz", "100000\n\n" + "".join(f"H {i} 0 0\n" for i in range(100000)))
         self.call("sialrun", "job.toml", code=2, says=["h2.xyz:1: 100000 atoms are more than 20000"])
 

@@ -52,11 +52,29 @@ class Usage(unittest.TestCase):
         self.sialrun("--set", "n=2", "--simulate-network", "latency=-5us", code=2, says=["`-5us`"])
         self.sialrun("--set", "n=2", "--simulate-network", "latency=5us,bandwidth=1GB/s", code=0)
 
-    def test_misspelt_values(self):
-        """A value that no program has is pointed out where it looks like a slip."""
-        p = self.sialrun("--set", "n=2", "--set", "nn=1", code=0, says=["warning: the job gives a value for `nn`", "did you mean `n`?"])
-        self.assertEqual(p.stdout.count("p = "), 2)
-        self.assertEqual(self.sialrun("--set", "n=2", "--set", "lindep_tol=7", code=0).stderr.count("warning"), 0)
+    def test_values_that_no_program_asks_for(self):
+        """They are refused, with what may be meant; not those that every job has, or that super instructions read."""
+        for name, hint in (("nn", "did you mean `n`?"), ("n_first", "the programs ask for: n"), ("charge", "`charge` belongs in [molecule]"),
+                           ("frozen_core", "`frozen_core` belongs in [molecule] or [hamiltonian]"), ("occ", "`occ` belongs in [segments]"), ("time_limit", "`time_limit` belongs in [run]"),
+                           ("threads", "`--threads` is an option of the command line"), ("cc_convergence", "did you mean `cc_conv`?"), ("scf_itr", "did you mean `scf_iter`?"),
+                           ("maxiter", "the programs ask for: n; leave others out")):
+            text = f"the job gives a value for `{name}`, and no program has a predefined int or scalar of this name"
+            for more in ((), ("--dry-run",), ("--simulate", "ranks=2")):
+                p = self.sialrun("--set", "n=2", "--set", f"{name}=1", *more, code=2, says=[f"error: --set {name}: {text}\n  hint: {hint}"])
+                self.assertEqual(p.stdout, "")
+            (self.dir / "job.toml").write_text(f'programs = ["counts.sialx"]\n[values]\nn = 2\n{name} = 1\n')
+            done = subprocess.run([BIN / "sialrun", "job.toml"], cwd=self.dir, capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn(f"error: job.toml:4:1: {text}\n  hint: {hint}", done.stderr)
+        for name in ("lindep_tol", "scf_iter", "cc_conv=1e-8 ", "nalpha_occupied", "baocc", "nfrags", "keep_quartets"):
+            self.assertNotIn("warning", self.sialrun("--set", "n=2", "--set", name.strip() if "=" in name else f"{name}=1", code=0).stderr)
+        # One program of several, and one job of a batch, may ask for it.
+        (self.dir / "other.sialx").write_text(PROGRAM.replace("counts", "other").replace("int n", "int m").replace("n:3", "m:3"))
+        self.sialrun("other.sialx", "--set", "n=2", "--set", "m=2", code=0)
+        (self.dir / "jobs").write_text("counts.sialx --set n=2 --set m=2\nother.sialx --set n=2 --set m=2\njob.toml\n")
+        done = subprocess.run([BIN / "sialrun", "--batch", "jobs"], cwd=self.dir, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout.count("p = ")), (2, 4), done.stderr)
+        self.assertEqual((done.stderr.count("warning: the job gives a value for"), done.stderr.count("error: job.toml:4:1")), (2, 1), done.stderr)
 
     def test_misspelt_arrays(self):
         """An array of the job that no program asks for is pointed out, with the one that was meant."""
@@ -139,7 +157,7 @@ class Usage(unittest.TestCase):
 
     def test_keys_in_the_wrong_place(self):
         for section, key, says in (("run", "memory", "`memory` stands before the first section"), ("run", "threads", "`--threads` is an option of the command line"),
-                                   ("output", "look_ahead", "`look_ahead` belongs in [run]"), ("", "time_limit", "`time_limit` belongs in [run]"), ("run", "memry", "known here: ")):
+                                   ("output", "look_ahead", "`look_ahead` belongs in [run]"), ("", "time_limit", "`time_limit` belongs in [run]"), ("", "charge", "`charge` belongs in [molecule]"), ("run", "memry", "known here: ")):
             with self.subTest(section=section, key=key):
                 (self.dir / "place.toml").write_text('programs = ["counts.sialx"]\n' + (f"[{section}]\n" if section else "") + f"{key} = 1\n")
                 self.call("sialrun", "place.toml", code=2, says=says)

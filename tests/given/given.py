@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import unittest
 from typing import Any
 
@@ -211,13 +212,70 @@ class GivenArrays(ArrayJobs):
             f["more"] = np.full(2 * data.size, -7.0)
             f["group/a"] = h5py.ExternalLink("other.h5", "x")
         self.compare(data, WORLDS[:3], "external link")
-        with h5py.File(self.dir / "data.h5", "w") as f:  # no values were written
-            f.create_dataset("group/a", shape=data.shape, dtype="f8")
-        self.compare(np.zeros_like(data), ONE, "zeros")
+        for chunks in (None, (43, 50)):
+            with h5py.File(self.dir / "data.h5", "w") as f:  # no values were written, and it is said what they are
+                f.create_dataset("group/a", shape=data.shape, dtype="f8", fillvalue=0.5, chunks=chunks)
+            self.compare(np.full_like(data, 0.5), ONE, "fill values")
         self.write(data)
         whole = (self.dir / "data.h5").read_bytes()
         (self.dir / "data.h5").write_bytes(whole[:-2000])
         self.refused(["array `a`", "data.h5"])
+
+    def test_values_that_are_not_there(self) -> None:
+        """HDF5 has fill values in their place. Where they may be missing on purpose there is a warning."""
+        self.job([copy_program("distributed", ["aoindex i = 1:1"]), copy_program("distributed", ["aoindex i = 1:1"], "other")], {"ao": [4]})
+
+        def write(where: str = "group/a", **options: Any) -> h5py.File:
+            file = h5py.File(self.dir / "data.h5", "w")
+            file.create_dataset(where, dtype="f8", shape=(4,), **options)
+            return file
+
+        def virtual(source: str, dataset: str = "x", n: int = 4) -> None:
+            layout = h5py.VirtualLayout(shape=(4,), dtype="f8")
+            layout[:n] = h5py.VirtualSource(source, dataset, shape=(n,))
+            with h5py.File(self.dir / "data.h5", "w") as f:
+                f.create_virtual_dataset("group/a", layout)
+
+        write().close()
+        self.refused(["job.toml:5:5: array `a`: dataset `group/a` in `data.h5` has no values: nothing was ever written into it"])
+        write(chunks=(2,)).close()
+        self.refused(["has no values: nothing was ever written into it"])
+        with write(chunks=(2,)) as f:
+            f["group/a"][:2] = 1
+        self.assertIn("warning: array `a`: dataset `group/a` in `data.h5`: 1 of its 2 chunks were never written", self.sialrun().stderr)
+        self.compare([1, 1, 0, 0], ONE, "half")
+        virtual("gone.h5")
+        self.refused(["dataset `group/a` in `data.h5` is virtual, and its source `gone.h5` is not there"])
+        virtual(".", "group/a")
+        self.refused(["dataset `group/a` in `data.h5` is virtual and made of itself"])
+        with h5py.File(self.dir / "source.h5", "w") as f:
+            f["x"], f["short"] = np.arange(4.0), np.ones(3)
+            f.create_dataset("empty", shape=(4,), dtype="f8")
+        for dataset, says in (("none", "has no dataset `none`"), ("short", "is smaller than what is taken of it"), ("empty", "dataset `empty` in `source.h5` has no values")):
+            virtual("source.h5", dataset)
+            self.refused([says])
+        virtual("source.h5")
+        self.assertNotIn("warning", self.sialrun().stderr)
+        self.compare(np.arange(4.0), ONE, "virtual")
+        virtual("source.h5", n=3)
+        self.assertIn("1 of its 4 elements come from no source", self.sialrun().stderr)
+        raw = self.dir / "values.raw"
+        for size, says in ((16, "has its values in the file `values.raw`, which ends after 16 of 32 bytes"), (None, "has its values in the file `values.raw`, which is not there")):
+            write(external=[(b"values.raw", 0, 32)]).close()
+            raw.write_bytes(bytes(size)) if size else raw.unlink()
+            self.refused([says])
+
+    def test_large_dataset_for_a_small_array(self) -> None:
+        """It is refused before it is read."""
+        with h5py.File(self.dir / "data.h5", "w") as f:
+            f.create_dataset("group/a", shape=(2 * 10**8,), dtype="f8", chunks=(10**6,), fillvalue=0.0)
+        self.job(["sial small\naoindex i = 1:2\npredefined static a[i]\nscalar x\ndo i\nx += a[i]*a[i]\nenddo i\nendsial small\n"], {"ao": [2, 2]})
+        begin = time.monotonic()
+        for more in ((), ("--dry-run",)):
+            done = self.sialrun(1, *more)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("dataset `group/a` in `data.h5` has the shape (200000000), and program `small` declares the static array `a`, which takes (4)", done.stderr)
+        self.assertLess(time.monotonic() - begin, 3)
 
     def test_damaged(self) -> None:
         """A chunk that does not decode ends the job with one message."""

@@ -28,7 +28,7 @@ endsial little
 
 # A value of each key of job files, and whether it is a string there.
 KEY_VALUES = {"memory": "1GB", "memory.spill": "/tmp:1GB", "memory.numa": "local", "run.look_ahead": "3", "run.integrals": "libint", "run.keep_integrals": "off", "output.print_format": "plain",
-              "run.guess": "none", "output.dir": "out", "output.results": "none", "output.run_json": "stats.json", "output.arrays": "d", "output.molden": "none", "output.fcidump": "none", "output.trexio": "none", "run.checkpoint_every": "30m", "run.checkpoint_dir": "saved", "run.checkpoint_local": "fast",
+              "run.guess": "none", "output.dir": "out", "output.results": "none", "output.stamp": "7f3a", "output.run_json": "stats.json", "output.arrays": "d", "output.molden": "none", "output.fcidump": "none", "output.trexio": "none", "run.checkpoint_every": "30m", "run.checkpoint_dir": "saved", "run.checkpoint_local": "fast",
               "run.time_limit": "2h", "gradient.scalar": "x", "gradient.step": "0.002", "gradient.symmetry": "off"}
 # Values that are not the default, of options that run.json records where they are given.
 RECORDED = {"numa": "local", "simulate_machine": "numa:1 pu:1", "large_pages": "off", "spill": "/tmp:1GB", "spill_every": "3", "pardo_order": "written", "look_ahead": "3", "integrals": "libint", "keep_integrals": "off", "optimisation": "1", "store": "copy", "schedule": "static", "kernels": "reference",

@@ -363,6 +363,11 @@ def check_verdict(binary):
     fits, need, _, text = dry_run(binary, [*job, "--ranks", "1"])
     if not fits or "half" not in text or "distributed" not in text:
         raise Failure(f"dimer: {text}")
+    # Kept integrals: at least one of eight equal ones, at most all of them.
+    kept = re.search(r"^fits: ([\d.]+ \w+) of [\d.]+ \w+ per rank, ([\d.]+ \w+) with kept integrals$", text, re.M)
+    functions = 26
+    if not kept or not functions**4 < size(kept[2]) - size(kept[1]) < 8 * functions**4 or "kept" in dry_run(binary, [*job, "--keep-integrals", "off"])[3]:
+        raise Failure(f"kept integrals: {text}")
     fits, _, rest, text = dry_run(binary, [*job, "--memory", "0.6MB"])
     ranks = re.search(r"needs at least (\d+) ranks of this memory", rest)
     if fits or not ranks:

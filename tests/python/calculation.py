@@ -3,12 +3,15 @@
 
     calculation.py --bin DIR [unittest arguments]
 """
+import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -18,6 +21,23 @@ from needed import use
 from reference_gradients import AMIDOGEN, DIPOLE_OF_AMIDOGEN, DIPOLE_OF_WATER, OF_AMIDOGEN, OF_WATER, WATER
 
 BOHR = 0.52917721092
+# A process of an MPI job: a molecule of its own, in a folder with results of a shorter bond.
+OWN = f"""import os, pathlib, sys
+sys.path.insert(0, {str(pathlib.Path(__file__).resolve().parents[2] / "runtime" / "python")!r})
+rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+import sialx
+for length, ranks in ((1.2, 1), (1.4 + 0.2 * rank, 1), (1.4 + 0.2 * rank, 2)):
+    if ranks == 2:
+        try:
+            from mpi4py import MPI
+        except ImportError:
+            pass
+    h2 = sialx.Molecule(["H", "H"], [[0, 0, 0], [0, 0, length]], "sto-3g")
+    energy = sialx.calculate(h2, "hf", ranks=ranks, folder=pathlib.Path(sys.argv[1]) / str(rank)).energy
+    plan = sialx.Job(sialx.examples.example_programs() / "04_rhf" / "rhf.sialx", h2).dry_run()
+    assert plan.fits and plan.peak_bytes, plan.text
+print(f"{{rank}}:{{energy:.7f}}", flush=True)
+"""
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 
@@ -109,6 +129,53 @@ class Calculations(unittest.TestCase):
         other = sialx.calculate(molecule, "hf", "sto-3g", folder=self.dir / "other")
         self.assertGreater(other.energy, -75)
         self.assertEqual(molecule.basis, "3-21g")
+
+    def test_processes_of_one_mpi_job(self):
+        """Each starts a job of its own, also where mpi4py has begun MPI, and none reads what an earlier run has left."""
+        script = self.dir / "own.py"
+        script.write_text(OWN)
+        mpirun = ["mpirun", "-n", "2", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+        done = subprocess.run([*mpirun, sys.executable, str(script), str(self.dir)], capture_output=True, text=True, timeout=100)
+        self.assertEqual(sorted(done.stdout.split()), ["0:-1.1167143", "1:-1.1031410"], done.stdout + done.stderr)
+
+    def test_results_of_another_run(self):
+        h2 = sialx.Molecule(["H", "H"], [[0, 0, 0], [0, 0, 1.4]], "sto-3g")
+        first = sialx.calculate(h2, "hf", folder=self.dir)
+        self.assertAlmostEqual(first.energy, -1.1167140, delta=1e-6)
+        for flags in (["--results", "other.h5"], ["--results", "none"], ["--output-dir", "elsewhere"]):
+            with self.assertRaisesRegex(sialx.JobError, "`.*results.h5` was not written by this run"):
+                sialx.calculate(h2, "hf", folder=self.dir, flags=flags)
+
+    def test_interrupts(self):
+        """What a handler of signals raises ends the run and its ranks at once."""
+        program = self.dir / "slow.sialx"
+        program.write_text('sial slow\nindex i = 1:30000\nindex j = 1:30000\nscalar x\ndo i\ndo j\nx += 1.0\nenddo j\nenddo i\nendsial slow\n')
+
+        def expire(*_):
+            raise TimeoutError
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, expire))
+        for ranks in (1, 2):
+            signal.setitimer(signal.ITIMER_REAL, 1.5)
+            begin = time.monotonic()
+            self.assertRaises(TimeoutError, sialx.Job(program).run, self.dir, ranks=ranks)
+            self.assertLess(time.monotonic() - begin, 2.4)
+            self.assertEqual(self.left(), [])
+        command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {sys.path[0]!r}); import sialx; sialx.Job({str(program)!r}).run({str(self.dir)!r})"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as p:
+            while not self.left():
+                time.sleep(0.05)
+            p.send_signal(signal.SIGINT)
+            self.assertIn("KeyboardInterrupt", p.communicate(timeout=5)[1])
+        self.assertEqual(self.left(), [])
+
+    def left(self):
+        """Ranks in the folder."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                found += [process.name] * (os.readlink(process / "cwd") == str(self.dir) and (process / "comm").read_text().strip() == "sialrun")
+        return found
 
     def refused(self, pattern, molecule, error=ValueError, **options):
         with self.assertRaisesRegex(error, pattern):

@@ -449,7 +449,7 @@ endsial names
             sialx.Job(program, values={"factor": 2.5}, arrays={**data, "ful": np.ones(3)}).run(self.dir / "job")
         with self.assertWarnsRegex(sialx.JobWarning, "the job gives the array `other`"):
             sialx.Job(program, values={"factor": 2.5}, arrays={**data, "other": np.ones(3)}).run(self.dir / "job")
-        with self.assertWarnsRegex(sialx.JobWarning, "a value for `facto`.*\n  hint: did you mean `factor`"):
+        with self.assertRaisesRegex(sialx.JobError, "a value for `facto`.*\n  hint: did you mean `factor`"):
             sialx.Job(program, values={"factor": 2.5, "facto": 1.0}, arrays=data).run(self.dir / "job")
         with self.assertRaisesRegex(sialx.JobError, "did you mean `ao`"):
             sialx.Job(program, values={"factor": 2.5}, arrays=data, segments={"a0": [2]}).run(self.dir / "job")
@@ -533,6 +533,37 @@ endsial names
         for line in ("charge = 1", "multiplicity = 2", "spherical = false"):
             self.assertIn(line, text)
 
+    def test_order_of_functions(self):
+        """PySCF's functions in the order of sialx; a job that gives its overlap in another one is warned."""
+        overlap = "sial overlap\nspecial return_ovl w\npredefined int norb\naoindex mu = 1:norb\naoindex nu = 1:norb\n{}static s[mu,nu]\nstatic own[mu,nu]\nscalar x\ndo mu\ndo nu\nexecute return_ovl own[mu,nu]\nx += s[mu,nu]*s[mu,nu]\nenddo nu\nenddo mu\nendsial overlap\n"
+        for cart in (False, True):
+            momenta = [0, 1, 2, 3] * 2
+            mole = FakeMole({"H": [STO3G_H, *([l, [0.9 / l, 1.0]] for l in (1, 2, 3))]}, cart=cart, nbas=8, bas_angular=momenta.__getitem__, bas_nctr=lambda b: 1)
+            order = sialx.ao_order(mole)
+            sizes = [1, 3, 6, 10] if cart else [1, 3, 5, 7]
+            expected = [first + k for first, n, l in zip(np.cumsum([0, *sizes * 2]), sizes * 2, momenta) for k in (range(n) if cart or l < 2 else range(n - 1, -1, -1))]
+            self.assertEqual(order.permutation.tolist(), expected)
+            # xx, xy, xz, yy, yz, zz have the norms (4 pi/5)^1/2 and (4 pi/15)^1/2 there.
+            d = order.scale[4:10]
+            np.testing.assert_allclose(d, np.sqrt(np.array([5, 15, 15, 5, 15, 5]) / (4 * np.pi)) if cart else 1.0)
+            job = sialx.Job(self.program(overlap.format("")), sialx.from_pyscf(mole))
+            np.testing.assert_array_equal(sialx.ao_order(job).permutation, order.permutation)
+            own = job.run(self.dir / "own").static("own")
+            theirs = np.empty_like(own)
+            theirs[np.ix_(order.permutation, order.permutation)] = own / np.outer(order.scale, order.scale)
+            np.testing.assert_allclose(order.apply(theirs), own, atol=1e-12)
+            np.testing.assert_allclose(order.apply(theirs[None], axes=(1, 2))[0], own, atol=1e-12)
+            for given, says in ((own, None), (theirs, "with other norms" if cart else "in another order, that of m = -l .. l"), (own**2, "the array `s` differs by up to"), (np.eye(len(own)) * 2, None)):
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always", sialx.JobWarning)
+                    sialx.Job(self.program(overlap.format("predefined ")), sialx.from_pyscf(mole), arrays={"s": given}).run(self.dir / "given")
+                self.assertEqual(len(caught), says is not None, [str(w.message) for w in caught])
+                self.assertIn(says or "", "".join(str(w.message) for w in caught))
+        # Shells of a file as they stand there, where PySCF sorts them.
+        self.assertEqual(sialx.ao_order(sialx.Molecule(["O"], [[0, 0, 0]], {"O": [(0, [1], [1]), (1, [1], [1]), (0, [2], [1])]})).permutation.tolist(), [0, 2, 3, 4, 1])
+        self.assertRaisesRegex(TypeError, "ao_order takes", sialx.ao_order, 3)
+        self.assertRaisesRegex(ValueError, "does not run over 40 functions", order.apply, np.ones((3, 40)))
+
     def test_pyscf(self):
         try:
             from pyscf import gto, scf
@@ -542,6 +573,11 @@ endsial names
         reference = scf.RHF(mol).run(conv_tol=1e-12).e_tot
         results = sialx.Job([RHF, MP2], molecule=sialx.from_pyscf(mol)).run(self.dir / "water", ranks=2)
         self.assertAlmostEqual(results.saved_scalars["scf_energy"], reference, places=8)
+        program = self.program("sial overlap\nspecial return_ovl w\npredefined int norb\naoindex mu = 1:norb\naoindex nu = 1:norb\nstatic own[mu,nu]\ndo mu\ndo nu\nexecute return_ovl own[mu,nu]\nenddo nu\nenddo mu\nendsial overlap\n")
+        for cart in (False, True):
+            mol = gto.M(atom=mol.atom, basis="cc-pvtz", cart=cart, verbose=0)
+            own = sialx.Job(program, molecule=sialx.from_pyscf(mol)).run(self.dir / "overlap").static("own")
+            np.testing.assert_allclose(sialx.ao_order(mol).apply(mol.intor("int1e_ovlp")), own, atol=1e-9)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,22 @@ class Values(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, r'arrays\["a"\] is complex'):
                 sialx.Job(programs=["p.sialx"], arrays={"a": a})
 
+    def test_no_numbers(self) -> None:
+        """Where what is meant is not certain, nothing is guessed: of masked elements, dates, texts, things."""
+        masked = np.ma.masked_array(ONES["a"], mask=False)
+        np.testing.assert_array_equal(sialx.run(PRODUCT, arrays={**ONES, "a": masked}).static["s"], ONES["a"])
+        masked[3, 5] = np.ma.masked
+        objects = ONES["a"].astype(object)
+        np.testing.assert_array_equal(sialx.run(PRODUCT, arrays={**ONES, "a": objects}).static["s"], ONES["a"])
+        missing, imaginary, wide = objects.copy(), objects.copy(), objects.copy()
+        missing[3, 5], imaginary[3, 5], wide[3, 5] = None, 1j, 2**60
+        for a, says in ((masked, r"has masked elements, the first at \[3, 5\]"), (np.full((50, 70), "2020-01-01", dtype="M8[D]"), "holds dates"),
+                        (np.full((50, 70), 3, dtype="m8[s]"), "holds differences of times"), (np.full((50, 70), "1.0"), "holds texts"),
+                        (missing, r"holds None at \[3, 5\]"), (imaginary, r"holds 1j at \[3, 5\]"), (wide, r"holds 1152921504606846976 at \[3, 5\], and integers of 2\^53")):
+            self.refused(rf'arrays\["a"\] {says}', ValueError, arrays={**ONES, "a": a})
+        with self.assertRaisesRegex(ValueError, "what the function of an array gives is complex"):
+            sialx.fill(lambda i, j: 1j * i * j, (2, 2)).part([0, 0], [2, 2])
+
     def test_wide_integers(self) -> None:
         for wrong in (2**53, -(2**53), 2**62):
             a = np.ones((50, 70), dtype=np.int64)

@@ -16,6 +16,7 @@
 #include "runtime/bytecode/layout.h"
 #include "runtime/checkpoint/pack.h"
 #include "runtime/interp/blocks/array_parts.h"
+#include "runtime/job/array_source.h"
 #include "runtime/job/hdf5_file.h"
 
 namespace sial {
@@ -166,6 +167,37 @@ std::set<std::string> arrays_read_in_parts(std::span<const std::shared_ptr<const
       if (a.predefined) (is_remote(a.kind) ? in_parts : whole).insert(a.name);
   std::erase_if(in_parts, [&](const std::string& name) { return whole.contains(name); });
   return in_parts;
+}
+
+void read_whole_arrays(JobData& data, std::span<const std::shared_ptr<const Module>> programs) {
+  for (const auto& program : programs) {
+    BoundProgram bound;
+    try {
+      bound = bind_program(*program, data);
+    } catch (const SialError&) { continue; }  // said when the program begins
+    for (std::size_t a = 0; a < bound.arrays.size(); ++a) {
+      const BoundArray& array = bound.arrays[a];
+      const auto source = data.sources.find(array.name);
+      if (!array.predefined || array.kind != ArrayKind::static_ || !bound.array_used[a] || !array.problem.empty() ||
+          source == data.sources.end())
+        continue;
+      double most = 1, given = 1;  // whatever segments are chosen later
+      for (int d = 0; d < array.rank; ++d) {
+        const std::vector<std::int32_t>* all = bound.indices[array.dim[d].index.at()].extents;
+        most *= all ? std::accumulate(all->begin(), all->end(), 0.0) : static_cast<double>(array.dim[d].count());
+      }
+      for (const std::int64_t extent : source->second.extents) given *= static_cast<double>(extent);
+      if (given <= most) continue;
+      throw InputError(
+          fmt::format(
+              "dataset `{}` in `{}` has the shape {}, and program `{}` declares the static array `{}`, which takes {}",
+              source->second.dataset, source->second.file, shape_text(source->second.extents, false), program->program,
+              array.name, shape_text(declared_extents(array), false)),
+          "check the segments against the data; the extents of a dataset come in reverse order: `a[i,j]` takes (extent of j, extent of i)",
+          source->second.where);
+    }
+  }
+  read_arrays(data, arrays_read_in_parts(programs));
 }
 
 void GivenArrays::fill(Statement here) const {

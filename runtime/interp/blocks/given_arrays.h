@@ -17,6 +17,9 @@ namespace sial {
 /// Arrays that programs declare as distributed or served only: nobody needs them whole.
 std::set<std::string> arrays_read_in_parts(std::span<const std::shared_ptr<const Module>> programs);
 
+/// Reads the other ones whole, unless one is larger than the static array can be that takes it: an InputError.
+void read_whole_arrays(JobData& data, std::span<const std::shared_ptr<const Module>> programs);
+
 class GivenArrays {
  public:
   explicit GivenArrays(const RunContext& context) : context_(context) {}

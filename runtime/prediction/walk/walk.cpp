@@ -1,9 +1,14 @@
 #include "runtime/prediction/walk/walk.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
 #include <fmt/format.h>
 
 #include "runtime/bytecode/layout.h"
 #include "runtime/interp/operations/view_ops.h"
+#include "runtime/memory/node_heap.h"
 #include "runtime/super/hermite_repulsion.h"
 
 namespace sial {
@@ -12,6 +17,26 @@ namespace {
 struct LeftEarly {};
 
 }  // namespace
+
+/// Of a rank: all quartets of segments, each once, as far as the store keeps any (a quarter of the memory stays free).
+static std::int64_t kept_integrals(const JobData& job, const PlanSetting& setting) {
+  const auto segments = job.segments.find(IndexKind::ao);
+  if (segments == job.segments.end()) return 0;
+  std::map<std::int64_t, std::int64_t> sizes, pairs;  // how many of each size
+  for (const std::int32_t n : segments->second) ++sizes[n];
+  const auto each_pair = [](const std::map<std::int64_t, std::int64_t>& of, const auto& use) {
+    for (auto a = of.begin(); a != of.end(); ++a)
+      for (auto b = a; b != of.end(); ++b)
+        use(a->first * b->first, a == b ? a->second * (a->second + 1) / 2 : a->second * b->second);
+  };
+  each_pair(sizes, [&](std::int64_t size, std::int64_t count) { pairs[size] += count; });
+  double bytes = 0;
+  each_pair(pairs, [&](std::int64_t size, std::int64_t count) {
+    bytes += static_cast<double>(count) * static_cast<double>(NodeHeap::chunk_bytes(size));
+  });
+  return static_cast<std::int64_t>(
+      std::min(bytes / setting.node_size(), 0.75 * static_cast<double>(setting.memory_per_rank)));
+}
 
 template <class F>
 void Walk::each_block(std::int32_t ref_id, F&& f) {
@@ -56,6 +81,8 @@ ProgramNeed Walk::run() {
   const JobData& job = context_.memory.job;
   if (integrals_ && job.has_molecule && uses_hermite_repulsion(job.molecule, job.integrals))
     need.pairs = HermiteRepulsion::max_list_bytes;
+  if (integrals_ && job.has_molecule && context_.memory.setting.keep_integrals)
+    need.kept = kept_integrals(job, context_.memory.setting);
   need.exact = context_.exact();
   return need;
 }

@@ -1,6 +1,7 @@
 """Job folders for sialx, what its runs leave behind, and programs that run inside this process. See README.md."""
 
 from . import equations
+from .ao_order import AOOrder, ao_order
 from .calculation import Calculation, calculate
 from .equations.methods import method
 from .examples import known_methods
@@ -24,6 +25,7 @@ def __getattr__(name: str) -> tuple[str, ...]:
 
 
 __all__ = [
+    "AOOrder",
     "Calculation",
     "CompileError",
     "Diagnostic",
@@ -40,6 +42,7 @@ __all__ = [
     "RunResults",
     "SavedArray",
     "UnknownName",
+    "ao_order",
     "calculate",
     "equations",
     "fill",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .doubles import doubles
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -33,7 +35,7 @@ class fill:
         """`count` elements in each direction from `first` on; the first index is the fastest in memory."""
         ndim = len(count)
         grid = [np.arange(f, f + n).reshape([-1 if e == d else 1 for e in range(ndim)]) for d, (f, n) in enumerate(zip(first, count))]
-        values = np.asarray(self.function(*grid), dtype=np.float64)
+        values = doubles("what the function of an array gives", self.function(*grid))
         try:
             whole = np.broadcast_to(values, tuple(count))
         except ValueError:

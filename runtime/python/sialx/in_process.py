@@ -253,7 +253,7 @@ def run(
     later ones restore what earlier ones saved. A program that was compiled before with the same options is not compiled again; paths are, when
     the file or one that it imports has changed.
     arrays: for `predefined` static, distributed and served arrays: x[i,j] of the program has the shape (extent of i, extent of j), each the sum
-    over the index's segments. They are copied, as float64; or what fill() makes of a function. values: predefined ints and scalars; the type decides (3 or 3.0). segments: lists of
+    over the index's segments; basis functions in the order of sialx, see ao_order(). They are copied, as float64; or what fill() makes of a function. values: predefined ints and scalars; the type decides (3 or 3.0). segments: lists of
     extents by kind, `{"ao": [8, 8, 4]}`. memory: of block data, "2GB" or a number of bytes. include: folders of imported programs.
     output: called with what the programs print, piece by piece, instead of keeping it; what it raises ends the run and is raised here.
     save: distributed and served arrays that the results are to have, though no program says `set_persistent`. progress: called twice a second while
@@ -279,7 +279,7 @@ def run(
         if isinstance(a, fill):
             given.append((name.lower(), a.shape, _told(_part_of(a), comm)))
             continue
-        data = np.ascontiguousarray(doubles(name, a).T)
+        data = np.ascontiguousarray(doubles(f'arrays["{name}"]', a).T)
         given.append((name.lower(), data.shape[::-1], data.reshape(-1).view(np.uint8)))
     where = [os.fspath(f) for f in folders]
     programs = [_compile(s, i + 1, len(sources) > 1, where, optimisation) for i, s in enumerate(sources)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import shutil
-import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Union
 import h5py
 import numpy as np
 
+from . import processes
 from .doubles import doubles
 from .filled import fill
 from .molecule import Molecule
@@ -57,7 +58,7 @@ class Job:
     values: predefined ints and scalars; the type decides (3 or 3.0). segments: lists of extents, "auto", or targets, as in job.toml.
     arrays: predefined static, distributed and served arrays, NumPy arrays with indices in the order of the SIAL program: x[i,j] there has the shape
     (extent of i, extent of j), each the sum over the index's segments; kept as float64, in the units that the program expects
-    (atomic units throughout sialx), or what fill() makes of a function. restore: results of earlier jobs. memory: per rank, "2GB" or a number of bytes.
+    (atomic units throughout sialx), or what fill() makes of a function. Arrays over basis functions are in the order of sialx: ao_order() brings those of PySCF into it. restore: results of earlier jobs. memory: per rank, "2GB" or a number of bytes.
     include: folders of imported programs. save: distributed and served arrays that the results are to have, though no program says
     `set_persistent`: `results.arrays["t2"]`. output: the table of job.toml, for example {"dir": "out"}.
     """
@@ -92,7 +93,7 @@ class Job:
         self.molecule = molecule
         self.values = dict(values or {})
         self.segments = dict(segments or {})
-        self.arrays = {name: a if isinstance(a, fill) else doubles(name, a) for name, a in (arrays or {}).items()}
+        self.arrays = {name: a if isinstance(a, fill) else doubles(f'arrays["{name}"]', a) for name, a in (arrays or {}).items()}
         self.memory = memory
         self.include = _paths(include)
         self.restore = _paths(restore)
@@ -104,6 +105,10 @@ class Job:
 
     def write(self, folder: StrPath) -> Path:
         """Writes job.toml and the files it names into `folder` (made when missing) and returns the path of job.toml."""
+        return self._write(folder)
+
+    def _write(self, folder: StrPath, stamp: str | None = None) -> Path:
+        """stamp: goes into the results, and shows from which run they are."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         top: dict[str, Any] = {"programs": [self._path(p) for p in self.programs]}
@@ -111,7 +116,7 @@ class Job:
             top["include"] = [self._path(p) for p in self.include]
         if self.memory is not None:
             top["memory"] = self.memory
-        tables: dict[str, Mapping[str, Any]] = {"values": self.values, "segments": self.segments, "output": {**self.output, **({"arrays": self.save} if self.save else {})}}
+        tables: dict[str, Mapping[str, Any]] = {"values": self.values, "segments": self.segments, "output": {**self.output, **({"arrays": self.save} if self.save else {}), **({"stamp": stamp} if stamp else {})}}
         if self.molecule is not None:
             tables["molecule"] = self.molecule.write(folder)
         if self.arrays:
@@ -149,26 +154,24 @@ class Job:
         folder's messages.txt; its warnings are also given as `JobWarning`s, through Python's `warnings`."""
         if ranks < 1:
             raise ValueError(f"{ranks} ranks cannot run a job")
-        path = self.write(folder)
+        stamp = secrets.token_hex(8)
+        path = self._write(folder, stamp)
         command = [program_path(sialrun), path.name, *map(str, flags)]
         if ranks > 1:
             command = [*mpirun, "-n", str(ranks), *command]
-        text = []
         with open(Path(folder) / "messages.txt", "w+") as messages:
-            with subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages, text=True) as p:
-                assert p.stdout is not None  # a pipe
-                for line in p.stdout:
-                    text.append(line)
-                    if echo:
-                        print(line, end="", flush=True)
+            done = processes.run(command, folder, messages, (lambda line: print(line, end="", flush=True)) if echo else None)
             messages.seek(0)
             said = messages.read()
-        if p.returncode != 0:
-            raise JobError(p.returncode, said, "".join(text))
+        if done.returncode != 0:
+            raise JobError(done.returncode, said, done.stdout)
         for warning in _warnings(said):
             warnings.warn(warning, JobWarning, stacklevel=2)
         where = Path(folder) / self.output.get("dir", ".")
-        return Results(where, text="".join(text), results=self.output.get("results", "results.h5"), run_json=self.output.get("run_json", "run.json"))
+        results = Results(where, text=done.stdout, results=self.output.get("results", "results.h5"), run_json=self.output.get("run_json", "run.json"))
+        if results.about.get("stamp") != stamp:
+            raise JobError(0, f"`{results.path}` was not written by this run: give each run that goes on at the same time a folder of its own, and name results by `output=`, not by `flags=`", done.stdout)
+        return results
 
     def dry_run(self, ranks: int = 1, ranks_per_node: int | None = None, flags: Iterable[object] = (), sialrun: StrPath | None = None) -> Plan:
         """What the job will need on so many ranks: memory and predicted time. Nothing runs, and no file stays. Raises JobError for a job that cannot
@@ -176,7 +179,7 @@ class Job:
         layout = ["--ranks", str(ranks), *(["--ranks-per-node", str(ranks_per_node)] if ranks_per_node else [])]
         with tempfile.TemporaryDirectory(prefix="sialx-") as folder:
             command = [program_path(sialrun), self.write(folder).name, "--dry-run", *layout, *map(str, flags)]
-            done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            done = processes.run(command, folder)
         fits = done.returncode == 0
         if not fits and not re.search("^does not fit|^ *peak ", done.stdout, re.M):
             raise JobError(done.returncode, done.stderr)

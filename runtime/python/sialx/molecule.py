@@ -75,14 +75,7 @@ class Molecule:
     @property
     def functions(self) -> int:
         """The number of basis functions. ValueError where the basis set is not found, or has none for an element."""
-        if isinstance(self.basis, dict):
-            momenta = {symbol: [l for l, _, _ in shells] for symbol, shells in self.basis.items()}
-        else:
-            momenta = _momenta(_basis_text(os.fspath(self.basis), self.symbols))
-        momenta = {symbol.capitalize(): of for symbol, of in momenta.items()}
-        missing = sorted({s.capitalize() for s in self.symbols} - set(momenta))
-        if missing:
-            raise ValueError(f"the basis set has no functions for {', '.join(missing)}")
+        momenta = basis_momenta(self.basis, self.symbols)
         return sum(2 * l + 1 if self.spherical else (l + 1) * (l + 2) // 2 for symbol in self.symbols for l in momenta[symbol.capitalize()])
 
     @classmethod
@@ -229,6 +222,19 @@ def _basis_text(name: str, symbols: Sequence[str]) -> str:
     if text is None:
         raise ValueError(f"there is no basis set `{name}`")
     return text
+
+
+def basis_momenta(basis: Basis, symbols: Sequence[str]) -> dict[str, list[int]]:
+    """The angular momenta of the shells of each element. ValueError where the basis set is not found, or has none for one of the symbols."""
+    if isinstance(basis, dict):
+        momenta = {symbol: [l for l, _, _ in shells] for symbol, shells in basis.items()}
+    else:
+        momenta = _momenta(_basis_text(os.fspath(basis), symbols))
+    momenta = {symbol.capitalize(): of for symbol, of in momenta.items()}
+    missing = sorted({s.capitalize() for s in symbols} - set(momenta))
+    if missing:
+        raise ValueError(f"the basis set has no functions for {', '.join(missing)}")
+    return momenta
 
 
 def _momenta(text: str) -> dict[str, list[int]]:

@@ -26,6 +26,7 @@ from qcengine.programs.model import ProgramHarness
 from qcengine.programs.qcvar_identities_resources import qcvars_to_atomicproperties
 from qcengine.util import create_mpi_invocation, temporary_directory
 
+from . import processes
 from .job import program_path
 
 _ERRORS = {error.error_type: error for error in (ConvergenceError, InputError, RandomError, ResourceError)}
@@ -78,8 +79,7 @@ class SialxHarness(ProgramHarness):  # type: ignore[misc]  # qcengine has no typ
         with temporary_directory(parent=config.scratch_directory, suffix="_sialx_scratch", messy=config.scratch_messy) as folder:
             where = Path(folder)
             (where / "in.json").write_text(json.dumps(_input(input_data), indent=1))
-            env = {**os.environ, "OMP_NUM_THREADS": str(config.cores_per_rank), "MKL_NUM_THREADS": str(config.cores_per_rank)}
-            done = subprocess.run(command, cwd=where, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            done = processes.run(command, where, settings={name: str(config.cores_per_rank) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")})
             files = {path.name: path.read_text() for path in (where / "in.json", where / "out.json", where / "run.json") if path.is_file()}
         try:
             output = json.loads(files["out.json"])

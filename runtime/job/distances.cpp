@@ -1,0 +1,77 @@
+// Whether the distances between the atoms of a molecule look like bonds, whatever the molecule was read from.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "runtime/job/molecule.h"
+
+namespace sial {
+namespace {
+
+/// Covalent radii of the elements 1 to 86 in Angstrom: B. Cordero, V. Gomez, A. E. Platero-Prats, M. Reves, J.
+/// Echeverria, E. Cremades, F. Barragan, S. Alvarez, Dalton Trans. 2008, 2832; carbon: sp3; manganese, iron, cobalt:
+/// low spin.
+constexpr double radii[] = {0.31, 0.28, 1.28, 0.96, 0.84, 0.76, 0.71, 0.66, 0.57, 0.58, 1.66, 1.41, 1.21, 1.11, 1.07,
+                            1.05, 1.02, 1.06, 2.03, 1.76, 1.70, 1.60, 1.53, 1.39, 1.39, 1.32, 1.26, 1.24, 1.32, 1.22,
+                            1.22, 1.20, 1.19, 1.20, 1.20, 1.16, 2.20, 1.95, 1.90, 1.75, 1.64, 1.54, 1.47, 1.46, 1.42,
+                            1.39, 1.45, 1.44, 1.42, 1.39, 1.39, 1.38, 1.39, 1.40, 2.44, 2.15, 2.07, 2.04, 2.03, 2.01,
+                            1.99, 1.98, 1.98, 1.96, 1.94, 1.92, 1.92, 1.89, 1.90, 1.87, 1.87, 1.75, 1.70, 1.62, 1.51,
+                            1.44, 1.41, 1.36, 1.36, 1.32, 1.45, 1.46, 1.48, 1.40, 1.50, 1.50};
+
+/// In units of a usual bond, the sum of two radii. Bonds read in the wrong unit are 1.89 times as long or as short. The
+/// longest single bonds (F2) are 1.24 of their sum; oxides of early transition metals are 0.70 of it, and a few metal
+/// dimers less.
+constexpr double longest = 1.4, longest_in_bohr = 2.5, shortest = 0.69;
+constexpr std::size_t most_compared = 1000;  // atoms, each with all others
+
+double distance(const Atom& a, const Atom& b) {
+  return bohr_in_angstrom *
+         std::hypot(a.position[0] - b.position[0], a.position[1] - b.position[1], a.position[2] - b.position[2]);
+}
+
+/// Ghost atoms have none.
+double radius_of(const Atom& atom) {
+  return atom.charge > 0 ? covalent_radius(atom.charge + atom.core_electrons) : 0.0;
+}
+
+}  // namespace
+
+double covalent_radius(std::int32_t charge) {
+  return charge < 1 || charge > std::ssize(radii) ? 0.0 : radii[charge - 1];
+}
+
+std::string unusual_distances(const std::vector<Atom>& atoms) {
+  double nearest = std::numeric_limits<double>::infinity();
+  std::size_t near = 0, compared = 0, first = 0, second = 0;
+  for (std::size_t i = 0; i < std::min(atoms.size(), most_compared); ++i) {
+    double of_atom = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < atoms.size(); ++k) {
+      const double here = radius_of(atoms[i]), there = radius_of(atoms[k]);
+      if (k == i || here == 0.0 || there == 0.0) continue;
+      const double ratio = distance(atoms[i], atoms[k]) / (here + there);
+      of_atom = std::min(of_atom, ratio);
+      if (ratio < nearest) nearest = ratio, first = i, second = k;
+    }
+    compared += std::isfinite(of_atom) ? 1 : 0;
+    near += of_atom < shortest ? 1 : 0;
+  }
+  const bool is_far = nearest > longest && nearest < longest_in_bohr, is_near = 2 * near >= compared;
+  if (compared == 0 || (!is_far && !is_near)) return {};
+  const Atom &a = atoms[first], &b = atoms[second];
+  const std::string pair = fmt::format("atoms {} ({}) and {} ({}) are {:.3g} Angstrom apart, {:.2f} of a usual bond",
+                                       first + 1, a.symbol, second + 1, b.symbol, distance(a, b), nearest);
+  return is_far
+             ? fmt::format(
+                   "no two atoms are as near as a bond ({}, the nearest): are these coordinates in bohr, where Angstrom are read? If the atoms are to be so far apart, nothing is wrong",
+                   pair)
+             : fmt::format(
+                   "most atoms are nearer to another than any usual bond ({}): are these coordinates in Angstrom, where bohr are read?",
+                   pair);
+}
+
+}  // namespace sial
