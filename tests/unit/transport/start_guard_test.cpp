@@ -92,40 +92,6 @@ TEST_CASE("a rank that is stopped before the ranks have met is killed") {
   CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
 }
 
-TEST_CASE("a rank that is stopped before it has a guard is found by that of another, which says so once") {
-  int said[2] = {-1, -1};
-  REQUIRE(pipe(said) == 0);
-  const pid_t launcher = fork();
-  if (launcher == 0) {
-    dup2(said[1], STDERR_FILENO);
-    close(said[1]);
-    const pid_t stopped = fork();
-    if (stopped == 0)
-      for (;;) pause();
-    kill(stopped, SIGSTOP);
-    for (int rank = 0; rank < 2; ++rank)
-      if (fork() == 0) {
-        const StartGuard guard(soon, nullptr);
-        for (;;) pause();
-      }
-    int status = 0;
-    waitpid(stopped, &status, 0);
-    sleep(2);  // another guard would have said so
-    for (const ProcessLook& child : children_of(getpid())) kill(child.process, SIGKILL);
-    _exit(WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-  }
-  close(said[1]);
-  std::string text;
-  char buffer[256];
-  for (ssize_t n = 0; (n = read(said[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
-  close(said[0]);
-  int status = 0;
-  REQUIRE(waitpid(launcher, &status, 0) == launcher);
-  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == SIGKILL));
-  CHECK_THAT(text, Catch::Matchers::StartsWith("error: ") && Catch::Matchers::Contains("has been stopped by a signal"));
-  CHECK(text.rfind("error: ") == 0);
-}
-
 TEST_CASE("a rank that is stopped for a while goes on") {
   const Rank rank(1000);
   REQUIRE(await([&] { return guards_of(rank.process).size() == 1; }));
