@@ -144,7 +144,7 @@ class MissingValues {
       if (n < 0 || text.find('%') != std::string::npos || dataset.find('%') != std::string::npos)
         return {};  // of any number of sources, by a pattern
       mapped += n;
-      std::string more = look_at_source(file, place, text, dataset, how, i);
+      std::string more = look_at_source(file, place, text, dataset);
       if (warning.empty()) warning = std::move(more);
     }
     if (mapped < elements)
@@ -154,8 +154,7 @@ class MissingValues {
     return warning;
   }
 
-  std::string look_at_source(hid_t file, const Place& place, const std::string& name, const std::string& dataset,
-                             hid_t how, std::size_t number) {
+  std::string look_at_source(hid_t file, const Place& place, const std::string& name, const std::string& dataset) {
     std::string path = place.path;
     Opened other(-1);
     if (name != ".") {
@@ -175,17 +174,6 @@ class MissingValues {
       if (source < 0)
         place.fail(fmt::format("is virtual, and its source `{}` has no dataset `{}`", path, dataset),
                    "bring the source back, or write the values into the file");
-      const Opened space(H5Dget_space(source)), taken(H5Pget_virtual_srcspace(how, number));
-      std::array<hsize_t, H5S_MAX_RANK> extents{}, first{}, last{};
-      const int rank = H5Sget_simple_extent_dims(space, extents.data(), nullptr);
-      if (rank > 0 && H5Sget_simple_extent_ndims(taken) == rank &&
-          H5Sget_select_bounds(taken, first.data(), last.data()) >= 0)
-        for (int d = 0; d < rank; ++d)
-          if (last[d] >= extents[d])
-            place.fail(
-                fmt::format("is virtual, and dataset `{}` in its source `{}` is smaller than what is taken of it",
-                            dataset, path),
-                "is the source complete?");
     }
     return look(where, path, dataset);
   }

@@ -160,7 +160,8 @@ class Calculations(unittest.TestCase):
             begin = time.monotonic()
             self.assertRaises(TimeoutError, sialx.Job(program).run, self.dir, ranks=ranks)
             self.assertLess(time.monotonic() - begin, 2.4)
-            self.assertEqual(self.left(), [])
+            while self.left():  # mpirun may have been starting them
+                self.assertLess(time.monotonic() - begin, 3.0)
         command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {sys.path[0]!r}); import sialx; sialx.Job({str(program)!r}).run({str(self.dir)!r})"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as p:
             while not self.left():

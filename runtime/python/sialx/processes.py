@@ -59,10 +59,10 @@ def run(
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """The ranks end at once, also those that mpirun is still starting: it has them in process groups of their own, puts away what it made for them, and needs a
-    second for that."""
-    is_launcher = Path(str(process.args[0])).name != "sialrun"  # type: ignore[index]
-    process.terminate() if is_launcher else process.kill()
+    """The ranks end at once, also those that mpirun is still starting: it has them in process groups of their own. It puts away what it made for them and ends by
+    itself, in a second; a signal beside that would make it crash and leave ranks."""
+    if Path(str(process.args[0])).name == "sialrun":  # type: ignore[index]
+        process.kill()
 
     def wait() -> None:
         for _ in range(40):
@@ -78,9 +78,9 @@ def _end(process: subprocess.Popen[str]) -> None:
             _kill(pid)
         process.wait()
 
-    waiting = threading.Thread(target=wait, daemon=True)
+    waiting = threading.Thread(target=wait)
     waiting.start()
-    waiting.join(0.5)
+    waiting.join(0.6)
 
 
 def _kill(pid: int) -> None:
