@@ -145,11 +145,11 @@ class Search {
     bool moved = false;
     if (!fits({}))
       for (Range& range : ranges) range.least = 0;
-    // Where the usual ones do not fit, all become smaller together before each is looked at by itself.
-    for (std::int32_t part = 2; !fits({}) && !moved && part <= largest / smallest && steps_left_ > 0; part *= 2) {
+    // Where the usual ones do not fit, all become smaller together, step by step, before each is looked at by itself.
+    for (double part = 0.8; !fits({}) && !moved && part * largest >= smallest && steps_left_ > 0; part *= 0.8) {
       Targets smaller;
       for (const Range& range : ranges)
-        smaller[range.key] = std::max(range.usual / part, std::min(smallest, range.usual));
+        smaller[range.key] = std::max(static_cast<std::int32_t>(range.usual * part), std::min(smallest, range.usual));
       if (smaller == best || !fits(smaller)) continue;
       best = smaller;
       least = seconds(smaller);
