@@ -261,7 +261,7 @@ def check_spill(binary):
         (where / "trimer.xyz").write_text(TRIMER)
         chain = [str(EXAMPLES / path) for path in ("04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx", "11_ccsd_t/ccsd_t.sialx")]
         (where / "job.toml").write_text(f'programs = {json.dumps(chain)}\n[molecule]\nxyz = "trimer.xyz"\nbasis = "6-31g*"\n')
-        for memory in ("110MB", "60MB"):
+        for memory in ("110MB", "75MB", "60MB"):
             planned = subprocess.run([binary, "job.toml", "--memory", memory, "--spill", folder, "--dry-run"], env=ENV, cwd=folder, capture_output=True, text=True, timeout=100)
             if planned.returncode != 0:
                 raise Failure(f"trimer in {memory}: {planned.stdout}\n{planned.stderr}")
