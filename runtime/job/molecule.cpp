@@ -51,8 +51,9 @@ std::int32_t labelled_element(std::string_view label) {
     const auto mass = read_integer(std::string_view(label.begin(), begin), number, 3 * number);
     return mass && end == label.end() ? number : 0;
   }
-  // A sign would be that of a charge.
-  return end == label.end() || is_digit(*end) || *end == '_' || *end == '@' ? number : 0;
+  // `HE1` is an atom's name in files of proteins, no helium; a sign would be that of a charge.
+  if (end != label.end() && symbol.size() == 2 && std::isupper(static_cast<unsigned char>(symbol[1])) != 0) return 0;
+  return end == label.end() || is_digit(*end) || *end == '_' ? number : 0;
 }
 
 void make_ghost(Atom& atom) {

@@ -33,6 +33,7 @@ bool take_ghost_mark(std::string_view& label);
 struct XyzElectrons {
   std::optional<std::int32_t> charge, multiplicity;
   std::optional<double> spin;                                 // `spin=2`: 2S, 2S + 1 or S
+  bool speaks_of_charge = false;                              // in words or a form that is not known
   std::optional<std::pair<std::int64_t, std::int64_t>> pair;  // `1 2`, which programs write for charge and multiplicity
 };
 

@@ -128,33 +128,44 @@ class XyzReader {
     if (!ignored.empty()) warn(number_, fmt::format("ignored columns: {}", fmt::join(ignored, ", ")));
   }
 
+  /// What is no such number is ignored, with a warning: the line is free text in most files.
   XyzElectrons of_electrons() {
     XyzElectrons said;
-    const auto number = [&](std::initializer_list<const char*> keys) {
+    const std::string line = lower_case(line_);
+    const auto number = [&](std::initializer_list<const char*> keys, bool is_whole) -> std::optional<double> {
       std::optional<double> found;
-      for (const char* key : keys)
-        if (const std::string_view value = value_of_key(line_, key); !value.empty()) {
-          const std::optional<double> x = read_real(value);
-          if (!x || (found && *found != *x) || std::abs(*x) > 1000)
-            fail(fmt::format("`{}={}` cannot be right", key, value), "state `charge` and `multiplicity` in [molecule]");
-          found = x;
+      for (const char* key : keys) {
+        std::string_view value = value_of_key(line, key);
+        while (value.ends_with(',') || value.ends_with(';')) value.remove_suffix(1);
+        if (value.empty()) continue;
+        const std::optional<double> x = read_real(value);
+        if (!x || (found && *found != *x) || std::abs(*x) > 1000 || (is_whole && *x != std::round(*x))) {
+          warn(number_, fmt::format("`{}={}` in the second line is ignored: state `charge` and `multiplicity` in "
+                                    "[molecule]",
+                                    key, value));
+          return std::nullopt;
         }
+        found = x;
+      }
       return found;
     };
-    const auto whole = [&](const char* name, const std::optional<double>& x) -> std::optional<std::int32_t> {
-      if (!x) return std::nullopt;
-      if (*x == std::round(*x)) return static_cast<std::int32_t>(*x);
-      warn(number_, fmt::format("the {} {} of the second line is ignored: it is no whole number", name, *x));
-      return std::nullopt;
+    const auto whole = [&](std::initializer_list<const char*> keys) -> std::optional<std::int32_t> {
+      const std::optional<double> x = number(keys, true);
+      return x ? std::optional(static_cast<std::int32_t>(*x)) : std::nullopt;
     };
-    said.charge = whole("charge", number({"charge", "Charge", "total_charge"}));
-    said.multiplicity = whole("multiplicity", number({"multiplicity", "Multiplicity", "mult", "spin_multiplicity"}));
-    said.spin = number({"spin", "Spin"});
-    const std::vector<std::string_view> words = words_of(line_);
-    if (const auto first = read_integer(words.size() == 2 ? words[0] : ""),
-        last = read_integer(words.size() == 2 ? words[1] : "");
-        first && last)
-      said.pair = {*first, *last};
+    said.charge = whole({"charge", "total_charge"});
+    said.multiplicity = whole({"multiplicity", "mult", "spin_multiplicity"});
+    said.spin = number({"spin"}, false);
+    std::string blanks = line;
+    std::ranges::replace(blanks, ',', ' ');
+    const std::vector<std::string_view> words = words_of(blanks);
+    said.speaks_of_charge = std::ranges::any_of(words, [](std::string_view word) {
+      return word == "charge" || word == "charge=" || word.starts_with("charge:") || word.starts_with("q=");
+    });
+    constexpr int most = 9;  // larger numbers are about something else
+    if (words.size() >= 2)
+      if (const auto first = read_integer(words[0], -most, most), last = read_integer(words[1], 1, most); first && last)
+        said.pair = {*first, *last};
     return said;
   }
 
@@ -269,6 +280,9 @@ void take_electrons(Molecule& m, const XyzElectrons& said, bool states_charge, b
   };
   take("charge", states_charge, said.charge, m.charge);
   take("multiplicity", states_multiplicity, said.multiplicity, m.multiplicity);
+  if (said.speaks_of_charge && !states_charge)
+    warnings.push_back(fmt::format(
+        "{}:2: the second line speaks of a charge, and none is taken from it: state `charge` in [molecule]", path));
   if (said.pair && *said.pair != std::pair<std::int64_t, std::int64_t>{m.charge, m.multiplicity})
     warnings.push_back(fmt::format(
         "{}:2: `{} {}` in the second line is ignored, and charge and multiplicity are {} and {}: state them in [molecule]",
@@ -280,7 +294,9 @@ void take_electrons(Molecule& m, const XyzElectrons& said, bool states_charge, b
   const double spin = *said.spin, two_s = std::fmod(spin, 1.0) != 0 ? 2 * spin : spin - (std::fmod(spin, 2.0) == 0);
   if (!states_multiplicity && electrons % 2 != 0 && two_s > 0 && two_s == std::round(two_s))
     m.multiplicity = static_cast<std::int32_t>(two_s) + 1;
-  if (const std::int32_t is = m.multiplicity - 1; spin != is && spin != is + 1 && 2 * spin != is)
+  const std::int32_t is = m.multiplicity - 1;
+  const bool is_open = !states_multiplicity && electrons % 2 == 0 && spin == 1;  // a singlet, or S = 1
+  if (is_open || (spin != is && spin != is + 1 && 2 * spin != is))
     warnings.push_back(fmt::format(
         "{}:2: `spin={}` is ignored: it may be 2S or 2S + 1; state `multiplicity` in [molecule]", path, spin));
 }

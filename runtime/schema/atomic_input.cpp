@@ -113,10 +113,12 @@ class Reader {
 
   /// The name and the version of a part, where they are stated.
   void schema(const Json& object, const std::string& path, std::string_view name, std::int32_t version = 0) const {
-    if (const Json* is = find(object, "schema_name"); is && text_of(*is, path + "schema_name") != name)
+    if (const Json* is = find(object, "schema_name");
+        is && text_of(*is, path + "schema_name") != name && (name != "qcschema_input" || *is != "qc_schema_input"))
       fail(path + "schema_name", fmt::format("`{}` is not known", printable_name(is->get<std::string>())),
            fmt::format("in version {} this is called `{}`", input_.version, name));
-    if (const Json* is = find(object, "schema_version"); is && integer(*is, path + "schema_version") != version)
+    if (const Json* is = find(object, "schema_version"); is && integer(*is, path + "schema_version") != version &&
+                                                         (path != "molecule." || input_.version != 1 || *is > version))
       fail(path + "schema_version", fmt::format("{} is not known", is->dump()),
            version > 0 ? fmt::format("inputs of version {} have {} here", input_.version, version)
                        : "a specification has no version of its own");

@@ -62,7 +62,7 @@ class Limits(InFolder):
         self.refused("sialrun", RHF, *NO_FILES, launcher=[*mpirun(2), "sh", "-c", 'ulimit -n 14 && exec "$@"', "sh"], code=3, says=("cannot open 14 files for MPI", "raise `ulimit -n`"))
 
     def test_stack(self) -> None:
-        for kib in (16, 64):
+        for kib in (32, 64):  # with less the loader itself may crash
             with self.subTest(kib=kib):
                 self.refused("sialrun", RHF, *NO_FILES, code=3, says=(f"`ulimit -s` allows {kib} KiB for a stack", "raise `ulimit -s`"), **at_most(resource.RLIMIT_STACK, kib << 10))
         self.must("sialrun", RHF, *NO_FILES, **at_most(resource.RLIMIT_STACK, 256 << 10))

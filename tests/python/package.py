@@ -400,11 +400,14 @@ e2[n,j2,m,l,k,j,p,i] = e[n,j2,m,l,k,j,p,i]
             molecule = sialx.Molecule.from_xyz(path, "sto-3g", *given)
             return molecule.charge, molecule.multiplicity
 
-        for line, given, expected in (("charge", (), (0, 1)), ("charge=-1 mult=2", (), (-1, 2)), ('Charge="1"', (2, 3), (2, 3)), ("spin=1", (), (0, 1)), ("spin=2", (0, 3), (0, 3)),
+        for line, given, expected in (("charge", (), (0, 1)), ("charge=-1 mult=2", (), (-1, 2)), ('Charge="1"', (2, 3), (2, 3)), ("charge=0, mult=3;", (), (0, 3)), ("spin=2", (0, 3), (0, 3)),
                                       ('Lattice="9 0 0 0 9 0 0 0 9" pbc="F F F"', (), (0, 1))):  # fmt: skip
             with self.subTest(line):
                 self.assertEqual(read(line, *given), expected)
-        for line, text in (("spin=2", "2S or 2S"), ("charge=x", "no whole number"), ("charge=0.5", "no whole number"), ('Lattice="9 0 0 0 9 0 0 0 9"', "periodic"),
+        for line, text in (("spin=1", "2S or 2S"), ("charge=x", "no whole number"), ("charge=0.5", "no whole number")):
+            with self.subTest(line), self.assertWarnsRegex(UserWarning, text):
+                self.assertEqual(read(line), (0, 1))
+        for line, text in (('Lattice="9 0 0 0 9 0 0 0 9"', "periodic"),
                            ('pbc="T F F"', "periodic"), ("Properties=pos:R:3:species:S:1", "columns")):  # fmt: skip
             with self.subTest(line), self.assertRaisesRegex(ValueError, text):
                 read(line)

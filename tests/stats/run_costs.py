@@ -50,7 +50,7 @@ class Runs:
 
     def job(self, *arguments, launcher=()):
         """How blocks were multiplied, and the result's bytes."""
-        said = self.call(HERE / "costs.sialx", "--set", "norb=2", "--segments", "ao=70,90", "--jit", "off", "--schedule", "static", "--explain-kernels", "--output-dir", self.folder, *arguments, launcher=launcher).stderr
+        said = self.call(HERE / "costs.sialx", "--set", "norb=2", "--segments", "ao=60,64", "--jit", "off", "--schedule", "static", "--explain-kernels", "--output-dir", self.folder, *arguments, launcher=launcher).stderr
         with h5py.File(self.folder / "results.h5", "r") as results:
             values = results["statics/c"][()].tobytes()
         return set(re.findall(r"(packed|rows in place)", said)), values

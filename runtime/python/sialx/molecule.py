@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,8 +98,8 @@ class Molecule:
             charge = int(said.get("charge", 0))
         if multiplicity is None:
             multiplicity = int(said.get("multiplicity", 1))
-            if "multiplicity" not in said and said.get("spin", 0) not in (0, 1):
-                raise ValueError(f"`spin={said['spin']:g}` in the second line of `{os.fspath(path)}` may be 2S or 2S + 1: give the multiplicity")
+            if "multiplicity" not in said and said.get("spin", 0) != 0:
+                warnings.warn(f"`spin={said['spin']:g}` in the second line of `{os.fspath(path)}` may be 2S or 2S + 1: the multiplicity is {multiplicity} unless you give it", stacklevel=2)
         return cls([atom[0] for atom in atoms], np.array(positions) / BOHR_IN_ANGSTROM, basis, charge, multiplicity)
 
     def xyz(self) -> str:
@@ -150,12 +151,16 @@ def _second_line(path: str, line: str) -> dict[str, float]:
     if not keys.get("properties", "species:S:1:pos:R:3").startswith("species:S:1:pos:R:3"):
         raise ValueError(f"the columns of `{path}` are `{keys['properties']}`: they must begin with species:S:1:pos:R:3")
     names = {"charge": "charge", "total_charge": "charge", "multiplicity": "multiplicity", "mult": "multiplicity", "spin_multiplicity": "multiplicity", "spin": "spin"}
-    try:
-        said = {names[key]: float(value) for key, value in keys.items() if key in names}
-        if not all(value.is_integer() for key, value in said.items() if key != "spin"):
-            raise ValueError
-    except ValueError:
-        raise ValueError(f"the second line of `{path}` has a charge or multiplicity that is no whole number: `{line}`") from None
+    said = {}
+    for key, value in keys.items():
+        if key in names:
+            try:
+                said[names[key]] = float(value.rstrip(",;"))
+                if names[key] != "spin" and not said[names[key]].is_integer():
+                    raise ValueError
+            except ValueError:
+                said.pop(names[key], None)
+                warnings.warn(f"`{key}={value}` in the second line of `{path}` is ignored: it is no whole number", stacklevel=3)
     return said
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # What tells a process that it is a rank, of Open MPI, MPICH, PALS and Slurm; and how a rank finds the others.
 _OF_RANKS = re.compile(
-    r"OMPI_(?!ALLOW_|MCA_)|OMPI_MCA_(ess|orte|pmix|initial_wdir|shmem_RUNTIME|hwloc_base_binding)|ORTE_|PRTE_|PMIX?_|PMI2_|PALS_|HYDI_|MPI_LOCAL"
+    r"OMPI_(?!ALLOW_|MCA_)|OMPI_MCA_(ess|orte|pmix|initial_wdir|shmem_RUNTIME|hwloc_base_binding)|ORTE_|PRTE_(?!MCA_)|PMI_|PMIX_(?!MCA_)|PMI2_|PALS_|HYDI_|MPI_LOCAL"
     r"|SLURM_(PROCID|LOCALID|NODEID|GTIDS|TASK_PID|STEP|SRUN|LAUNCH|PMI|UMASK)"
 )
 _RANK_NUMBERS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID")

@@ -218,7 +218,10 @@ TEST_CASE("charge and multiplicity of an xyz file's second line are taken where 
            Case{"0 1", "", 0, 1, nullptr},
            Case{"1 2", "", 0, 1, "`1 2` in the second line is ignored"},
            Case{"1 2", "charge = 1\nmultiplicity = 2\n", 1, 2, nullptr},
-           Case{"spin=1", "", 0, 1, nullptr},
+           Case{"-2 1 dianion", "", 0, 1, "`-2 1` in the second line is ignored"},
+           Case{"charge: -2", "", 0, 1, "speaks of a charge"},
+           Case{"CHARGE=2", "", 2, 1, nullptr},
+           Case{"spin=1", "", 0, 1, "`spin=1` is ignored"},  // a singlet, or S = 1
            Case{"spin=2", "", 0, 1, "`spin=2` is ignored"},
            Case{"spin=2", "multiplicity = 3\n", 0, 3, nullptr},
            Case{"spin=3", "multiplicity = 3\n", 0, 3, nullptr},
