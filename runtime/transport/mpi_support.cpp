@@ -134,7 +134,13 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
   const SlowStart slow_start(perhaps_several_hosts() && is_first_launched());
   if (several_ranks) {
     look_for_full_folders();
-    require_files(files_of_start, "MPI");
+    try {
+      require_files(files_of_start, "MPI");
+    } catch (const ProcessLimitError&) {
+      if (local_rank() > 0)
+        sleep(static_cast<unsigned>(head_start));  // the first one says it, and the launcher ends us
+      throw;
+    }
   }
   const int level = several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
   int provided = 0;
