@@ -146,10 +146,11 @@ class Search {
     if (!fits({}))
       for (Range& range : ranges) range.least = 0;
     // Where the usual ones do not fit, all become smaller together, step by step, before each is looked at by itself.
-    for (double part = 0.8; !fits({}) && !moved && part * largest >= smallest && steps_left_ > 0; part *= 0.8) {
+    for (std::int32_t percent = 80; !fits({}) && !moved && percent * largest >= 100 * smallest && steps_left_ > 0;
+         percent = percent * 4 / 5) {
       Targets smaller;
       for (const Range& range : ranges)
-        smaller[range.key] = std::max(static_cast<std::int32_t>(range.usual * part), std::min(smallest, range.usual));
+        smaller[range.key] = std::max(range.usual * percent / 100, std::min(smallest, range.usual));
       if (smaller == best || !fits(smaller)) continue;
       best = smaller;
       least = seconds(smaller);
