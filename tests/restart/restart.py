@@ -77,7 +77,7 @@ class Restart(Pieces):
             [values]
             norb = 2
             steps = {steps}
-            spare = {spare}
+            scf_conv = {scf_conv}
             [segments]
             ao = {ao}
             [arrays]
@@ -89,14 +89,14 @@ class Restart(Pieces):
             [run]
             checkpoint_every = "programs"
             '''
-        same = dict(steps=2, spare=1.5, ao="[1, 1]", numbers="[1, 2]", basis="sto-3g", charge=0)
+        same = dict(steps=2, scf_conv=1.5, ao="[1, 1]", numbers="[1, 2]", basis="sto-3g", charge=0)
 
         def write(**changes):
             (self.dir / "job.toml").write_text(job.format(**{**same, **changes}))
         (self.dir / "m.xyz").write_text("2\n\nH 0 0 0\nH 0 0 0.74\n")
         write()
         self.assertEqual(self.run_job("job.toml", "--stop-after", "1")[0], STOPPED)
-        for changes, says in ((dict(steps=3), "the value of int `steps` was 2 and is 3 now"), (dict(spare=1.25), "`spare` was 1.5 and is 1.25"),
+        for changes, says in ((dict(steps=3), "the value of int `steps` was 2 and is 3 now"), (dict(scf_conv=1.25), "`scf_conv` was 1.5 and is 1.25"),
                               (dict(numbers="[1, 3]"), "data of array `numbers`"), (dict(basis="6-31g**", ao="[5, 5]"), "molecule's `basis set` is not the same"),
                               (dict(charge=-2), "molecule's `charge`")):
             with self.subTest(changes=changes):
@@ -104,7 +104,7 @@ class Restart(Pieces):
                 self.refused("job.toml", says=[says, "checkpoint/index.json"])
         write()
         self.refused("job.toml", "--segments", "ao=2", says=["the segments of kind `ao` was 1,1 and is 2 now", "`--segments ao=1,1 --segments m"])
-        self.refused("job.toml", "--set", "more=1", says="`more` is given as 1 now")
+        self.refused("job.toml", "--set", "lindep_tol=1", says="`lindep_tol` is given as 1 now")
         (self.dir / "m.xyz").write_text("2\n\nH 0 0 0\nH 0 0 0.75\n")
         self.refused("job.toml", says="molecule's `geometry`")
         (self.dir / "m.xyz").write_text("2\n\nH 0 0 0\nH 0 0 0.74\n")
