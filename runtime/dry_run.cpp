@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "runtime/base/printable.h"
-#include "runtime/bytecode/read.h"
 #include "runtime/gradient_run.h"
 #include "runtime/interp/blocks/given_arrays.h"
 #include "runtime/prediction/earlier_results.h"
@@ -55,9 +54,7 @@ int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& ti
   for (const std::string& text : stated.warnings) err << "warning: " << printable_name(text) << std::endl;
   std::vector<std::shared_ptr<const Module>> programs;
   std::vector<std::vector<std::byte>> contents;
-  if (const ExitCode code = read_programs(stated, compile, err, contents); code != exit_ok) return code;
-  for (std::size_t p = 0; p < contents.size(); ++p)
-    programs.push_back(std::make_shared<const Module>(read_module(contents[p], stated.programs[p])));
+  if (const ExitCode code = read_programs(stated, compile, err, contents, programs); code != exit_ok) return code;
   check_gradient_scalar(stated, programs);
   check_values(stated, programs, options.machine.plugins, err);
   Job job = stated;

@@ -182,11 +182,12 @@ PlanSetting plan_setting(const Job& job, const SessionOptions& options);
 /// What a job reads, besides earlier results; of programs that are loaded also the sources they were made from.
 std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs);
 
-/// The modules of a job's programs: their files, or the compiled sources, with the arrays that the job saves. Another
-/// code than exit_ok when a source cannot be read or has errors (reported on `err`). `results_elsewhere`: what is saved
-/// goes where no results file is.
+/// The modules of a job's programs, as bytes and read: their files, or the compiled sources, with the arrays that the
+/// job saves. Another code than exit_ok when a source cannot be read or has errors (reported on `err`).
+/// `results_elsewhere`: what is saved goes where no results file is.
 ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream& err,
-                       std::vector<std::vector<std::byte>>& contents, bool results_elsewhere = false);
+                       std::vector<std::vector<std::byte>>& contents,
+                       std::vector<std::shared_ptr<const Module>>& programs, bool results_elsewhere = false);
 
 /// Throws InputError for a value that neither programs nor super instructions ask for. A warning where those of
 /// `plugins` may, and where the command line of a batch gives it.

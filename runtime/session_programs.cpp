@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Bytes = std::vector<std::byte>;
+using Programs = std::vector<std::shared_ptr<const Module>>;
 
 Bytes read_bytes(const std::string& path) {
   std::string problem;
@@ -59,11 +60,11 @@ bool saves(const Module& program, std::size_t array) {
   });
 }
 
-[[noreturn]] void fail_unknown(const std::string& name, std::span<const Module> programs) {
+[[noreturn]] void fail_unknown(const std::string& name, const Programs& programs) {
   std::vector<std::string_view> known;
   std::string kind;
-  for (const Module& program : programs)
-    for (const ArrayRow& array : program.arrays) {
+  for (const auto& program : programs)
+    for (const ArrayRow& array : program->arrays) {
       if (array.name == name) kind = array_kind_text(array.kind);
       if (is_remote(array.kind) && std::find(known.begin(), known.end(), array.name) == known.end())
         known.push_back(array.name);
@@ -81,15 +82,15 @@ bool saves(const Module& program, std::size_t array) {
 
 /// Which arrays each program is to save though it does not say so: the last one that has an array does. Static arrays
 /// are among the results anyway.
-std::vector<std::vector<std::string>> arrays_to_save(const Job& job, std::span<const Module> programs) {
+std::vector<std::vector<std::string>> arrays_to_save(const Job& job, const Programs& programs) {
   std::vector<std::vector<std::string>> of_programs(programs.size());
   for (const std::string& name : job.saved_arrays) {
     bool found = false;
     for (std::size_t p = programs.size(); p-- > 0 && !found;)
-      for (std::size_t a = 0; a < programs[p].arrays.size() && !found; ++a) {
-        const ArrayRow& array = programs[p].arrays[a];
+      for (std::size_t a = 0; a < programs[p]->arrays.size() && !found; ++a) {
+        const ArrayRow& array = programs[p]->arrays[a];
         found = array.name == name && (is_remote(array.kind) || array.kind == ArrayKind::static_);
-        if (!found || !is_remote(array.kind) || saves(programs[p], a)) continue;
+        if (!found || !is_remote(array.kind) || saves(*programs[p], a)) continue;
         if (is_compiled(job.programs[p]))
           throw InputError(
               fmt::format("the job saves the array `{}` of `{}`, which is compiled already", name, job.programs[p]),
@@ -104,16 +105,15 @@ std::vector<std::vector<std::string>> arrays_to_save(const Job& job, std::span<c
 }  // namespace
 
 ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream& err, std::vector<Bytes>& contents,
-                       bool results_elsewhere) {
+                       Programs& programs, bool results_elsewhere) {
   const auto read = [&](const std::string& path, const std::vector<std::string>& saved) {
     return is_compiled(path) ? read_bytes(path) : compile(path, job.include_dirs, saved, err);
   };
-  std::vector<Module> programs;
   for (const std::string& path : job.programs) {
     contents.push_back(read(path, {}));
     if (contents.back().empty()) return not_compiled(path);
-    programs.push_back(read_module(contents.back(), path));
-    if (is_compiled(path) && is_outdated(programs.back(), path))
+    programs.push_back(std::make_shared<const Module>(read_module(contents.back(), path)));
+    if (is_compiled(path) && is_outdated(*programs.back(), path))
       err << fmt::format(
           "warning: the module `{}` was compiled from other text than the sources beside it have now\n  hint: run the source, or compile it again: `sialc {}`\n",
           path, fs::path(path).replace_extension(".sialx").string());
@@ -128,20 +128,19 @@ ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream&
     std::ostringstream known;  // its diagnostics have been shown
     contents[p] = compile(job.programs[p], job.include_dirs, saved[p], known);
     if (contents[p].empty()) return not_compiled(job.programs[p]);
+    programs[p] = std::make_shared<const Module>(read_module(contents[p], job.programs[p]));
   }
   return exit_ok;
 }
 
-int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Module>>& programs) {
+int Session::load_programs(const Job& job, Programs& programs) {
   std::vector<Bytes> contents;
   int code = exit_ok;
-  if (transport_.rank() == 0) {
+  const bool reads = transport_.rank() == 0;
+  if (reads) {
     try {
-      code = read_programs(job, compile_, err_, contents, static_cast<bool>(options_.take_results));
-      std::vector<std::shared_ptr<const Module>> read;
-      for (std::size_t p = 0; code == exit_ok && p < contents.size(); ++p)
-        read.push_back(std::make_shared<const Module>(read_module(contents[p], job.programs[p])));
-      if (code == exit_ok) check_values(job, read, options_.machine.plugins, err_);
+      code = read_programs(job, compile_, err_, contents, programs, static_cast<bool>(options_.take_results));
+      if (code == exit_ok) check_values(job, programs, options_.machine.plugins, err_);
     } catch (const SialError& error) {
       err_ << error_text(error, 0, 1) << std::endl;
       code = exit_code_of(error);
@@ -149,12 +148,12 @@ int Session::load_programs(const Job& job, std::vector<std::shared_ptr<const Mod
   }
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
     std::string content;
-    if (transport_.rank() == 0 && code == exit_ok)
-      content.assign(reinterpret_cast<const char*>(contents[p].data()), contents[p].size());
+    if (reads && code == exit_ok) content.assign(reinterpret_cast<const char*>(contents[p].data()), contents[p].size());
     if (code = share(code, content); code != exit_ok) return code;
+    if (reads) continue;
     programs.push_back(std::make_shared<const Module>(read_module(std::as_bytes(std::span(content)), job.programs[p])));
   }
-  if (transport_.rank() == 0) warn_of_values(job, programs);
+  if (reads) warn_of_values(job, programs);
   return exit_ok;
 }
 
