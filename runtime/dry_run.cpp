@@ -26,15 +26,8 @@ namespace {
 MemoryModel rest_of(MemoryModel plan, std::size_t first) {
   if (!plan.complete) first = std::min(first, plan.programs.size() - 1);
   plan.programs.erase(plan.programs.begin(), plan.programs.begin() + static_cast<std::ptrdiff_t>(first));
-  plan.peak = plan.most = plan.least = plan.enough = plan.floor = plan.certain = 0;
-  for (const ProgramNeed& program : plan.programs) {
-    plan.peak = std::max(plan.peak, program.peak);
-    plan.most = std::max(plan.most, program.most);
-    plan.least = std::max(plan.least, program.least);
-    plan.enough = std::max(plan.enough, program.enough);
-    plan.floor = std::max(plan.floor, program.floor);
-    plan.certain = std::max(plan.certain, program.certain);
-  }
+  static_cast<MemoryFigures&>(plan) = {};
+  for (const ProgramNeed& program : plan.programs) plan.take_larger(program);
   return plan;
 }
 

@@ -23,11 +23,7 @@ MemoryModel plan_for(const Viewpoint& view, std::span<const std::shared_ptr<cons
     memory.ledger.begin_program();
     plan.programs.push_back(Walk(*programs[i], setting.first_program + static_cast<std::int32_t>(i), memory).run());
     const ProgramNeed& need = plan.programs.back();
-    plan.floor = std::max(plan.floor, need.floor);
-    plan.certain = std::max(plan.certain, need.certain);
-    plan.peak = std::max(plan.peak, need.peak);
-    plan.least = std::max(plan.least, need.least);
-    plan.enough = std::max(plan.enough, need.enough);
+    plan.take_larger(need);
     plan.exact &= need.exact;
     plan.complete = !memory.stops();
     if (!plan.complete && need.left_at.empty()) plan.programs.back().left_at = need.place;
@@ -83,25 +79,17 @@ void merge(MemoryModel& plan, const MemoryModel& other) {
     const ProgramNeed& theirs = other.programs[i];
     merge_items(need.items, theirs.items);
     if (theirs.least > need.least) need.place = theirs.place;
-    need.peak = std::max(need.peak, theirs.peak);
-    need.least = std::max(need.least, theirs.least);
-    need.enough = std::max(need.enough, theirs.enough);
-    need.floor = std::max(need.floor, theirs.floor);
+    if (theirs.certain > need.certain) need.certain_of = theirs.certain_of;
+    need.take_larger(theirs);
     need.largest = std::max(need.largest, theirs.largest);
     need.pairs = std::max(need.pairs, theirs.pairs);
     need.kept = std::max(need.kept, theirs.kept);
     need.exact &= theirs.exact;
-    if (theirs.certain > need.certain) need.certain_of = theirs.certain_of;
-    need.certain = std::max(need.certain, theirs.certain);
     if (need.left_at.empty()) need.left_at = theirs.left_at;
   }
-  plan.peak = std::max(plan.peak, other.peak);
-  plan.least = std::max(plan.least, other.least);
-  plan.enough = std::max(plan.enough, other.enough);
-  plan.floor = std::max(plan.floor, other.floor);
+  plan.take_larger(other);
   plan.exact &= other.exact;
   plan.complete &= other.complete;
-  plan.certain = std::max(plan.certain, other.certain);
   plan.steps += other.steps;
 }
 

@@ -63,24 +63,32 @@ struct PlannedKernel {
   std::int32_t line = 0;
 };
 
-struct ProgramNeed {
+/// Bytes per rank.
+struct MemoryFigures {
+  std::int64_t peak = 0;     // the fullest node's sum divided by its ranks, fetched copies kept as long as they are
+  std::int64_t most = 0;     // the same for a rank that draws all iterations of the pardos, because the others are late
+  std::int64_t least = 0;    // `peak` with fetched copies given up as early as possible
+  std::int64_t enough = 0;   // `least` and what blocks of different sizes cannot use of it
+  std::int64_t floor = 0;    // part of `enough` that more ranks do not lower: what a rank has for itself
+  std::int64_t certain = 0;  // no run with less gets to the end
+  void take_larger(const MemoryFigures& other) {
+    for (const auto figure : {&MemoryFigures::peak, &MemoryFigures::most, &MemoryFigures::least, &MemoryFigures::enough,
+                              &MemoryFigures::floor, &MemoryFigures::certain})
+      this->*figure = std::max(this->*figure, other.*figure);
+  }
+};
+
+struct ProgramNeed : MemoryFigures {
   std::string program;
   std::vector<MemoryItem> items;
-  std::int64_t peak =
-      0;  // bytes per rank: the fullest node's sum divided by its ranks, fetched copies kept as long as they are
-  std::int64_t most = 0;    // the same for a rank that draws all iterations of the pardos, because the others are late
-  std::int64_t least = 0;   // `peak` with fetched copies given up as early as possible
-  std::int64_t enough = 0;  // `least` and what blocks of different sizes cannot use of it
-  std::int64_t floor = 0;   // part of `enough` that more ranks do not lower: what a rank has for itself
   std::int64_t directory = 0;  // of the blocks on all nodes
   std::int64_t largest = 0;    // block
   std::int64_t pairs =
       0;  // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
-  std::int64_t kept = 0;     // two-electron integrals that are kept while nothing else needs the memory, bytes per rank
-  std::string place;         // statement at which `least` is reached, "prog.sialx:12"
-  bool exact = true;         // false: most_steps was reached
-  std::int64_t certain = 0;  // bytes per rank below which no run gets to the program's end,
-  std::string certain_of;    // since it takes "distributed `a`"
+  std::int64_t kept = 0;   // two-electron integrals that are kept while nothing else needs the memory, bytes per rank
+  std::string place;       // statement at which `least` is reached, "prog.sialx:12"
+  bool exact = true;       // false: most_steps was reached
+  std::string certain_of;  // why no run gets to the end with less than `certain`: "distributed `a`"
   std::string left_at;  // the statement at which the program was left before its end, where it was, "prog.sialx:12:5"
   std::vector<PlannedKernel> kernels{};  // with explain_kernels, in the order of the lines, as the first rank sees it
 };
@@ -92,14 +100,11 @@ inline std::int64_t with_kept(const ProgramNeed& need, const PlanSetting& settin
 
 /// Between nodes what a rank fetches depends on its iterations. Each of several ranks is planned for, and the fullest
 /// counts.
-struct MemoryModel {
+struct MemoryModel : MemoryFigures {  // of all programs
   std::vector<ProgramNeed> programs;
-  std::int64_t peak = 0, most = 0, least = 0, enough = 0;  // of all programs
-  std::int64_t floor = 0;                                  // of all programs
   bool exact = true;
-  bool complete = true;      // else `enough` and the others are those up to the point where planning stopped,
-  std::int64_t certain = 0;  // of all programs,
-  std::int64_t steps = 0;    // that planning took
+  bool complete = true;    // else `enough` and the others are those up to the point where planning stopped,
+  std::int64_t steps = 0;  // that planning took
   bool fits(std::size_t memory_per_rank) const {
     return complete && enough <= static_cast<std::int64_t>(memory_per_rank);
   }
