@@ -2,14 +2,12 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <sstream>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -45,6 +43,7 @@
 #include "runtime/sialrun_numa.h"
 #include "runtime/sialrun_watch.h"
 #include "runtime/signals.h"
+#include "runtime/transport/launched.h"
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/mpi.h"
 #include "runtime/transport/simulated.h"
@@ -575,8 +574,7 @@ int run_reporting(int argc, char** argv) {
       std::cerr << "error: " << printable(error.what()) << "\n  hint: sialrun --help lists the options\n";
     return exit_input_error;
   } catch (const ProcessLimitError& error) {
-    // Where all ranks are refused alike, the first says so, and its end is that of the others.
-    if (!is_first_launched()) std::this_thread::sleep_for(std::chrono::seconds(1));
+    let_first_speak(launched_rank());
     std::cerr << error_text(error, 0, 1) << std::endl;
     return exit_code_of(error);
   } catch (const SialError& error) {

@@ -1,7 +1,6 @@
 #include "runtime/transport/full_folders.h"
 
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -47,7 +46,7 @@ void look_for_full_folders() {
   constexpr int usual = 4;  // seconds
   if (local_rank() > 0) {
     if (of_job.empty()) return;
-    sleep(usual);  // the launcher ends this process once the first one has gone
+    let_first_speak(local_rank(), usual);
     std::_Exit(exit_environment_error);
   }
   for (const std::string& folder : of_job.empty() ? full_folders({"/dev/shm"}, least_shared) : of_job)

@@ -1,9 +1,11 @@
 #include "runtime/transport/launched.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <initializer_list>
 #include <limits>
+#include <thread>
 
 #include "runtime/base/number.h"
 #include "runtime/transport/mpi.h"
@@ -30,5 +32,9 @@ int launched_ranks() { return std::max(1, number_of({"OMPI_COMM_WORLD_SIZE", "PM
 int launched_rank() { return number_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}); }
 int local_rank() { return number_of({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}); }
 bool is_first_launched() { return launched_rank() == 0; }
+
+void let_first_speak(int rank, int seconds) {
+  if (rank > 0) std::this_thread::sleep_for(std::chrono::seconds(seconds));
+}
 
 }  // namespace sial

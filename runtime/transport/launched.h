@@ -10,4 +10,7 @@ int number_of_environment(const char* name);
 int launched_rank();
 int local_rank();
 
+/// Where all ranks fail alike the first says so, of all or of its host, and launchers end the others: they wait.
+void let_first_speak(int rank, int seconds = 1);
+
 }  // namespace sial

@@ -1,17 +1,14 @@
 // Builds without MPI (-DSIALX_MPI=OFF): one rank, and a message for those who start more.
 
-#include <chrono>
-#include <thread>
-
 #include "runtime/base/error.h"
+#include "runtime/transport/launched.h"
 #include "runtime/transport/mpi.h"
 
 namespace sial {
 namespace {
 
 [[noreturn]] void refuse() {
-  constexpr std::chrono::seconds head_start{1};  // launchers kill all when one ends: the first speaks
-  if (!is_first_launched()) std::this_thread::sleep_for(head_start);
+  let_first_speak(launched_rank());
   throw EnvironmentError(
       "this build runs on one rank: built without MPI",
       "start sialrun without `mpirun`, and without `--transport mpi` and `--servers`, or take a build with MPI (the Debian package, or `cmake --preset release`)");

@@ -103,17 +103,14 @@ namespace {
 
 /// Every process would run the whole job by itself, and all would write the same files.
 [[noreturn]] void refuse_to_be_alone() {
-  constexpr std::chrono::seconds head_start{1};  // launchers kill all when one ends
-  if (is_first_launched()) {
+  let_first_speak(launched_rank());
+  if (is_first_launched())
     fmt::print(
         stderr,
         "error: {} processes were started, but they do not find each other: each is rank 0 of 1\n"
         "  hint: sialrun uses {}: start it with the mpirun of that MPI, or with `srun --mpi=pmix`; `--transport loopback` runs a job per process\n",
         launched_ranks(), name_of_mpi());
-    std::fflush(stderr);
-  } else {
-    std::this_thread::sleep_for(head_start);
-  }
+  std::fflush(stderr);
   std::_Exit(exit_environment_error);
 }
 
@@ -137,8 +134,7 @@ MpiWorld::MpiWorld(int* argc, char*** argv, const MpiOptions& wanted) : options(
     try {
       require_files(files_of_start, "MPI");
     } catch (const ProcessLimitError&) {
-      if (local_rank() > 0)
-        sleep(static_cast<unsigned>(head_start));  // the first one says it, and the launcher ends us
+      let_first_speak(local_rank(), 2);
       throw;
     }
   }
