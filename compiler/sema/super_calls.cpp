@@ -138,8 +138,8 @@ class SuperCalls {
       case OrbitalRange::virtual_:
         if (ao) return Fault::doubt;
         if (given.side == OrbitalRange::any || given.side == rule.range) return Fault::none;
-        // Exchanged pairs change a sign, on purpose perhaps, and a lone pair of one sort may be left out where it is
-        // zero.
+        // Exchanged pairs change a sign, on purpose perhaps, and a single pair may be of one sort where the program
+        // leaves out zeros.
         return rule.strict && dimensions.size() > 2 && dimensions[d ^ 1].side == given.side ? Fault::certain
                                                                                             : Fault::doubt;
     }

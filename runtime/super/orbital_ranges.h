@@ -18,7 +18,7 @@ class OrbitalRanges {
  public:
   explicit OrbitalRanges(const JobData& job);
   /// Throws SialError when two dimensions of a pair with strict rules certainly hold orbitals of one sort, and the
-  /// block has more than this pair: exchanged pairs change a sign, and a lone pair of one sort may be meant.
+  /// block has more than this pair: exchanged pairs change a sign, and a single pair may be of one sort on purpose.
   void check(std::string_view instruction, std::span<const SuperArg> args, std::span<const ArgumentRule> rules) const;
 
  private:
