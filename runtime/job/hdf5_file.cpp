@@ -17,27 +17,15 @@
 #include "runtime/base/error.h"
 #include "runtime/base/process_limits.h"
 #include "runtime/base/rows.h"
+#include "runtime/job/hdf5_handle.h"
 
 namespace sial {
+
+Handle::~Handle() {
+  if (id_ >= 0) H5Idec_ref(id_);
+}
+
 namespace {
-
-/// Any HDF5 handle; H5Idec_ref closes whatever kind it is.
-class Handle {
- public:
-  explicit Handle(hid_t id) : id_(id) {}
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() {
-    if (id_ >= 0) H5Idec_ref(id_);
-  }
-  operator hid_t() const { return id_; }
-  bool ok() const { return id_ >= 0; }
-  /// Of a file that is not touched again.
-  void leave() { id_ = -1; }
-
- private:
-  hid_t id_;
-};
 
 /// HDF5 prints its own error stack unless told not to; we report failures ourselves. At the end of the process it would
 /// close what is left open, which is what cannot be closed.
@@ -314,10 +302,10 @@ std::vector<T> read_dataset(hid_t file, const std::string& path, const std::stri
   if (!d.ok()) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
   // What is kept in one piece must fit into the file: else the memory would be filled before HDF5 finds nothing to
   // read.
-  Handle layout(H5Dget_create_plist(d)), stored(H5Dget_type(d));
+  Handle layout(H5Dget_create_plist(d)), stored(H5Dget_type(d)), own(H5Iget_file_id(d));
   hsize_t bytes = 0;
   if (n > 0 && H5Pget_layout(layout) == H5D_CONTIGUOUS && H5Dget_offset(d) != HADDR_UNDEF &&
-      H5Fget_filesize(file, &bytes) >= 0 &&
+      H5Fget_filesize(own, &bytes) >= 0 &&
       static_cast<hsize_t>(n) > bytes / std::max<std::size_t>(H5Tget_size(stored), 1))
     throw InputError(
         fmt::format("dataset `{}` in `{}` claims {} elements, and the file has {} bytes", dataset, path, n, bytes),

@@ -16,29 +16,19 @@
 
 #include "runtime/base/error.h"
 #include "runtime/job/hdf5_file.h"
+#include "runtime/job/hdf5_handle.h"
 
 namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Opened {
-  hid_t id;
-  explicit Opened(hid_t opened) : id(opened) {}
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  ~Opened() {
-    if (id >= 0) H5Idec_ref(id);
-  }
-  operator hid_t() const { return id; }
-};
-
 /// Looks at a dataset, and at the sources of a virtual one.
 class MissingValues {
  public:
   std::string look(hid_t file, const std::string& path, const std::string& name) {
-    const Opened dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT));
-    const Opened own(dataset < 0 ? -1 : H5Iget_file_id(dataset));  // another file where a link leads there
+    const Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT));
+    const Handle own(dataset < 0 ? -1 : H5Iget_file_id(dataset));  // another file where a link leads there
     if (own < 0) return {};                                        // who reads says what is wrong
     std::array<char, 4096> text{};
     Place place{H5Fget_name(own, text.data(), text.size()) > 0 ? text.data() : path, name};
@@ -62,7 +52,7 @@ class MissingValues {
   };
 
   std::string look_at(hid_t file, hid_t dataset, const Place& place) {
-    const Opened how(H5Dget_create_plist(dataset)), space(H5Dget_space(dataset));
+    const Handle how(H5Dget_create_plist(dataset)), space(H5Dget_space(dataset));
     const hssize_t elements = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
     if (how < 0 || elements < 1) return {};
     switch (H5Pget_layout(how)) {
@@ -79,10 +69,14 @@ class MissingValues {
     }
   }
 
-  /// A dataset without a value is what its maker meant where it states the value that elements have instead.
-  static void require_fill_value(const Place& place, hid_t how) {
+  /// Elements without a value are what the maker of a dataset meant who states the value that they have instead.
+  static bool states_fill_value(hid_t how) {
     H5D_fill_value_t fill = H5D_FILL_VALUE_ERROR;
-    if (H5Pfill_value_defined(how, &fill) < 0 || fill == H5D_FILL_VALUE_USER_DEFINED) return;
+    return H5Pfill_value_defined(how, &fill) >= 0 && fill == H5D_FILL_VALUE_USER_DEFINED;
+  }
+
+  static void require_fill_value(const Place& place, hid_t how) {
+    if (states_fill_value(how)) return;
     place.fail("has no values: nothing was ever written into it",
                "write its values; where zeros are meant write them, or make the dataset with the fill value 0");
   }
@@ -98,9 +92,7 @@ class MissingValues {
     if (rank < 1 || H5Pget_chunk(how, rank, chunk.data()) != rank || H5Dget_num_chunks(dataset, space, &there) < 0)
       return {};
     for (int d = 0; d < rank; ++d) all *= (extents[d] + chunk[d] - 1) / std::max<hsize_t>(chunk[d], 1);
-    H5D_fill_value_t fill = H5D_FILL_VALUE_ERROR;
-    if (there == 0 || there >= all || (H5Pfill_value_defined(how, &fill) >= 0 && fill == H5D_FILL_VALUE_USER_DEFINED))
-      return {};
+    if (there == 0 || there >= all || states_fill_value(how)) return {};
     return fmt::format(
         "dataset `{}` in `{}`: {} of its {} chunks were never written, and count as zeros; was it to be written whole?",
         place.dataset, place.path, all - there, all);
@@ -108,7 +100,7 @@ class MissingValues {
 
   static void look_at_external(const Place& place, hid_t dataset, hid_t how, hssize_t elements) {
     if (std::getenv("HDF5_EXTFILE_PREFIX")) return;  // the files lie where the library alone knows
-    const Opened type(H5Dget_type(dataset));
+    const Handle type(H5Dget_type(dataset));
     auto missing = static_cast<std::uint64_t>(elements) * H5Tget_size(type);
     for (int i = 0; i < H5Pget_external_count(how) && missing > 0; ++i) {
       std::array<char, 4096> name{};
@@ -132,50 +124,49 @@ class MissingValues {
     std::size_t count = 0;
     hssize_t mapped = 0;
     std::string warning;
+    const bool may_lack = states_fill_value(how);
     if (std::getenv("HDF5_VDS_PREFIX") || H5Pget_virtual_count(how, &count) < 0) return {};
     for (std::size_t i = 0; i < count; ++i) {
       std::array<char, 4096> name{}, source{};
       if (H5Pget_virtual_filename(how, i, name.data(), name.size()) < 0 ||
           H5Pget_virtual_dsetname(how, i, source.data(), source.size()) < 0)
         return {};
-      const Opened part(H5Pget_virtual_vspace(how, i));
+      const Handle part(H5Pget_virtual_vspace(how, i));
       const hssize_t n = part < 0 ? -1 : H5Sget_select_npoints(part);
       const std::string text = name.data(), dataset = source.data();
       if (n < 0 || text.find('%') != std::string::npos || dataset.find('%') != std::string::npos)
         return {};  // of any number of sources, by a pattern
       mapped += n;
-      std::string more = look_at_source(file, place, text, dataset);
+      std::string more = look_at_source(file, place, text, dataset, may_lack);
       if (warning.empty()) warning = std::move(more);
     }
-    if (mapped < elements)
+    if (mapped < elements && !may_lack)
       warning = fmt::format(
           "dataset `{}` in `{}`: {} of its {} elements come from no source, and count as fill values; was it to be whole?",
           place.dataset, place.path, elements - mapped, elements);
     return warning;
   }
 
-  std::string look_at_source(hid_t file, const Place& place, const std::string& name, const std::string& dataset) {
+  std::string look_at_source(hid_t file, const Place& place, const std::string& name, const std::string& dataset,
+                             bool may_lack) {
     std::string path = place.path;
-    Opened other(-1);
     if (name != ".") {
       const fs::path folder = fs::path(place.path).parent_path(), stated = name;
       std::error_code ignored;
       for (const fs::path& at : {folder / stated, folder / stated.filename(),
                                  fs::weakly_canonical(place.path, ignored).parent_path() / stated.filename(), stated})
         if (path = at.string(); fs::exists(at, ignored)) break;
-      other.id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-      if (other < 0)
-        place.fail(fmt::format("is virtual, and its source `{}` is not there, or no HDF5 file", name),
-                   "bring the source back, or write the values into the file");
     }
-    const hid_t where = name == "." ? file : other.id;
-    {
-      const Opened source(H5Dopen2(where, dataset.c_str(), H5P_DEFAULT));
-      if (source < 0)
-        place.fail(fmt::format("is virtual, and its source `{}` has no dataset `{}`", path, dataset),
-                   "bring the source back, or write the values into the file");
-    }
-    return look(where, path, dataset);
+    const Handle other(name == "." ? -1 : H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+    const hid_t where = name == "." ? file : hid_t{other};
+    if (const Handle source(where < 0 ? -1 : H5Dopen2(where, dataset.c_str(), H5P_DEFAULT)); source.ok())
+      return look(where, path, dataset);
+    const std::string lack = where < 0
+                                 ? fmt::format("is virtual, and its source `{}` is not there, or no HDF5 file", name)
+                                 : fmt::format("is virtual, and its source `{}` has no dataset `{}`", path, dataset);
+    if (!may_lack) place.fail(lack, "bring the source back, or write the values into the file");
+    return fmt::format("dataset `{}` in `{}` {}: its elements count as the fill value", place.dataset, place.path,
+                       lack);
   }
 
   std::vector<std::pair<std::string, std::string>> above_;  // virtual datasets that led here

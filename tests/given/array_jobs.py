@@ -25,12 +25,12 @@ WORLDS: Worlds = [*SHARED, (3, ("--ranks-per-node", "1")), (1, ("--simulate", "r
 
 def copy_program(kind: str, indices: list[str], name: str = "given") -> str:
     """Every rank gets all blocks of `a`; the static array `s` of rank 0 is what results.h5 has."""
-    get = "get" if kind == "distributed" else "request"
+    get = {"distributed": "get", "served": "request", "static": ""}[kind]
     names = [d.split()[1] for d in indices]
     block = f"[{','.join(names)}]"
     loops, ends = "".join(f"do {n}\n" for n in names), "".join(f"enddo {n}\n" for n in reversed(names))
     return (f"sial {name}\n" + "".join(d + "\n" for d in indices) + f"predefined {kind} a{block}\nstatic s{block}\n"
-            + f"{loops}{get} a{block}\ns{block} = a{block}\n{ends}endsial {name}\n")
+            + f"{loops}{get and f'{get} a{block}'}\ns{block} = a{block}\n{ends}endsial {name}\n")
 
 
 class ArrayJobs(unittest.TestCase):

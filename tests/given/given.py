@@ -220,6 +220,10 @@ class GivenArrays(ArrayJobs):
         whole = (self.dir / "data.h5").read_bytes()
         (self.dir / "data.h5").write_bytes(whole[:-2000])
         self.refused(["array `a`", "data.h5"])
+        self.job([copy_program("static", ["aoindex i = 1:2", "moindex j = 1:5"])], {"ao": [20, 30], "mo": [100, 200, 30, 60, 40]})
+        with h5py.File(self.dir / "data.h5", "w") as f:
+            f["group/a"] = h5py.ExternalLink("other.h5", "x")
+        self.compare(data, ONE, "static array behind an external link")
 
     def test_values_that_are_not_there(self) -> None:
         """HDF5 has fill values in their place. Where they may be missing on purpose there is a warning."""
@@ -230,11 +234,11 @@ class GivenArrays(ArrayJobs):
             file.create_dataset(where, dtype="f8", shape=(4,), **options)
             return file
 
-        def virtual(source: str, dataset: str = "x", n: int = 4) -> None:
+        def virtual(source: str, dataset: str = "x", n: int = 4, fill: float | None = None) -> None:
             layout = h5py.VirtualLayout(shape=(4,), dtype="f8")
             layout[:n] = h5py.VirtualSource(source, dataset, shape=(n,))
             with h5py.File(self.dir / "data.h5", "w") as f:
-                f.create_virtual_dataset("group/a", layout)
+                f.create_virtual_dataset("group/a", layout, fillvalue=fill)
 
         write().close()
         self.refused(["job.toml:5:5: array `a`: dataset `group/a` in `data.h5` has no values: nothing was ever written into it"])
@@ -259,6 +263,12 @@ class GivenArrays(ArrayJobs):
         self.compare(np.arange(4.0), ONE, "virtual")
         virtual("source.h5", n=3)
         self.assertIn("1 of its 4 elements come from no source", self.sialrun().stderr)
+        virtual("source.h5", n=3, fill=0.5)
+        self.assertNotIn("warning", self.sialrun().stderr)
+        self.compare([0, 1, 2, 0.5], ONE, "stated fill value")
+        for source, dataset, says in (("gone.h5", "x", "`gone.h5` is not there"), ("source.h5", "none", "has no dataset `none`")):
+            virtual(source, dataset, fill=0.5)
+            self.assertRegex(self.sialrun().stderr, f"warning: .*{says}.*: its elements count as the fill value")
         raw = self.dir / "values.raw"
         for size, says in ((16, "has its values in the file `values.raw`, which ends after 16 of 32 bytes"), (None, "has its values in the file `values.raw`, which is not there")):
             write(external=[(b"values.raw", 0, 32)]).close()
