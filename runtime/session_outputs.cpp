@@ -173,11 +173,9 @@ void check_gradient_scalar(const Job& job, std::span<const std::shared_ptr<const
   for (const auto& program : programs)
     for (const ScalarVar& scalar : program->scalars) known.push_back(scalar.name);
   if (std::ranges::find(known, job.gradient_scalar) != known.end()) return;
-  const auto close = close_names(job.gradient_scalar, known);
   throw InputError(
       fmt::format("no program of the job has a scalar `{}`, of which a gradient is wanted", job.gradient_scalar),
-      close.empty() ? "name a scalar of the programs, for example total_energy or scf_energy"
-                    : fmt::format("did you mean `{}`?", close.front()),
+      did_you_mean(job.gradient_scalar, known, "name a scalar of the programs, for example total_energy or scf_energy"),
       job.file);
 }
 

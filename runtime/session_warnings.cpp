@@ -24,15 +24,17 @@
 
 namespace sial {
 
+static void warn(std::ostream& err, const std::string& text, const std::string& hint) {
+  err << printable(fmt::format("warning: {}\n  hint: {}\n", text, hint)) << std::flush;
+}
+
 /// What may be meant by a name: where else the key belongs, a name like it or which it begins with, else what there is.
 static std::string hint_of_value(const std::string& name, const std::set<std::string, std::less<>>& asked) {
   if (std::string place = place_of_key(name); !place.empty()) return place;
   const UsualValues& usual = usual_values();
   for (const auto* names : {&asked, &usual.settings}) {
-    const std::vector<std::string_view> known(names->begin(), names->end());
-    if (const auto close = close_names(name, known); !close.empty())
-      return fmt::format("did you mean `{}`?", close.front());
-    for (const std::string_view k : known)
+    if (std::string close = did_you_mean(name, *names); !close.empty()) return close;
+    for (const std::string& k : *names)
       if (k.size() > 3 && name.starts_with(k)) return fmt::format("did you mean `{}`?", k);
   }
   std::string list;
@@ -62,8 +64,7 @@ void check_values(const Job& job, std::span<const std::shared_ptr<const Module>>
   for (const std::string& name : job.given_values) {
     if (asked.contains(name) || usual.settings.contains(name) || usual.of_molecule.contains(name) || in_data_file(name))
       continue;
-    const std::vector<std::string_view> known(asked.begin(), asked.end());
-    if (plugins && close_names(name, known).empty()) continue;  // which read values by names of their own
+    if (plugins && close_names(name, asked).empty()) continue;  // which read values by names of their own
     const std::string text =
         fmt::format("the job gives a value for `{}`, and no program has a predefined int or scalar of this name", name);
     const auto place = job.value_places.find(name);
@@ -71,39 +72,13 @@ void check_values(const Job& job, std::span<const std::shared_ptr<const Module>>
     if (!plugins && (place != job.value_places.end() || job.batch_file.empty()))
       throw InputError(text, hint_of_value(name, asked),
                        place != job.value_places.end() ? place->second : fmt::format("--set {}", name));
-    err << printable(fmt::format("warning: {}\n  hint: {}\n", text, hint_of_value(name, asked))) << std::flush;
+    warn(err, text, hint_of_value(name, asked));
   }
 }
 
-/// What the job gives by a name that no program has. Super instructions and plugins read integer arrays by names of
-/// their own: those must look like a slip. Real arrays are read by programs, and by plugins.
 void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
   if (job.legacy) return;
-  std::set<std::string> arrays{"scalar_array_data"};  // which a test helper reads
-  for (const auto& program : programs)
-    for (const auto& a : program->arrays)
-      if (a.predefined) arrays.insert(a.name);
   warn_of_ranges(job, programs);
-  const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
-  for (const auto& [name, array] : job.data.arrays) {
-    const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
-    const bool of_hamiltonian = job.data.hamiltonian && name.starts_with("given_");
-    if (of_molecule || of_hamiltonian || job.given_arrays.contains(name) || arrays.contains(name)) continue;
-    const std::vector<std::string_view> known(arrays.begin(), arrays.end());
-    const auto close = close_names(name, known);
-    if (close.empty() && (plugins || job.data.int_arrays.contains(name))) continue;
-    const std::string hint =
-        close.empty()
-            ? fmt::format(
-                  "declare it in a program, `predefined static {}[...]` or `distributed`, or leave it out of the job",
-                  name)
-            : fmt::format("did you mean `{}`?", close.front());
-    err_
-        << printable(fmt::format(
-               "warning: the job gives the array `{}`, and no program has a predefined array of this name\n  hint: {}\n",
-               name, hint))
-        << std::flush;
-  }
   warn_of_arrays(job, programs);
   warn_of_placed_arrays(job, programs);
 }
@@ -113,18 +88,12 @@ void Session::warn_of_placed_arrays(const Job& job, const std::vector<std::share
   for (const auto& program : programs)
     for (const ArrayRow& a : program->arrays)
       if (is_remote(a.kind)) remote.insert(a.name);
-  const std::vector<std::string_view> known(remote.begin(), remote.end());
-  for (const auto& [name, rule] : job.numa.arrays) {
-    if (remote.contains(name)) continue;
-    const auto close = close_names(name, known);
-    err_
-        << fmt::format(
-               "warning: `--numa` has a rule for `{}`, and no program has a distributed or served array of this name\n  hint: {}\n",
-               name,
-               close.empty() ? "rules are for arrays whose blocks all ranks use"
-                             : fmt::format("did you mean `{}`?", close.front()))
-        << std::flush;
-  }
+  for (const auto& [name, rule] : job.numa.arrays)
+    if (!remote.contains(name))
+      warn(err_,
+           fmt::format("`--numa` has a rule for `{}`, and no program has a distributed or served array of this name",
+                       name),
+           did_you_mean(name, remote, "rules are for arrays whose blocks all ranks use"));
 }
 
 /// `norb` with which a program leaves out the last AO segments, all of which the user gave.
@@ -136,21 +105,18 @@ void Session::warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<c
     return;
   for (const auto& program : programs)
     for (const IntVar& v : program->ints)
-      if (v.predefined && v.name == "norb") {
-        err_
-            << fmt::format(
-                   "warning: `norb` is {}, and the job has {} segments of kind ao: the last {} left out\n  hint: set norb={}, or leave it to the job\n",
-                   norb->second, ao->second.size(), std::ssize(ao->second) - norb->second == 1 ? "one is" : "ones are",
-                   ao->second.size())
-            << std::flush;
-        return;
-      }
+      if (v.predefined && v.name == "norb")
+        return warn(
+            err_,
+            fmt::format("`norb` is {}, and the job has {} segments of kind ao: the last {} left out", norb->second,
+                        ao->second.size(), std::ssize(ao->second) - norb->second == 1 ? "one is" : "ones are"),
+            fmt::format("set norb={}, or leave it to the job", ao->second.size()));
 }
 
-/// Likewise an array. Where no program has super instructions, which may read others, none but the predefined ones are
-/// of use.
+/// Arrays that the job gives by a name that no program has. Super instructions and plugins read arrays by names of
+/// their own: those must look like a slip.
 void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
-  std::set<std::string> predefined;
+  std::set<std::string> predefined{"scalar_array_data"};  // which a test helper reads
   std::string lacking;
   bool executes = false;
   for (const auto& program : programs) {
@@ -159,21 +125,29 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
       if (a.predefined && predefined.insert(a.name).second && !job.data.gives_array(a.name))
         lacking += (lacking.empty() ? "`" : ", `") + a.name + "`";
   }
-  const std::vector<std::string_view> known(predefined.begin(), predefined.end());
-  for (const std::string& name : job.given_arrays) {
-    if (predefined.contains(name)) continue;
-    std::string hint;
-    if (const auto close = close_names(name, known); !close.empty())
-      hint = fmt::format("did you mean `{}`?", close.front());
-    else if (!lacking.empty()) hint = fmt::format("predefined arrays of the programs without data: {}", lacking);
-    else if (executes) continue;
-    else hint = "remove it from `[arrays]`, or declare it in a program: `predefined static`, `distributed` or `served`";
-    err_
-        << fmt::format(
-               "warning: the job gives the array `{}`, and no program has a predefined array of this name\n  hint: {}\n",
-               name, hint)
-        << std::flush;
+  const auto look_at = [&](const std::string& name, const std::string& otherwise) {
+    const std::string hint = did_you_mean(name, predefined, otherwise);
+    if (!predefined.contains(name) && !hint.empty())
+      warn(err_, fmt::format("the job gives the array `{}`, and no program has a predefined array of this name", name),
+           hint);
+  };
+  const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
+  for (const auto& [name, array] : job.data.arrays) {
+    const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
+    const bool of_hamiltonian = job.data.hamiltonian && name.starts_with("given_");
+    if (of_molecule || of_hamiltonian || job.given_arrays.contains(name)) continue;
+    look_at(name, plugins || job.data.int_arrays.contains(name)
+                      ? std::string()
+                      : fmt::format("declare it in a program, `predefined static {}[...]` or `distributed`, or leave "
+                                    "it out of the job",
+                                    name));
   }
+  for (const std::string& name : job.given_arrays)
+    look_at(name, !lacking.empty() ? fmt::format("predefined arrays of the programs without data: {}", lacking)
+                  : executes
+                      ? std::string()
+                      : "remove it from `[arrays]`, or declare it in a program: `predefined static`, `distributed` or "
+                        "`served`");
 }
 
 /// A matrix over basis functions, scaled to a diagonal of ones; empty where it can be no overlap.
@@ -232,11 +206,9 @@ void Session::warn_of_order(const Job& job) {
     else if (same > equal && norms < equal && is_named)
       what = fmt::format("differs by up to {:.2g} from the overlap of the job's basis functions", same);
     if (!what.empty())
-      err_
-          << printable(fmt::format(
-                 "warning: the array `{}` {}\n  hint: bring all arrays over basis functions into the order and norms of the job; `sialx.ao_order` of the Python package says how those of PySCF go\n",
-                 name, what))
-          << std::flush;
+      warn(
+          err_, fmt::format("the array `{}` {}", name, what),
+          "bring all arrays over basis functions into the order and norms of the job; `sialx.ao_order` of the Python package says how those of PySCF go");
   }
 }
 

@@ -39,9 +39,7 @@ bool is_name(std::string_view text) {
 }
 
 std::string suggestion(std::string_view name, const Keys& known) {
-  auto close = close_names(name, known);
-  if (!close.empty()) return fmt::format("did you mean `{}`?", close[0]);
-  return fmt::format("known here: {}", fmt::join(known, ", "));
+  return did_you_mean(name, known, fmt::format("known here: {}", fmt::join(known, ", ")));
 }
 
 Keys all_segment_keys() { return {std::begin(segment_keys), std::end(segment_keys)}; }

@@ -50,12 +50,8 @@ class JsonReader {
     }
     if (!root.is_object()) fail("", "an object is expected, not " + std::string(root.type_name()));
     for (const auto& [key, value] : root.items())
-      if (std::find(std::begin(known_keys), std::end(known_keys), key) == std::end(known_keys)) {
-        const auto close = close_names(key, known_keys);
-        fail(key, "unknown key",
-             close.empty() ? fmt::format("known: {}", fmt::join(known_keys, ", "))
-                           : fmt::format("did you mean `{}`?", close[0]));
-      }
+      if (std::find(std::begin(known_keys), std::end(known_keys), key) == std::end(known_keys))
+        fail(key, "unknown key", did_you_mean(key, known_keys, fmt::format("known: {}", fmt::join(known_keys, ", "))));
     LegacyDat dat;
     if (const Json* list = section(root, "SialPrograms", Json::value_t::array))
       for (const Json& name : *list) dat.programs.push_back(text_of(name, "SialPrograms"));

@@ -47,4 +47,11 @@ std::vector<std::string> close_names(std::string_view name, const Names& known) 
   return names;
 }
 
+/// The hint that names the closest of them; else another.
+template <class Names>
+std::string did_you_mean(std::string_view name, const Names& known, const std::string& otherwise = {}) {
+  const std::vector<std::string> close = close_names(name, known);
+  return close.empty() ? otherwise : "did you mean `" + close.front() + "`?";
+}
+
 }  // namespace sial

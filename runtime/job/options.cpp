@@ -68,10 +68,7 @@ bool is_choice(std::string_view choices, std::string_view text) {
 
 /// The choice that was probably meant, empty where there is none.
 std::string suggestion(const OptionType& type, std::string_view text) {
-  if (type.kind != OptionType::Kind::one_of) return {};
-  const auto known = choices_of(type.shown);
-  const auto close = close_names(text, known);
-  return close.empty() ? std::string() : fmt::format("did you mean `{}`?", close[0]);
+  return type.kind == OptionType::Kind::one_of ? did_you_mean(text, choices_of(type.shown)) : std::string();
 }
 
 std::string choices_text(std::string_view choices) {

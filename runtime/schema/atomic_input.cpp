@@ -107,7 +107,7 @@ class Reader {
       if (!close.empty()) hint = fmt::format("did you mean `{}`?", close.front());
       else if (key == "charge" || key == "multiplicity") hint = fmt::format("did you mean `molecular_{}`?", key);
       else if (lower_case(key).starts_with("unit")) hint = "coordinates are in bohr";
-      fail(path + printable_name(key), "is not known", hint);
+      fail(path + printable_name(key), "is not known", did_you_mean(key, known, hint));
     }
   }
 
