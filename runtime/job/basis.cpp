@@ -84,7 +84,7 @@ class BasisReader {
 
   /// What looks like a mistake, with its place.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  /// Whether the file is for Cartesian functions, where it says so.
+  /// Whether the file is for Cartesian functions, by its words or by its format.
   bool is_cartesian() const { return is_cartesian_; }
 
  private:
@@ -183,7 +183,9 @@ class BasisReader {
       const std::string first = lower_case(words_.front());
       if (first == "basis" || first == "ecp") {
         is_ecp = first == "ecp";
-        for (const std::string_view word : words_) is_cartesian_ = is_cartesian_ || lower_case(word) == "cartesian";
+        // Of which kind functions are without a word on it is a choice of NWChem.
+        const auto says = [](std::string_view word) { return lower_case(word) == "spherical"; };
+        is_cartesian_ = is_cartesian_ || (!is_ecp && std::ranges::none_of(words_, says));
       } else if (first == "end") {
         is_ecp = false;
       } else if (first == "so" || first == "spinorbit") {
@@ -432,7 +434,7 @@ std::vector<Ecp> read_ecps(const std::string& path, const std::vector<Atom>& ato
   return ecps;
 }
 
-std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure,
+std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, std::optional<bool> spherical,
                               std::vector<std::string>* warnings) {
   const std::set<std::int32_t> wanted = elements(atoms);
   BasisReader reader(path);
@@ -447,13 +449,16 @@ std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& 
   for (std::size_t a = 0; a < atoms.size(); ++a)
     for (Shell s : found[element_of(atoms[a])]) {
       s.atom = static_cast<std::int32_t>(a);
-      s.pure = pure && s.l >= 2;
+      s.pure = spherical.value_or(true) && s.l >= 2;
       shells.push_back(std::move(s));
     }
   if (!warnings) return shells;
   warnings->insert(warnings->end(), reader.warnings().begin(), reader.warnings().end());
-  if (reader.is_cartesian() && pure && std::ranges::any_of(shells, [](const Shell& s) { return s.l >= 2; }))
-    warnings->push_back(fmt::format("{}: the file is for Cartesian functions, which `spherical = false` takes", path));
+  if (reader.is_cartesian() && !spherical && std::ranges::any_of(shells, [](const Shell& s) { return s.l >= 2; }))
+    warnings->push_back(
+        fmt::format("{}: the file is for Cartesian functions, as those of NWChem are where BASIS has no SPHERICAL, and "
+                    "spherical ones are taken: state `spherical`, true or false",
+                    path));
   return shells;
 }
 

@@ -3,6 +3,7 @@
 // Contractions come out normalised (Shell of job_data.h: coefficients of unit-normalised primitives). Effective core
 // potentials stand after the shells of all elements, or in a file of their own.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@ namespace sial {
 /// then beside the programs, as they are built and installed. Throws SialError listing the folders searched.
 std::string find_basis(const std::string& name, const std::string& relative_to);
 
-/// Shells of all atoms in order, from the file. `pure`: spherical functions for l >= 2. Throws SialError naming the
-/// file and line, or the elements it lacks. `warnings` gets what looks like a mistake.
-std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, bool pure,
+/// Shells of all atoms in order, from the file. `spherical`: whether functions of l >= 2 are, where somebody has stated
+/// it; else they are. Throws SialError naming the file and line, or the elements it lacks. `warnings` gets what looks
+/// like a mistake.
+std::vector<Shell> read_basis(const std::string& path, const std::vector<Atom>& atoms, std::optional<bool> spherical,
                               std::vector<std::string>* warnings = nullptr);
 
 /// Effective core potentials that the file holds for these atoms, one for each atom that has one.

@@ -256,15 +256,13 @@ class JobReader {
     XyzElectrons said;
     const std::string xyz = data_file(resolve(string(*t.get("xyz"), "xyz")));
     at(*t.get("xyz"), [&] { m.atoms = read_xyz(xyz, job_.warnings, &said); });
-    bool pure = true;
-    if (const toml::node* n = t.get("spherical")) {
-      if (!n->is_boolean()) fail(*n, "`spherical` must be true or false", "false takes Cartesian functions");
-      pure = n->value<bool>().value();
-    }
+    std::optional<bool> spherical;
+    if (const toml::node* n = t.get("spherical"); n && !(spherical = n->value_exact<bool>()))
+      fail(*n, "`spherical` must be true or false", "false takes Cartesian functions");
     const toml::node& basis = *t.get("basis");
     m.basis_name = string(basis, "basis");
     at(basis, [&] {
-      m.shells = read_basis(data_file(find_basis(m.basis_name, folder_.string())), m.atoms, pure, &job_.warnings);
+      m.shells = read_basis(data_file(find_basis(m.basis_name, folder_.string())), m.atoms, spherical, &job_.warnings);
     });
     at(t.get("ecp") ? *t.get("ecp") : basis, [&] { effective_cores(t.get("ecp")); });
     finish_molecule(t, xyz, said);

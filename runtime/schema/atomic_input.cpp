@@ -333,13 +333,13 @@ class Reader {
     if (basis.is_object()) {
       embedded_basis(basis);
     } else {
-      bool pure = true;
+      std::optional<bool> spherical;
       if (const Json* keyword = keywords_ ? find(*keywords_, "spherical") : nullptr)
-        pure = truth(*keyword, "keywords.spherical");
+        spherical = truth(*keyword, "keywords.spherical");
       m.basis_name = text_of(basis, "model.basis");
       try {
         const std::string file = find_basis(m.basis_name, ".");
-        m.shells = read_basis(file, m.atoms, pure, &input_.job.warnings);
+        m.shells = read_basis(file, m.atoms, spherical, &input_.job.warnings);
         m.ecps = read_ecps(file, m.atoms);
       } catch (const SialError& error) { fail("model.basis", error.what(), error.hint()); }
     }

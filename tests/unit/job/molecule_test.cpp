@@ -255,7 +255,7 @@ TEST_CASE("a further block of an element adds to it") {
   const std::string first = "O 0\nS 1 1.0\n 9.0 1.0\nP 1 1.0\n 2.0 1.0\n****\n",
                     second = "O 0\nS 1 1.0\n 0.1 1.0\n****\n";
   const auto read = [&](const std::string& text) {
-    return read_basis(f.write("two.g94", text), atoms, true, &warnings).size();
+    return read_basis(f.write("two.g94", text), atoms, {}, &warnings).size();
   };
   CHECK(read(first + second) == 3);
   CHECK(warnings.empty());
@@ -264,7 +264,7 @@ TEST_CASE("a further block of an element adds to it") {
   CHECK_THAT(warnings[0], Contains("two.g94:11: 2 shells of O repeated from above are left out"));
   CHECK(read("\xEF\xBB\xBF! by Psi4\ncartesian\n****\n" + first + "O 0\nD 1 1.0\n 1.0 1.0\n****\n") == 3);
   REQUIRE(warnings.size() == 2);
-  CHECK_THAT(warnings[1], Contains("Cartesian") && Contains("`spherical = false`"));
+  CHECK_THAT(warnings[1], Contains("Cartesian") && Contains("state `spherical`"));
 }
 
 TEST_CASE("basis files in the format of NWChem") {
@@ -285,6 +285,16 @@ TEST_CASE("basis files in the format of NWChem") {
   CHECK(shells[3].exponents == std::vector<double>{13.0, 1.9});
   CHECK(shells[4].exponents == std::vector<double>{1.9});
   CHECK(warnings.empty());
+  for (const auto& [head, stated, n] : {std::tuple{"BASIS SPHERICAL", std::optional<bool>(), 0u},
+                                        {"BASIS", std::nullopt, 1u},
+                                        {"basis cartesian", std::nullopt, 1u},
+                                        {"BASIS", true, 0u},
+                                        {"BASIS", false, 0u}}) {
+    warnings.clear();
+    read_basis(f.write("d.nw", std::string(head) + "\nCl D\n 1.0 1.0\nEND\nECP\nCl nelec 10\nEND\n"), {atoms[0]},
+               stated, &warnings);
+    CHECK(warnings.size() == n);
+  }
   const auto ecps = read_ecps(path, atoms);
   REQUIRE((ecps.size() == 1 && ecps[0].terms.size() == 4));
   CHECK(
