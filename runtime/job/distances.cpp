@@ -1,6 +1,7 @@
 // Whether the distances between the atoms of a molecule look like bonds, whatever the molecule was read from.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -39,6 +40,12 @@ double radius_of(const Atom& atom) {
   return atom.charge > 0 ? covalent_radius(atom.charge + atom.core_electrons) : 0.0;
 }
 
+/// They are no nearer to each other in any unit.
+bool is_noble_gas(const Atom& atom) {
+  constexpr std::array gases{2, 10, 18, 36, 54, 86};
+  return std::ranges::find(gases, element_of(atom)) != gases.end();
+}
+
 }  // namespace
 
 double covalent_radius(std::int32_t charge) {
@@ -47,7 +54,7 @@ double covalent_radius(std::int32_t charge) {
 
 std::string unusual_distances(const std::vector<Atom>& atoms) {
   double nearest = std::numeric_limits<double>::infinity();
-  std::size_t near = 0, compared = 0, first = 0, second = 0;
+  std::size_t near = 0, far = 0, compared = 0, first = 0, second = 0;
   for (std::size_t i = 0; i < std::min(atoms.size(), most_compared); ++i) {
     double of_atom = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < atoms.size(); ++k) {
@@ -59,19 +66,15 @@ std::string unusual_distances(const std::vector<Atom>& atoms) {
     }
     compared += std::isfinite(of_atom) ? 1 : 0;
     near += of_atom < shortest ? 1 : 0;
+    far += of_atom > longest && of_atom < longest_in_bohr && !is_noble_gas(atoms[i]) ? 1 : 0;
   }
-  const bool is_far = nearest > longest && nearest < longest_in_bohr, is_near = 2 * near >= compared;
+  const bool is_far = far == compared, is_near = 2 * near >= compared;
   if (compared == 0 || (!is_far && !is_near)) return {};
   const Atom &a = atoms[first], &b = atoms[second];
-  const std::string pair = fmt::format("atoms {} ({}) and {} ({}) are {:.3g} Angstrom apart, {:.2f} of a usual bond",
-                                       first + 1, a.symbol, second + 1, b.symbol, distance(a, b), nearest);
-  return is_far
-             ? fmt::format(
-                   "no two atoms are as near as a bond ({}, the nearest): are these coordinates in bohr, where Angstrom are read? If the atoms are to be so far apart, nothing is wrong",
-                   pair)
-             : fmt::format(
-                   "most atoms are nearer to another than any usual bond ({}): are these coordinates in Angstrom, where bohr are read?",
-                   pair);
+  return fmt::format(
+      "{} (atoms {} ({}) and {} ({}) are {:.3g} Angstrom apart, {:.2f} of a usual bond): is the unit of the coordinates right? xyz files have Angstrom, QCSchema, TREXIO and molecules of the Python package bohr. If the atoms are to lie so, nothing is wrong",
+      is_far ? "no two atoms are as near as a bond" : "most atoms are nearer to another than any usual bond", first + 1,
+      a.symbol, second + 1, b.symbol, distance(a, b), nearest);
 }
 
 }  // namespace sial

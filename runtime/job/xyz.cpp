@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -203,29 +202,17 @@ class XyzReader {
     return atom;
   }
 
-  /// Atoms at one place are a mistake; a geometry in bohr that was to be in Angstrom is one as well. Only near atoms
-  /// are compared.
+  /// Atoms at one place are a mistake; a geometry in bohr that was to be in Angstrom is one as well. The squares of all
+  /// distances are soon there.
   void check_distances() {
-    const double cell = largest_radius / bohr_in_angstrom;
-    const auto key = [](const std::array<std::int64_t, 3>& c) {
-      return (c[0] * 73'856'093) ^ (c[1] * 19'349'663) ^ (c[2] * 83'492'791);
-    };
-    std::unordered_multimap<std::int64_t, std::size_t> cells;
+    const double reach = largest_radius / bohr_in_angstrom;
     std::size_t near = 0;
-    for (std::size_t i = 0; i < atoms_.size(); ++i) {
-      std::array<std::int64_t, 3> own{}, c{};
-      for (std::size_t d = 0; d < 3; ++d)
-        own[d] = static_cast<std::int64_t>(std::clamp(std::floor(atoms_[i].position[d] / cell), -1e9, 1e9));
-      std::vector<std::size_t> others;
-      for (c[0] = own[0] - 1; c[0] <= own[0] + 1; ++c[0])
-        for (c[1] = own[1] - 1; c[1] <= own[1] + 1; ++c[1])
-          for (c[2] = own[2] - 1; c[2] <= own[2] + 1; ++c[2])
-            for (auto [it, end] = cells.equal_range(key(c)); it != end; ++it) others.push_back(it->second);
-      std::sort(others.begin(), others.end());
-      others.erase(std::unique(others.begin(), others.end()), others.end());
-      for (const std::size_t k : others) near += compare(k, i, near);
-      cells.emplace(key(own), i);
-    }
+    for (std::size_t i = 0; i < atoms_.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k) {
+        const auto &p = atoms_[i].position, &q = atoms_[k].position;
+        const double x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
+        if (x * x + y * y + z * z < reach * reach) near += compare(k, i, near);
+      }
     if (near > max_distance_warnings)
       warn(3, fmt::format("{} more pairs of atoms are nearer than half a usual bond", near - max_distance_warnings));
   }

@@ -79,9 +79,9 @@ class Inputs(unittest.TestCase):
         self.write("h2.xyz", "2\nProperties=species:S:1:pos:R:3:charge:R:1\nH 0 0 0 0.5\nH 0 0 0.3 0.5\n")
         for args in ((), ("--dry-run",), ("--describe",)):
             self.call("sialrun", "job.toml", *args, code=0, says=["warning: h2.xyz:2: ignored columns: charge", "warning: h2.xyz:4: atoms 1 (H) and 2 (H) are 0.3 Angstrom apart"])
-        for xyz, says in (("O 0 0 0.221\nH 0 1.431 -0.888\nH 0 -1.431 -0.888", "no two atoms are as near as a bond (atoms 1 (O) and 2 (H) are 1.81 Angstrom apart, 1.87 of a usual bond, the nearest): are these"),
-                          ("O 0 0 0.062\nH 0 0.4 -0.249\nH 0 -0.4 -0.249", "most atoms are nearer to another than any usual bond (atoms 1 (O) and 2 (H) are 0.507 Angstrom apart, 0.52 of a usual bond): are these"),
-                          ("O 0 0 0.117\nH 0 0.757 -0.470\nH 0 -0.757 -0.470", None), ("H 0 0 0\nH 0 0 10\nHe 0 10 0", None), ("He 0 0 0", None), ("N 0 0 0\nN 0 0 1.098", None)):
+        for xyz, says in (("O 0 0 0.221\nH 0 1.431 -0.888\nH 0 -1.431 -0.888", "no two atoms are as near as a bond (atoms 1 (O) and 2 (H) are 1.81 Angstrom apart, 1.87 of a usual bond): is the unit"),
+                          ("O 0 0 0.062\nH 0 0.4 -0.249\nH 0 -0.4 -0.249", "most atoms are nearer to another than any usual bond (atoms 1 (O) and 2 (H) are 0.507 Angstrom apart, 0.52 of a usual bond): is the unit"),
+                          ("O 0 0 0.117\nH 0 0.757 -0.470\nH 0 -0.757 -0.470", None), ("H 0 0 0\nH 0 0 10\nHe 0 10 0", None), ("Ar 0 0 0\nAr 0 0 3.8", None), ("C 0 0 0\nO 0 0 2.2\nC 0 0 10", None), ("He 0 0 0", None), ("N 0 0 0\nN 0 0 1.098", None)):
             self.write("h2.xyz", f"{len(xyz.splitlines())}\n\n{xyz}\n")
             said = self.call("sialrun", "job.toml", "--describe", code=0)
             self.assertEqual("warning" in said, says is not None, said)
