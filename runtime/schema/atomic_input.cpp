@@ -34,7 +34,6 @@ const std::set<std::string, std::less<>> integer_values = {"scf_iter", "scf_hist
 const std::set<std::string, std::less<>> real_values = {"scf_conv", "cc_conv"};
 constexpr std::string_view other_keywords[] = {"reference", "freeze_core", "memory",
                                                "spherical", "segments",    "gradient_step"};
-
 /// "hf, mp2 and ccsd": names of the methods of one reference.
 std::string listed(std::span<const SchemaMethod> methods, std::string_view reference,
                    std::string SchemaMethod::* name) {
@@ -102,10 +101,8 @@ class Reader {
     known.insert(known.end(), {"schema_name", "schema_version"});
     for (const auto& [key, value] : object.items()) {
       if (std::ranges::find(known, key) != known.end()) continue;
-      const std::vector<std::string> close = close_names(key, known);
       std::string hint = fmt::format("there are: {}", fmt::join(known, ", "));
-      if (!close.empty()) hint = fmt::format("did you mean `{}`?", close.front());
-      else if (key == "charge" || key == "multiplicity") hint = fmt::format("did you mean `molecular_{}`?", key);
+      if (key == "charge" || key == "multiplicity") hint = fmt::format("did you mean `molecular_{}`?", key);
       else if (lower_case(key).starts_with("unit")) hint = "coordinates are in bohr";
       fail(path + printable_name(key), "is not known", did_you_mean(key, known, hint));
     }
@@ -120,7 +117,8 @@ class Reader {
     if (const Json* is = find(object, "schema_version"); is && integer(*is, path + "schema_version") != version &&
                                                          (path != "molecule." || input_.version != 1 || *is > version))
       fail(path + "schema_version", fmt::format("{} is not known", is->dump()),
-           version > 0 ? fmt::format("inputs of version {} have {} here", input_.version, version)
+           version > 0 ? fmt::format("inputs of version {} have {} here{}", input_.version, version,
+                                     path == "molecule." ? ", and molecules the same keys in both: state that" : "")
                        : "a specification has no version of its own");
   }
 
@@ -161,6 +159,14 @@ class Reader {
     if (!value.is_array()) fail(path, "is no list");
     return value;
   }
+  /// Members whose names end the paths.
+  const Json& list_in(const Json& object, const std::string& path) const { return list(required(object, path), path); }
+  std::string text_in(const Json& object, const std::string& path) const {
+    return text_of(required(object, path), path);
+  }
+  std::vector<double> reals_in(const Json& object, const std::string& path) const {
+    return reals(required(object, path), path);
+  }
   std::vector<double> reals(const Json& value, const std::string& path) const {
     std::vector<double> all;
     for (const Json& element : list(value, path))
@@ -194,33 +200,14 @@ class Reader {
   void molecule(const Json& value) {
     if (!value.is_object()) fail("molecule", "is no object");
     schema(value, "molecule.", "qcschema_molecule", input_.version + 1);
-    keys(value, "molecule.",
-         {"symbols",
-          "geometry",
-          "molecular_charge",
-          "molecular_multiplicity",
-          "real",
-          "atomic_numbers",
-          "mass_numbers",
-          "masses",
-          "atom_labels",
-          "fragments",
-          "fragment_charges",
-          "fragment_multiplicities",
-          "connectivity",
-          "name",
-          "comment",
-          "identifiers",
-          "fix_com",
-          "fix_orientation",
-          "fix_symmetry",
-          "validated",
-          "provenance",
-          "id",
-          "extras"});
+    keys(
+        value, "molecule.",
+        words_of("symbols geometry molecular_charge molecular_multiplicity real atomic_numbers mass_numbers masses "
+                 "atom_labels fragments fragment_charges fragment_multiplicities connectivity name comment identifiers "
+                 "fix_com fix_orientation fix_symmetry validated provenance id extras"));
     Molecule& m = input_.job.data.molecule;
-    const Json& symbols = list(required(value, "molecule.symbols"), "molecule.symbols");
-    const std::vector<double> places = reals(required(value, "molecule.geometry"), "molecule.geometry");
+    const Json& symbols = list_in(value, "molecule.symbols");
+    const std::vector<double> places = reals_in(value, "molecule.geometry");
     if (symbols.empty()) fail("molecule.symbols", "there are no atoms");
     if (places.size() != 3 * symbols.size())
       fail("molecule.geometry", fmt::format("{} numbers for {} atoms", places.size(), symbols.size()),
@@ -327,7 +314,7 @@ class Reader {
   void model(const Json& value) {
     if (!value.is_object()) fail("model", "is no object");
     keys(value, "model.", {"method", "basis"});
-    choose_method(text_of(required(value, "model.method"), "model.method"));
+    choose_method(text_in(value, "model.method"));
     const Json& basis = required(value, "model.basis");
     Molecule& m = input_.job.data.molecule;
     if (basis.is_object()) {
@@ -400,7 +387,7 @@ class Reader {
     schema(basis, "model.basis.", input_.version == 1 ? "qcschema_basis" : "qcschema_basis_set", input_.version);
     keys(basis, "model.basis.", {"name", "description", "center_data", "atom_map", "nbf"});
     if (const Json* name = find(basis, "name")) m.basis_name = text_of(*name, "model.basis.name");
-    const Json& map = list(required(basis, "model.basis.atom_map"), "model.basis.atom_map");
+    const Json& map = list_in(basis, "model.basis.atom_map");
     const Json& centers = required(basis, "model.basis.center_data");
     if (!centers.is_object()) fail("model.basis.center_data", "is no object");
     if (map.size() != m.atoms.size())
@@ -412,7 +399,7 @@ class Reader {
       if (found == centers.end() || !found->is_object()) fail(path, "is missing, or no object");
       keys(*found, path + ".", {"electron_shells", "ecp_electrons", "ecp_potentials"});
       other_element(key, a);
-      const Json& shells = list(required(*found, path + ".electron_shells"), path + ".electron_shells");
+      const Json& shells = list_in(*found, path + ".electron_shells");
       for (std::size_t s = 0; s < shells.size(); ++s)
         add_shells(shells[s], fmt::format("{}.electron_shells[{}]", path, s), static_cast<std::int32_t>(a));
       const Json *count = find(*found, "ecp_electrons"), *parts = find(*found, "ecp_potentials");
@@ -444,14 +431,13 @@ class Reader {
   /// One shell for each contraction, and each angular momentum of an SP shell.
   void add_shells(const Json& given, const std::string& path, std::int32_t atom) {
     if (!given.is_object()) fail(path, "is no object");
-    const std::string kind = text_of(required(given, path + ".harmonic_type"), path + ".harmonic_type");
+    const std::string kind = text_in(given, path + ".harmonic_type");
     if (kind != "spherical" && kind != "cartesian")
       fail(path + ".harmonic_type", fmt::format("`{}` is not known", printable(kind)),
            "there are spherical and cartesian");
     keys(given, path + ".", {"harmonic_type", "angular_momentum", "exponents", "coefficients"});
-    const Json& momenta = list(required(given, path + ".angular_momentum"), path + ".angular_momentum");
-    const std::vector<double> exponents = reals(required(given, path + ".exponents"), path + ".exponents");
-    const Json& rows = list(required(given, path + ".coefficients"), path + ".coefficients");
+    const Json &momenta = list_in(given, path + ".angular_momentum"), &rows = list_in(given, path + ".coefficients");
+    const std::vector<double> exponents = reals_in(given, path + ".exponents");
     if (momenta.empty() || rows.empty() || (momenta.size() > 1 && momenta.size() != rows.size()))
       fail(path, fmt::format("{} angular momenta and {} rows of coefficients do not fit", momenta.size(), rows.size()));
     for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -478,44 +464,39 @@ class Reader {
   }
 
   /// The part of the highest angular momentum acts on all others too.
-  void add_potential(const Json& parts, const std::string& path, std::int32_t electrons, std::int32_t atom) {
+  void add_potential(const Json& parts, const std::string& center, std::int32_t electrons, std::int32_t atom) {
     Ecp ecp;
     ecp.atom = atom;
     ecp.electrons = electrons;
-    if (electrons < 1) fail(path + ".ecp_electrons", "is missing, or not positive");
+    if (electrons < 1) fail(center + ".ecp_electrons", "is missing, or not positive");
+    const std::string path = center + ".ecp_potentials";
     std::int32_t highest = 0;
     const auto momentum = [&](const Json& part) {
-      const Json& momenta =
-          list(required(part, path + ".ecp_potentials.angular_momentum"), path + ".ecp_potentials.angular_momentum");
-      if (momenta.size() != 1) fail(path + ".ecp_potentials.angular_momentum", "one angular momentum is known here");
-      return integer(momenta[0], path + ".ecp_potentials.angular_momentum");
+      const Json& momenta = list_in(part, path + ".angular_momentum");
+      if (momenta.size() != 1) fail(path + ".angular_momentum", "one angular momentum is known here");
+      return integer(momenta[0], path + ".angular_momentum");
     };
     for (const Json& part : parts) {
-      if (!part.is_object()) fail(path + ".ecp_potentials", "is no list of objects");
-      keys(part, path + ".ecp_potentials.",
-           {"ecp_type", "angular_momentum", "r_exponents", "gaussian_exponents", "coefficients"});
+      if (!part.is_object()) fail(path, "is no list of objects");
+      keys(part, path + ".", {"ecp_type", "angular_momentum", "r_exponents", "gaussian_exponents", "coefficients"});
       if (const Json* type = find(part, "ecp_type"); type && text_of(*type, path + ".ecp_type") == "spinorbit")
-        fail(path + ".ecp_potentials", "potentials with spin-orbit terms are not known here");
+        fail(path, "potentials with spin-orbit terms are not known here");
       highest = std::max(highest, momentum(part));
     }
     for (const Json& part : parts) {
       const std::int32_t l = momentum(part);
-      const std::vector<double> powers = reals(required(part, path + ".ecp_potentials.r_exponents"),
-                                               path + ".ecp_potentials.r_exponents"),
-                                exponents = reals(required(part, path + ".ecp_potentials.gaussian_exponents"),
-                                                  path + ".ecp_potentials.gaussian_exponents"),
-                                coefficients = reals(required(part, path + ".ecp_potentials.coefficients"),
-                                                     path + ".ecp_potentials.coefficients");
+      const std::vector<double> powers = reals_in(part, path + ".r_exponents"),
+                                exponents = reals_in(part, path + ".gaussian_exponents"),
+                                coefficients = reals_in(part, path + ".coefficients");
       if (powers.size() != exponents.size() || exponents.size() != coefficients.size())
-        fail(path + ".ecp_potentials", "powers, exponents and coefficients differ in number");
+        fail(path, "powers, exponents and coefficients differ in number");
       for (std::size_t t = 0; t < exponents.size(); ++t) {
-        if (exponents[t] <= 0.0) fail(path + ".ecp_potentials", "an exponent must be positive");
+        if (exponents[t] <= 0.0) fail(path, "an exponent must be positive");
         if (powers[t] != std::round(powers[t]) || powers[t] < 0.0 || powers[t] > 10.0)
-          fail(path + ".ecp_potentials", fmt::format("the power {} of r is not known here", powers[t]));
-      }
-      for (std::size_t t = 0; t < exponents.size(); ++t)
+          fail(path, fmt::format("the power {} of r is not known here", powers[t]));
         ecp.terms.push_back(
             {l == highest ? -1 : l, static_cast<std::int32_t>(std::lround(powers[t])), exponents[t], coefficients[t]});
+      }
     }
     input_.job.data.molecule.ecps.push_back(std::move(ecp));
   }

@@ -260,7 +260,7 @@ class Schema(unittest.TestCase):
             (second(given(), driver="hessian"), "`specification.driver`", "hessian"),
             (second(given(), protocols={"wavefunction": "all"}), "`specification.protocols.wavefunction`"),
             (second(given(keywords={"scf_konv": 1})), "`specification.keywords.scf_konv`", "scf_conv"),
-            ({**second(given()), "molecule": given()["molecule"]}, "`molecule.schema_version`"),
+            ({**second(given()), "molecule": given()["molecule"]}, "`molecule.schema_version`: 2 is not known", "have 3 here, and molecules the same keys in both: state that"),
         ]
         basis = {"name": "mine", "atom_map": ["O", "H", "H"], "center_data": {e: {"electron_shells": [
             {"harmonic_type": "spherical", "angular_momentum": [0], "exponents": [1.0], "coefficients": [[1.0]]}]} for e in "OH"}}  # fmt: skip
