@@ -400,19 +400,22 @@ e2[n,j2,m,l,k,j,p,i] = e[n,j2,m,l,k,j,p,i]
             molecule = sialx.Molecule.from_xyz(path, "sto-3g", *given)
             return molecule.charge, molecule.multiplicity
 
-        for line, given, expected in (("charge", (), (0, 1)), ("charge=-1 mult=2", (), (-1, 2)), ('Charge="1"', (2, 3), (2, 3)), ("charge=0, mult=3;", (), (0, 3)), ("spin=2", (0, 3), (0, 3)),
+        for line, given, expected in (("charge", (), (0, 1)), ("charge=-1 mult=2", (), (-1, 2)), ('Charge="1"', (1, 2), (1, 2)), ("charge=1 spin=1", (), (1, 2)), ("charge=1 spin=0.5", (1,), (1, 2)), ("charge=1 spin=1.5", (), (1, 4)), ("charge=0, mult=3;", (), (0, 3)), ("spin=2", (0, 3), (0, 3)),
                                       ('Lattice="9 0 0 0 9 0 0 0 9" pbc="F F F"', (), (0, 1))):  # fmt: skip
             with self.subTest(line):
                 self.assertEqual(read(line, *given), expected)
         for line, text in (("spin=1", "2S or 2S"), ("charge=x", "no whole number"), ("charge=0.5", "no whole number")):
             with self.subTest(line), self.assertWarnsRegex(UserWarning, text):
                 self.assertEqual(read(line), (0, 1))
+        for given, text in (((1,), "`.*o.xyz` states charge 0 in its second line, and 1 is given"), ((0, 1), "multiplicity 3 .* 1 is given")):
+            with self.assertRaisesRegex(ValueError, text):
+                read("charge=0 multiplicity=3", *given)
         for line, text in (('Lattice="9 0 0 0 9 0 0 0 9"', "periodic"),
                            ('pbc="T F F"', "periodic"), ("Properties=pos:R:3:species:S:1", "columns")):  # fmt: skip
             with self.subTest(line), self.assertRaisesRegex(ValueError, text):
                 read(line)
         basis = self.dir / "b.nw"
-        basis.write_text("BASIS SPHERICAL\nH    S\n 2.0 1.0 0.0\n 1.0 1.0 1.0\nO    SP\n 1.0 1.0 1.0\nO    D\n 1.0 1.0\nEND\n")
+        basis.write_text("BASIS SPHERICAL\nH    S\n 2.0 1.0 0.0\n 1.0 1.0 1.0\nO    SP\n 1.0 1.0 1.0\nO    D\n 1.0 1.0\nEND\nECP\nO nelec 2\nO ul\n 2 1.0 1.0\nO S\n 2 1.0 1.0\nEND\n")
         self.assertEqual(sialx.Molecule(["H", "O"], np.zeros((2, 3)), basis).functions, 2 + 4 + 5)
 
     def test_warnings_name_both_lines(self):

@@ -83,7 +83,8 @@ class Molecule:
     def from_xyz(cls, path: str | os.PathLike[str], basis: Basis, charge: int | None = None, multiplicity: int | None = None) -> Molecule:
         """Symbols and coordinates (Angstrom) of an xyz file: the number of atoms, a line of text, a line per atom. ValueError for anything else.
 
-        Charge and multiplicity are those of the second line where it has `charge=` and `multiplicity=` and none are given here, else 0 and 1."""
+        Charge and multiplicity are those of the second line where it has `charge=` and `multiplicity=`, or `spin=` that can only be one, else 0 and 1. ValueError where
+        others are given here."""
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
         try:
             count = int(lines[0])
@@ -94,13 +95,25 @@ class Molecule:
         except (ValueError, IndexError):
             raise ValueError(f"`{os.fspath(path)}` is no xyz file: the number of atoms, a line of text, then lines of a symbol and three coordinates") from None
         said = _second_line(os.fspath(path), lines[1])
-        if charge is None:
-            charge = int(said.get("charge", 0))
-        if multiplicity is None:
-            multiplicity = int(said.get("multiplicity", 1))
-            if "multiplicity" not in said and said.get("spin", 0) != 0:
-                warnings.warn(f"`spin={said['spin']:g}` in the second line of `{os.fspath(path)}` may be 2S or 2S + 1: the multiplicity is {multiplicity} unless you give it", stacklevel=2)
-        return cls([atom[0] for atom in atoms], np.array(positions) / BOHR_IN_ANGSTROM, basis, charge, multiplicity)
+        for name, given in (("charge", charge), ("multiplicity", multiplicity)):
+            if given is not None and given != said.setdefault(name, given):
+                raise ValueError(f"`{os.fspath(path)}` states {name} {said[name]:g} in its second line, and {given} is given: leave out one of the two, or set `{name}` of the molecule that is read")
+        molecule = cls([atom[0] for atom in atoms], np.array(positions) / BOHR_IN_ANGSTROM, basis, int(said.get("charge", 0)), int(said.get("multiplicity", 1)))
+        if said.get("spin", 0) != 0 and "multiplicity" not in said:
+            molecule._take_spin(said["spin"], os.fspath(path))
+        return molecule
+
+    def _take_spin(self, spin: float, path: str) -> None:
+        """As sialrun does (runtime/job/xyz.cpp): of an odd number of electrons only one of 2S, 2S + 1 and S is possible."""
+        two_s = 2 * spin if spin % 1 else spin - (spin % 2 == 0)
+        try:
+            odd = self.electrons % 2 == 1
+        except ValueError:  # ghosts, labels
+            odd = False
+        if odd and two_s > 0 and two_s.is_integer():
+            self.multiplicity = int(two_s) + 1
+        else:
+            warnings.warn(f"`spin={spin:g}` in the second line of `{path}` may be 2S or 2S + 1: the multiplicity is 1 unless you give it", stacklevel=3)
 
     def xyz(self) -> str:
         """The text of an xyz file (Angstrom) that reads back to the same coordinates to 1e-15 or so."""
@@ -137,7 +150,9 @@ class Molecule:
         else:
             basis = _basis(self.basis)
         table: dict[str, str | int | bool] = {"xyz": "molecule.xyz", "basis": basis, "charge": int(self.charge),
-                                              "multiplicity": int(self.multiplicity), "spherical": bool(self.spherical)}
+                                              "multiplicity": int(self.multiplicity)}
+        if not self.spherical:
+            table["spherical"] = False
         if self.frozen_core is not False:
             table["frozen_core"] = self.frozen_core
         return table
@@ -247,9 +262,14 @@ def _momenta(text: str) -> dict[str, list[int]]:
     out: dict[str, list[int]] = {}
     shells: list[int] | None = None
     element, columns = "", list[int]()  # of a shell of NWChem, whose rows say how many contractions it has
+    is_potential = False  # ECP ... END of NWChem
     for line in text.splitlines():
         words = line.split()
-        if len(words) == 2 and words[1] == "0" and words[0].lstrip("-").isalpha():
+        if words and words[0].lower() in ("basis", "ecp", "end"):
+            is_potential = words[0].lower() == "ecp"
+        elif is_potential:
+            continue
+        elif len(words) == 2 and words[1] == "0" and words[0].lstrip("-").isalpha():
             shells = out.setdefault(words[0].lstrip("-"), [])
         elif len(words) == 2 and words[0].isalpha() and set(words[1].upper()) <= set(ANGULAR_LETTERS):
             element, columns = words[0], [ANGULAR_LETTERS.index(letter) for letter in words[1].upper()]
