@@ -98,6 +98,8 @@ multiplicity = {multiplicity}
                 ("H3", uhf, "H 0 0 0; H 0 0 10; H 0 0 20", "sto-3g", "multiplicity = 2", -1.3997455511),
                 ("H2 far away", uhf, "H 0 0 0; H 0 0 1000", "sto-3g", "", -0.9331637008),
                 ("CO", uhf, "C 0 0 0; O 0 0 1.6", "sto-3g", "", -111.0678454022),
+                ("CO far away: its atoms", uhf, "C 0 0 0; O 0 0 4", "sto-3g", "", -111.0026944972),
+                ("CO, the triplet", uhf, "C 0 0 0; O 0 0 1.5", "sto-3g", "multiplicity = 3", -111.0546539825),
                 ("N2", uhf, "N 0 0 0; N 0 0 1.5", "sto-3g", one_each, -107.4606413664),
                 ("NO", uhf, "N 0 0 0; O 0 0 1.9", "sto-3g", "multiplicity = 2", -127.5195307828),
                 ("F2, a saddle point that is nearly flat", uhf, "F 0 0 0; F 0 0 2.5", "sto-3g", "", -195.9731504211),
