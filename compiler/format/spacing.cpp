@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/number.h"
 
 namespace sial::format {
 namespace {
@@ -28,36 +32,26 @@ enum class Kind {
 };
 
 Kind kind_named(const std::string& name) {
-  static const std::map<std::string, Kind> kinds = {{"PLUS", Kind::additive},
-                                                    {"MINUS", Kind::additive},
-                                                    {"STAR", Kind::multiplicative},
-                                                    {"SLASH", Kind::multiplicative},
-                                                    {"CARET", Kind::multiplicative},
-                                                    {"POW", Kind::multiplicative},
-                                                    {"EQ", Kind::relation},
-                                                    {"NE", Kind::relation},
-                                                    {"LE", Kind::relation},
-                                                    {"GE", Kind::relation},
-                                                    {"LT", Kind::relation},
-                                                    {"GT", Kind::relation},
-                                                    {"ASSIGN", Kind::assignment},
-                                                    {"PLUS_ASSIGN", Kind::assignment},
-                                                    {"MINUS_ASSIGN", Kind::assignment},
-                                                    {"STAR_ASSIGN", Kind::assignment},
-                                                    {"LPAREN", Kind::left_parenthesis},
-                                                    {"RPAREN", Kind::right_parenthesis},
-                                                    {"LBRACK", Kind::left_bracket},
-                                                    {"RBRACK", Kind::right_bracket},
-                                                    {"COMMA", Kind::comma},
-                                                    {"COLON", Kind::colon},
-                                                    {"IDENT", Kind::name},
-                                                    {"DOUBLE", Kind::number},
-                                                    {"INTEGER", Kind::number},
-                                                    {"STRING", Kind::text},
-                                                    {"INT", Kind::cast_word},
-                                                    {"SQRT", Kind::root},
-                                                    {"SCALAR", Kind::cast_word},
-                                                    {"INDEX", Kind::cast_word}};
+  static const std::map<std::string_view, Kind> kinds = [] {
+    std::map<std::string_view, Kind> all;
+    for (const auto& [kind, names] : {std::pair{Kind::additive, "PLUS MINUS"},
+                                      {Kind::multiplicative, "STAR SLASH CARET POW"},
+                                      {Kind::relation, "EQ NE LE GE LT GT"},
+                                      {Kind::assignment, "ASSIGN PLUS_ASSIGN MINUS_ASSIGN STAR_ASSIGN"},
+                                      {Kind::left_parenthesis, "LPAREN"},
+                                      {Kind::right_parenthesis, "RPAREN"},
+                                      {Kind::left_bracket, "LBRACK"},
+                                      {Kind::right_bracket, "RBRACK"},
+                                      {Kind::comma, "COMMA"},
+                                      {Kind::colon, "COLON"},
+                                      {Kind::name, "IDENT"},
+                                      {Kind::number, "DOUBLE INTEGER"},
+                                      {Kind::text, "STRING"},
+                                      {Kind::root, "SQRT"},
+                                      {Kind::cast_word, "INT SCALAR INDEX"}})
+      for (const std::string_view token : words_of(names)) all.emplace(token, kind);
+    return all;
+  }();
   const auto found = kinds.find(name);
   return found == kinds.end() ? Kind::word : found->second;
 }

@@ -9,6 +9,7 @@
 
 #include "compiler/lsp/features.h"
 #include "compiler/sema/super_table.h"
+#include "runtime/base/number.h"
 
 namespace sial::lsp {
 namespace {
@@ -16,51 +17,13 @@ namespace {
 // CompletionItemKind of the protocol.
 enum ItemKind { method = 2, function = 3, field = 5, variable = 6, keyword = 14, file_name = 17, constant = 21 };
 
-const std::vector<std::string>& statement_words() {
-  static const std::vector<std::string> words = {"do",
-                                                 "pardo",
-                                                 "if",
-                                                 "else",
-                                                 "where",
-                                                 "section",
-                                                 "call",
-                                                 "return",
-                                                 "stop",
-                                                 "exit",
-                                                 "create",
-                                                 "delete",
-                                                 "destroy",
-                                                 "allocate",
-                                                 "deallocate",
-                                                 "get",
-                                                 "put",
-                                                 "request",
-                                                 "prepare",
-                                                 "collective",
-                                                 "execute",
-                                                 "sip_barrier",
-                                                 "server_barrier",
-                                                 "set_persistent",
-                                                 "restore_persistent",
-                                                 "assert_same",
-                                                 "broadcast_from",
-                                                 "print",
-                                                 "println",
-                                                 "gpu_on",
-                                                 "gpu_allocate",
-                                                 "gpu_free",
-                                                 "gpu_put",
-                                                 "gpu_get"};
-  return words;
-}
-
-const std::vector<std::string>& declaration_words() {
-  static const std::vector<std::string> words = {"scalar",  "int",         "predefined", "static",   "temp",
-                                                 "local",   "distributed", "served",     "sparse",   "contiguous",
-                                                 "aoindex", "moindex",     "moaindex",   "mobindex", "laindex",
-                                                 "index",   "subindex",    "special",    "proc"};
-  return words;
-}
+constexpr std::string_view statement_words =
+    "do pardo if else where section call return stop exit create delete destroy allocate deallocate get put request "
+    "prepare collective execute sip_barrier server_barrier set_persistent restore_persistent assert_same "
+    "broadcast_from print println gpu_on gpu_allocate gpu_free gpu_put gpu_get";
+constexpr std::string_view declaration_words =
+    "scalar int predefined static temp local distributed served sparse contiguous aoindex moindex moaindex mobindex "
+    "laindex index subindex special proc";
 
 class Completer {
  public:
@@ -149,8 +112,8 @@ class Completer {
   void kinds(std::initializer_list<DeclKind> wanted, const std::string& rank = "5") {
     add_if([&](const Declared& d) { return std::find(wanted.begin(), wanted.end(), d.kind) != wanted.end(); }, rank);
   }
-  void keywords(const std::vector<std::string>& words, const std::string& rank) {
-    for (const std::string& w : words) add(w, keyword, {}, rank);
+  void keywords(std::string_view words, const std::string& rank) {
+    for (const std::string_view w : words_of(words)) add(std::string(w), keyword, {}, rank);
   }
   void values(const std::string& rank = "5") {
     kinds({DeclKind::scalar, DeclKind::int_, DeclKind::array}, rank);
@@ -229,11 +192,11 @@ class Completer {
       if (block.word == "proc" || block.word == "sial") break;
     }
     if (around < 0 && file_->outline.program.empty()) {
-      keywords({"sial", "import"}, "2");
+      keywords("sial import", "2");
       return;
     }
-    if (may_declare()) keywords(declaration_words(), "4");
-    keywords(statement_words(), "3");
+    if (may_declare()) keywords(declaration_words, "4");
+    keywords(statement_words, "3");
     kinds({DeclKind::array, DeclKind::scalar, DeclKind::int_}, "5");
   }
 
@@ -364,11 +327,11 @@ class Completer {
     } else if (last == "=" || last == ":") {
       add_if([](const Declared& d) { return d.kind == DeclKind::int_ && d.predefined; });
     } else if (last == "predefined") {
-      keywords({"int", "scalar", "static", "distributed", "served", "sparse"}, "3");
+      keywords("int scalar static distributed served sparse", "3");
     } else if (last == "sparse") {
-      keywords({"distributed", "served"}, "3");
+      keywords("distributed served", "3");
     } else if (last == "contiguous") {
-      keywords({"local"}, "3");
+      keywords("local", "3");
     }
   }
 

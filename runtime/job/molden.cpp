@@ -1,12 +1,14 @@
 #include "runtime/job/molden.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
 #include "runtime/job/molecule.h"
 
 namespace sial {
@@ -15,39 +17,19 @@ namespace {
 constexpr std::int32_t most_l = 4;
 constexpr const char* letters = "spdfg";
 
-/// Powers of x, y and z of the format's Cartesian functions, in its order.
-const std::vector<std::array<std::int32_t, 3>>& cartesian_order(std::int32_t l) {
-  static const std::vector<std::array<std::int32_t, 3>> order[] = {
-      {{0, 0, 0}},
-      {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-      {{2, 0, 0}, {0, 2, 0}, {0, 0, 2}, {1, 1, 0}, {1, 0, 1}, {0, 1, 1}},
-      {{3, 0, 0}, {0, 3, 0}, {0, 0, 3}, {1, 2, 0}, {2, 1, 0}, {2, 0, 1}, {1, 0, 2}, {0, 1, 2}, {0, 2, 1}, {1, 1, 1}},
-      {{4, 0, 0},
-       {0, 4, 0},
-       {0, 0, 4},
-       {3, 1, 0},
-       {3, 0, 1},
-       {1, 3, 0},
-       {0, 3, 1},
-       {1, 0, 3},
-       {0, 1, 3},
-       {2, 2, 0},
-       {2, 0, 2},
-       {0, 2, 2},
-       {2, 1, 1},
-       {1, 2, 1},
-       {1, 1, 2}}};
-  return order[l];
-}
+/// The format's Cartesian functions, in its order and words.
+constexpr std::string_view cartesian_order[] = {
+    "1", "x y z", "xx yy zz xy xz yz", "xxx yyy zzz xyy xxy xxz xzz yzz yyz xyz",
+    "xxxx yyyy zzzz xxxy xxxz yyyx yyyz zzzx zzzy xxyy xxzz yyzz xxyz yyxz zzxy"};
 
 /// Of each function of the format: our function within the contraction. Ours: Cartesian with x descending, then y.
 std::vector<std::int32_t> positions(std::int32_t l, bool pure) {
   std::vector<std::int32_t> out;
   if (pure) return zonal_first(l);
-  for (const auto& [x, y, z] : cartesian_order(l)) {
-    const std::int32_t rest = l - x;  // of y and z: before them stand 1 + 2 + ... + rest functions with more of x
-    out.push_back(rest * (rest + 1) / 2 + z);
-    SIAL_CHECK(y + z == rest, "powers of a Cartesian function");
+  for (const std::string_view word : words_of(cartesian_order[l])) {
+    const auto power = [&](char x) { return static_cast<std::int32_t>(std::ranges::count(word, x)); };
+    const std::int32_t rest = l - power('x');  // of y and z: 1 + 2 + ... + rest functions with more of x stand before
+    out.push_back(rest * (rest + 1) / 2 + power('z'));
   }
   return out;
 }

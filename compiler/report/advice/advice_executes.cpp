@@ -11,29 +11,19 @@
 #include "compiler/report/advice/advice.h"
 #include "compiler/report/code_context.h"
 #include "compiler/report/lines.h"
+#include "runtime/base/number.h"
 #include "runtime/bytecode/layout.h"
 
 namespace sial::report {
 namespace {
 
 /// Not the same twice, or not for what they return.
-const std::set<std::string>& not_functions() {
-  static const std::set<std::string> names = {"print_block",
-                                              "print_static_array",
-                                              "list_block_map",
-                                              "list_blocks_with_number",
-                                              "one_arg_no_op",
-                                              "get_and_print_mpi_rank",
-                                              "check_block_number_calculation",
-                                              "enable_all_rank_print",
-                                              "disable_all_rank_print",
-                                              "enable_debug_print",
-                                              "disable_debug_print",
-                                              "read_block_from_text_file",
-                                              "get_my_rank",
-                                              "print_iteration",
-                                              "set_flags2"};
-  return names;
+bool is_function(std::string_view name) {
+  static const std::vector<std::string_view> others = words_of(
+      "print_block print_static_array list_block_map list_blocks_with_number one_arg_no_op get_and_print_mpi_rank "
+      "check_block_number_calculation enable_all_rank_print disable_all_rank_print enable_debug_print "
+      "disable_debug_print read_block_from_text_file get_my_rank print_iteration set_flags2");
+  return std::ranges::find(others, name) == others.end();
 }
 
 double pairs(double n) { return n * (n + 1) / 2; }
@@ -209,7 +199,7 @@ class Executes {
 
   // --- the same arguments again
   void repeated(const Call& call) {
-    if (not_functions().contains(call.name) || call.block.empty() || !only_reads_and_writes(call)) return;
+    if (!is_function(call.name) || call.block.empty() || !only_reads_and_writes(call)) return;
     double distinct = 1;
     bool shared = false;  // among the ranks
     std::vector<std::int32_t> idle;

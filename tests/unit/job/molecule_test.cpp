@@ -168,27 +168,14 @@ TEST_CASE("twenty thousand atoms are read at once") {
 
 TEST_CASE("the chemical core is the noble gas before each atom, and a filled f shell") {
   Molecule m;
-  for (auto [number, orbitals] : {std::pair{1, 0},
-                                  {2, 0},
-                                  {3, 1},
-                                  {10, 1},
-                                  {11, 5},
-                                  {18, 5},
-                                  {19, 9},
-                                  {36, 9},
-                                  {37, 18},
-                                  {54, 18},
-                                  {55, 27},
-                                  {71, 27},
-                                  {72, 34},
-                                  {86, 34},
-                                  {87, 43},
-                                  {104, 50}}) {
-    m.atoms.assign(2, Atom{});
-    m.atoms[0].charge = number, m.atoms[1].charge = 8;
-    INFO(number);
-    CHECK(chemical_core(m) == orbitals + 1);
-  }
+  std::int32_t number = 1;
+  for (auto [last, orbitals] : {std::pair{2, 0}, {10, 1}, {18, 5}, {36, 9}, {54, 18}, {71, 27}, {86, 34}, {103, 43}})
+    for (; number <= last; ++number) {
+      m.atoms.assign(2, Atom{});
+      m.atoms[0].charge = number, m.atoms[1].charge = 8;
+      INFO(number);
+      CHECK(chemical_core(m) == orbitals + 1);
+    }
 }
 
 TEST_CASE("basis files: shells, names, normalisation") {
