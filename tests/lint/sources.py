@@ -14,9 +14,9 @@ def entries(build):
 
 
 def words(entry):
-    """The command of a row without ccache: the compiler, and its arguments."""
-    command = shlex.split(entry["command"])
-    return command[1:] if command[0].endswith("ccache") else command
+    """The command of a row without ccache and compiled headers: the compiler, and its arguments."""
+    command = shlex.split(re.sub(r" -Winvalid-pch -include \S+/cmake_pch\.hxx", "", entry["command"]))
+    return command[next((i + 1 for i, word in enumerate(command) if word.endswith("ccache")), 0) :]
 
 
 def is_unity(entry):

@@ -83,8 +83,8 @@ class Molecule:
     def from_xyz(cls, path: str | os.PathLike[str], basis: Basis, charge: int | None = None, multiplicity: int | None = None) -> Molecule:
         """Symbols and coordinates (Angstrom) of an xyz file: the number of atoms, a line of text, a line per atom. ValueError for anything else.
 
-        Charge and multiplicity are those of the second line where it has `charge=` and `multiplicity=`, or `spin=` that can only be one, else 0 and 1. ValueError where
-        others are given here."""
+        Charge and multiplicity are those of the second line where it has `charge=` and `multiplicity=`, or `spin=` that can only be one, else 0 and 1. Those
+        given here go before, with a warning where the file states others."""
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
         try:
             count = int(lines[0])
@@ -96,8 +96,10 @@ class Molecule:
             raise ValueError(f"`{os.fspath(path)}` is no xyz file: the number of atoms, a line of text, then lines of a symbol and three coordinates") from None
         said = _second_line(os.fspath(path), lines[1])
         for name, given in (("charge", charge), ("multiplicity", multiplicity)):
-            if given is not None and given != said.setdefault(name, given):
-                raise ValueError(f"`{os.fspath(path)}` states {name} {said[name]:g} in its second line, and {given} is given: leave out one of the two, or set `{name}` of the molecule that is read")
+            if given is not None:
+                if said.get(name, given) != given:
+                    warnings.warn(f"`{os.fspath(path)}` states {name} {said[name]:g} in its second line, and {given} is given: {given} is taken", stacklevel=2)
+                said[name] = given
         molecule = cls([atom[0] for atom in atoms], np.array(positions) / BOHR_IN_ANGSTROM, basis, int(said.get("charge", 0)), int(said.get("multiplicity", 1)))
         if said.get("spin", 0) != 0 and "multiplicity" not in said:
             molecule._take_spin(said["spin"], os.fspath(path))
