@@ -11,7 +11,9 @@ import sys
 import tempfile
 import unittest
 
-BIN = None
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV, main
+
 PROGRAM = """sial counts
 predefined int n
 index p = n:3
@@ -163,14 +165,6 @@ class Usage(unittest.TestCase):
                 self.call("sialrun", "place.toml", code=2, says=says)
 
 
-def main():
-    global BIN
-    at = sys.argv.index("--bin")
-    BIN = pathlib.Path(sys.argv[at + 1]).resolve()
-    del sys.argv[at:at + 2]
-    os.environ["LC_ALL"] = "C.UTF-8"
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
+    os.environ["LC_ALL"] = ENV["LC_ALL"] = "C.UTF-8"
     main()

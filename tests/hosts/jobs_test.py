@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import pathlib
 import sys
 import time
 from collections.abc import Iterator
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cluster import ROOT, SHARED, SKIPPED, Cluster, ClusterError, Conditions, unavailable, without_open_mpi
+from harness import LONG
 
 TESTS = ROOT / "tests"
 LIMIT = 280.0  # seconds of one command
@@ -108,7 +109,7 @@ def failure(run: Run, binary: pathlib.Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--long", action="store_true", default=os.environ.get("SIALX_LONG_TESTS") == "1")
+    parser.add_argument("--long", action="store_true", default=LONG)
     parser.add_argument("--only", default="", help="runs with this in their name")
     parser.add_argument("--list", action="store_true", help="names and commands only")
     options = parser.parse_args()
