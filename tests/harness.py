@@ -111,6 +111,10 @@ class InFolder(unittest.TestCase):
     def sialrun(self, *arguments: object, **how: Any) -> subprocess.CompletedProcess[str]:
         return sialrun(*arguments, **{"cwd": self.dir, **how})
 
+    def said(self, *arguments: object, **how: Any) -> str:
+        """What a job writes to its error stream."""
+        return self.sialrun(*arguments, **how).stderr
+
 
 def main() -> None:
     unittest.main(verbosity=2)

@@ -9,19 +9,16 @@ import glob
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy
 
-from harness import BIN, ENV, main, mpirun
+from harness import BIN, ENV, InFolder, main, mpirun
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
@@ -44,11 +41,7 @@ def shm_files():
     return set(glob.glob("/dev/shm/*sialx*"))
 
 
-class Faults(unittest.TestCase):
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-faults-"))
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
-
+class Faults(InFolder):
     def run_job(self, command, timeout=60):
         start = time.monotonic()
         p = subprocess.run(command, cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)

@@ -5,16 +5,13 @@
 """
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import BIN, ENV, main
+from harness import BIN, ENV, InFolder, main
 
 PROGRAM = "sial counts\npredefined int n\nscalar x\nx = 1.0\nprintln x\nendsial counts\n"
 BLOCK = "sial block\nindex p = 1:1\nindex q = 1:1\nstatic a[p]\nspecial read_block_from_text_file w\ndo p\nexecute read_block_from_text_file a[p]\nenddo p\nendsial block\n"
@@ -22,10 +19,9 @@ JOB = 'programs = ["counts.sialx"]\n[values]\nn = 2\n[molecule]\nxyz = "h2.xyz"\
 H2 = "2\n\nH 0 0 0\nH 0 0 0.74\n"
 
 
-class Inputs(unittest.TestCase):
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-inputs-"))
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+class Inputs(InFolder):
+    def setUp(self) -> None:
+        super().setUp()
         self.write("counts.sialx", PROGRAM)
         self.write("h2.xyz", H2)
         self.write("job.toml", JOB.format(basis="sto-3g"))

@@ -20,6 +20,8 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN
 from model import Json, LanguageError
 from oracle import job_data, run_job
 
@@ -92,11 +94,10 @@ def compare(bin_dir: pathlib.Path, path: pathlib.Path) -> list[str] | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--filter", default="")
     parser.add_argument("programs", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
-    bin_dir = options.bin.resolve()
+    bin_dir = BIN
     programs = [p.resolve() for p in options.programs] or [p for room in ROOMS for p in sorted(room.glob("*.sialx"))]
     programs = [p for p in programs if options.filter in p.name and not p.name.startswith("_")]
     failed = left_out = 0

@@ -3,16 +3,18 @@
 
     run_choices.py --bin DIR
 """
-import argparse
 import json
 import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
+from harness import BIN
 from slow_processor import slow_processor
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
@@ -59,9 +61,7 @@ def compare(binary, folder, env, job, ranks, layout):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = parser.parse_args().bin.resolve() / "sialrun"
+    binary = BIN / "sialrun"
     with tempfile.TemporaryDirectory(prefix="sialx-choices-") as name:
         folder = pathlib.Path(name)
         env = {**ENV, **slow_processor(binary, folder / "cache")}

@@ -14,10 +14,12 @@ import unittest
 import unittest.mock
 import warnings
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import BIN, ROOT, main
+
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
 
@@ -587,7 +589,5 @@ endsial names
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--bin")
-    os.environ["SIALRUN"] = str(pathlib.Path(sys.argv[at + 1]).resolve() / "sialrun")
-    del sys.argv[at : at + 2]
-    unittest.main()
+    os.environ["SIALRUN"] = str(BIN / "sialrun")
+    main()

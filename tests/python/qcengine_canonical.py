@@ -15,7 +15,9 @@ import pathlib
 import sys
 import tempfile
 
-from needed import ROOT, need, use
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import ROOT
+from needed import need, use
 
 need("qcengine", "qcelemental", "pytest", "h5py")
 import pytest  # noqa: E402
@@ -120,9 +122,7 @@ def adapted(name: str, adapt: Adapt) -> str:
 
 
 def main() -> int:
-    at = sys.argv.index("--bin")
-    use(sys.argv[at + 1])
-    more = sys.argv[1:at] + sys.argv[at + 2 :]
+    use()
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "runtime" / "python"), os.environ.get("PYTHONPATH", "")])
     adapt = Adapt()
     with tempfile.TemporaryDirectory(prefix="sialx-canonical-") as folder:
@@ -135,7 +135,7 @@ def main() -> int:
             return 1
         (where / "test_suite.py").write_text(SUITE)
         os.chdir(where)
-        return int(pytest.main(["-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore", *more, "."]))
+        return int(pytest.main(["-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore", *sys.argv[1:], "."]))
 
 
 if __name__ == "__main__":
