@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import BIN, InFolder, main
+from harness import BIN, ENV, InFolder, main
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from lsp_client import Client  # noqa: E402
@@ -179,7 +179,7 @@ class Extras(InFolder):
 
     def test_times_of_a_run_with_other_numbers_say_so(self) -> None:
         (self.dir / "job.toml").write_text(JOB)
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        environment = dict(ENV)
         subprocess.run([BIN / "sialrun", "job.toml"], cwd=self.dir, env=environment, check=True, capture_output=True, timeout=100)
         client = self.opened()
         same = self.hints(client)
@@ -201,7 +201,7 @@ class Extras(InFolder):
 
     def test_hover_says_where_an_array_is_and_what_a_line_took(self) -> None:
         (self.dir / "job.toml").write_text(JOB)
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        environment = dict(ENV)
         subprocess.run([BIN / "sialrun", "job.toml"], cwd=self.dir, env=environment, check=True, capture_output=True, timeout=100)
         client = self.opened(capabilities=REFRESH)
         self.hints(client)

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import BIN, InFolder, main
+from harness import BIN, ENV, InFolder, main
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from lsp_client import Client  # noqa: E402
@@ -142,7 +142,7 @@ class Files(InFolder):
         self.assertNotEqual(self.codes(uri), [])  # the open text counts
         told = subprocess.run([BIN / "sialc", "--emit=hints", self.folder / "main.sialx"], cwd=self.dir, capture_output=True, text=True, timeout=60, check=False)
         self.assertIn(f"{PUT + 1}: 1.60 kB x 2", told.stdout, told.stderr)
-        run = subprocess.run([BIN / "sialrun", "--dry-run", self.folder / "job.toml"], cwd=self.dir, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+        run = subprocess.run([BIN / "sialrun", "--dry-run", self.folder / "job.toml"], cwd=self.dir, capture_output=True, text=True, timeout=60, check=False, env=ENV)
         self.assertEqual(run.returncode, 0, run.stderr)  # the runtime finds it, too
 
     def test_the_order_of_folders_is_that_of_a_run(self) -> None:

@@ -18,14 +18,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-from harness import BIN, ROOT, main
+from harness import BIN, ENV, ROOT, main
 
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
 
 RHF = ROOT / "examples" / "04_rhf" / "rhf.sialx"
 MP2 = ROOT / "examples" / "05_mp2" / "mp2.sialx"
-os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+os.environ.update(ENV)
 
 # STO-3G of hydrogen (W. J. Hehre, R. F. Stewart, J. A. Pople, J. Chem. Phys. 51, 2657 (1969)).
 STO3G_H = [0, [3.425250914, 0.1543289673], [0.6239137298, 0.5353281423], [0.168855404, 0.4446345422]]

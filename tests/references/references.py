@@ -20,14 +20,14 @@ import time
 from typing import Any, cast
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import BIN, EXAMPLES, ROOT
+from harness import BIN, ENV, EXAMPLES, ROOT
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
 from sialx.job import JobError  # noqa: E402
 
-os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+os.environ.update(ENV)
 
 # method: programs it adds to the chain, in order; numbers: (key in values.json, where to find it, tolerance)
 PROGRAMS = {

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import BIN, expect
+from harness import BIN, ENV, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXTENTS = (3, 2)
@@ -171,7 +171,7 @@ def check_kernels(binary):
         command = [binary, "-O0", HERE / "kernels.sialx", "--set", "norb=2", "--segments", "ao=3,2", "--results", "none", "--output-dir", out]
 
         def text(*flags, launcher=(), good=(0,)):
-            environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+            environment = dict(ENV)
             done = subprocess.run([*launcher, *command, *flags], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
             expect(done.returncode in good, f"{flags}: ended with {done.returncode}: {done.stderr}")
             return done.stdout, done.stderr
