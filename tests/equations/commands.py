@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import equation_oracle  # noqa: F401  (it knows where the package is)
 import harness
 from harness import BIN, ROOT, InFolder
 

@@ -354,10 +354,5 @@ def potential_of(text, element):
     return {"ecp_electrons": int(electrons), "ecp_potentials": parts}
 
 
-def main():
-    global OPTIONS
-    main()
-
-
 if __name__ == "__main__":
     main()
