@@ -3,7 +3,6 @@
 
     run_schema.py --bin DIR
 """
-import argparse
 import json
 import pathlib
 import subprocess
@@ -13,13 +12,12 @@ from typing import Any
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
-from harness import BIN, ENV, EXAMPLES, ROOT, InFolder
+from harness import BIN, ENV, EXAMPLES, ROOT, InFolder, main
 
 REFERENCES = json.loads((ROOT / "tests" / "gradient" / "references.json").read_text())
 BOHR = 0.52917721092
 GHOST = {"scf": -75.98441468693608, "mp2": -76.11389998295348, "ump2": -75.671526244237}  # water and the functions of a hydrogen atom, 6-31G
 METHODS = {"hf": "rhf", "mp2": "mp2", "ccsd": "ccsd", "ccsd(t)": "ccsd_t"}  # names in the references
-OPTIONS: argparse.Namespace
 
 
 def given(method="hf", driver="energy", of="water", basis="6-31g", **changes):
