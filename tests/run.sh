@@ -1,25 +1,28 @@
 #!/usr/bin/env bash
-# Everything: set-up, build with warnings as errors, every test, then the unit tests under ASan+UBSan and the thread suites
-# under TSan. Second runs are fast (ccache, incremental build).
-# Usage: bash tests/run.sh [--long] [--quick]
-#   --long   more random programs, seeds and mutations (see tests/README.md)
-#   --quick  no sanitizer builds
+# The gate: set-up, build with warnings as errors, and the tests to run before each commit. Second runs are fast (ccache, incremental build).
+# Usage: bash tests/run.sh [--all | --long]
+#   --all    every test on every layout, the unit tests and thread suites under sanitizers
+#   --long   --all with more random programs, seeds and mutations
+# What is left to --all, and why: tests/README.md. Seconds of each test: tests/TIMES.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-long=0 quick=0
-for a in "$@"; do
-  case "$a" in
-    --long) long=1 ;;
-    --quick) quick=1 ;;
-    *) echo "usage: bash tests/run.sh [--long] [--quick]" >&2; exit 2 ;;
-  esac
-done
-export SIALX_LONG_TESTS=$long
+level=gate
+case "$*" in
+  "") ;;
+  --all | --long) level=${1#--} ;;
+  *) echo "usage: bash tests/run.sh [--all | --long]" >&2; exit 2 ;;
+esac
+export SIALX_TEST_LEVEL=$level
 # Tests of rank counts above the number of cores need no more than a yielding MPI, which also halves what starts of ranks cost beside other tests.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 
 step() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
 jobs=$(nproc)
+junit=$PWD/build/release/Testing # what tests/times.py reads
+mkdir -p "$junit"
+tests() { # tests BUILD_FOLDER CTEST_OPTIONS...
+  ctest --test-dir "$1" --output-on-failure --no-tests=error "${@:2}"
+}
 
 step "set-up"
 bash examples/setup.sh
@@ -29,21 +32,21 @@ step "build"
 cmake --preset ci >/dev/null
 cmake --build --preset ci -- -j"$jobs" --quiet
 
+if [ $level = gate ]; then
+  step "tests"
+  tests build/release -LE '^all$' -j"$jobs" --output-junit "$junit/gate.xml"
+  step "all passed"
+  exit
+fi
+
 # Tests that mostly wait (for disks, stalled jobs, silent hosts) run beside everything up to the end of the other tests.
-waiting_log=build/release/Testing/waiting.log
-mkdir -p "${waiting_log%/*}"
-ctest --test-dir build/release -L '^waits$' --output-on-failure --no-tests=error >"$waiting_log" 2>&1 &
+waiting_log=$junit/waiting.log
+tests build/release -L '^waits$' --timeout 7200 --output-junit "$junit/waits.xml" >"$waiting_log" 2>&1 &
 waiting=$!
 trap 'kill "$waiting" 2>/dev/null || true' EXIT
 
-step "lint"
-bash tests/lint/lint.sh
-python3 tests/lint/linkage.py build/release
-python3 tests/lint/headers.py build/release
-bash tests/lint/tidy.sh build/release
-
 step "tests"
-ctest --test-dir build/release -LE '^waits$' --output-on-failure -j"$jobs" --no-tests=error
+tests build/release -LE '^(waits|unit)$' -j"$jobs" --timeout 7200 --output-junit "$junit/all.xml" # unit tests: below, under ASan
 
 step "tests that wait"
 waited=0
@@ -51,16 +54,14 @@ wait "$waiting" || waited=$?
 cat "$waiting_log"
 [ $waited -eq 0 ]
 
-if [ $quick -eq 0 ]; then
-  step "unit tests under ASan and UBSan"
-  cmake --preset asan >/dev/null
-  cmake --build --preset asan --target sialx_sanitizer_tests -- -j"$jobs" --quiet
-  # Mutated modules get the time for a few hundred thousand; of the kernels' random cases one in four is enough to find what sanitizers see.
-  SIALX_SECONDS=30 SIALX_CASE_SHARE=4 ctest --test-dir build/asan -L '^(unit|conformance)$' --output-on-failure -j"$jobs" --no-tests=error
+step "unit tests under ASan and UBSan"
+cmake --preset asan >/dev/null
+cmake --build --preset asan --target sialx_sanitizer_tests -- -j"$jobs" --quiet
+# Mutated modules get the time for a few hundred thousand; of the kernels' random cases one in four is enough to find what sanitizers see.
+SIALX_SECONDS=30 SIALX_CASE_SHARE=4 tests build/asan -L '^(unit|conformance)$' -j"$jobs" --timeout 7200 --output-junit "$junit/asan.xml"
 
-  step "thread suites under TSan"
-  cmake --preset tsan >/dev/null
-  cmake --build --preset tsan --target sialx_thread_tests -- -j"$jobs" --quiet
-  ctest --test-dir build/tsan -L '^tsan$' --output-on-failure -j"$jobs" --no-tests=error
-fi
+step "thread suites under TSan"
+cmake --preset tsan >/dev/null
+cmake --build --preset tsan --target sialx_thread_tests -- -j"$jobs" --quiet
+tests build/tsan -L '^tsan$' -j"$jobs" --output-junit "$junit/tsan.xml"
 step "all passed"

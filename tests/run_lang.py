@@ -33,17 +33,16 @@ import re
 import subprocess
 import sys
 
+from harness import BIN, ENV, HANGS
+
 HERE = pathlib.Path(__file__).resolve().parent / "lang"
-TIMEOUT = 120
 
 
 def run(command, cwd):
-    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-               OMPI_MCA_rmaps_base_oversubscribe="1", LC_ALL="C.UTF-8")
     try:
-        p = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
+        p = subprocess.run(command, cwd=cwd, env={**ENV, "LC_ALL": "C.UTF-8"}, stdin=subprocess.DEVNULL, capture_output=True, timeout=HANGS)
     except subprocess.TimeoutExpired:
-        return None, "", f"no end after {TIMEOUT} s"
+        return None, "", f"no end after {HANGS} s"
     return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
 
 
@@ -61,7 +60,7 @@ def golden(path, text, update):
 
 
 def compile_test(path, room, options):
-    sialc = str(options.bin / "sialc")
+    sialc = str(BIN / "sialc")
     flags = {"parse": ["--syntax-only"], "check": ["-o", os.devnull], "ir": ["--emit=ir"], "analysis": []}[room]
     extra = re.search(r"^#\s*args:\s*(.*)$", path.read_text(errors="replace"), re.M)
     code, out, err = run([sialc, *flags, *(extra.group(1).split() if extra else []), path.name], path.parent)
@@ -79,14 +78,14 @@ def plan_test(path, options):
     if not wanted and not unwanted:
         return ["the program carries no expectation"]
     args = " ".join(re.findall(r"^#\s*args:\s*(.*)$", text, re.M)).split()
-    code, out, err = run([str(options.bin / "sialc"), "-w", "--emit=plan", *args, path.name], path.parent)
+    code, out, err = run([str(BIN / "sialc"), "-w", "--emit=plan", *args, path.name], path.parent)
     if code != 0:
         return [f"exit code {code}: {err.strip()}"]
     lines = [" ".join(line.split()) for line in out.splitlines()]
     failures = [f"no line says {x!r}" for x in wanted if not any(x in line for line in lines)]
     failures += [f"a line says {x!r}" for x in unwanted if any(x in line for line in lines)]
     # What the compiler plans it must also be able to write.
-    code, _, err = run([str(options.bin / "sialc"), "-w", "-o", os.devnull, *args, path.name], path.parent)
+    code, _, err = run([str(BIN / "sialc"), "-w", "-o", os.devnull, *args, path.name], path.parent)
     if code != 0:
         failures.append(f"not compiled, exit code {code}: {err.strip()}")
     for flags in re.findall(r"^#\s*run:\s*(.*)$", text, re.M):
@@ -96,7 +95,7 @@ def plan_test(path, options):
 
 def same_unoptimized(path, flags, options):
     def result(*more):
-        code, out, err = run([str(options.bin / "sialrun"), "--results", "none", *more, *flags, path.name], path.parent)
+        code, out, err = run([str(BIN / "sialrun"), "--results", "none", *more, *flags, path.name], path.parent)
         first = next((line for line in err.splitlines() if line.startswith("error:")), "")
         return code, out, first
 
@@ -117,7 +116,7 @@ def run_test(path, options):
         return ["the program carries no expectation"]
     failures = []
     for n in ranks:
-        command = [str(options.bin / "sialrun"), "--results", "none", path.name, *args]
+        command = [str(BIN / "sialrun"), "--results", "none", path.name, *args]
         if n > 1:
             command = options.launcher.format(n=n).split() + command
         code, out, err = run(command, path.parent)
@@ -142,14 +141,12 @@ def run_test(path, options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--room", action="append")
     parser.add_argument("--filter", default="")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--launcher", default="mpirun -n {n} --bind-to none --mca mpi_yield_when_idle 1")
     options = parser.parse_args()
-    options.bin = options.bin.resolve()
     tests = []
     for room in options.room or ["parse", "check", "ir", "analysis", "plan", "run"]:
         tests += [(room, p) for p in sorted((HERE / room).glob("*.sialx"))

@@ -9,14 +9,14 @@ opcodes.def              each opcode is in the code of a program under tests/lan
 super_instructions.def   each name is executed by such a program or by a unit test of runtime/super
 counters.def             each counter is checked by a unit test, by tests/stats, tests/restart, tests/lookahead or tests/spill
 """
-import argparse
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ROOT
 
 
 def rows(glob, macro, pattern):
@@ -41,9 +41,6 @@ def opcodes_in_programs(sialc):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    options = parser.parse_args()
     missing = []
 
     goldens = all_text("tests/lang/**/*.expected")
@@ -51,7 +48,7 @@ def main():
         if f"[{code}]" not in goldens:
             missing.append(f"diagnostic {code}: no golden message under tests/lang shows it")
 
-    used = opcodes_in_programs(options.bin.resolve() / "sialc")
+    used = opcodes_in_programs(BIN / "sialc")
     for name in sorted(rows("runtime/bytecode/opcodes.def", "OPCODE", r"\d+,\s*(\w+)")):
         if name not in used:
             missing.append(f"opcode {name}: no program under tests/lang/run or examples contains it")

@@ -3,21 +3,18 @@
 
     run_cuda.py --bin DIR
 """
-import argparse
 import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ROOT, expect
+
 PROGRAM = ROOT / "tests" / "stats" / "device.sialx"
 MPI = dict(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-
-
-def expect(condition, text):
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 class Runs:
@@ -127,9 +124,7 @@ def check_graphs(runs):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    runs = Runs(parser.parse_args().bin.resolve())
+    runs = Runs(BIN)
     plain, nothing, code, report = runs.run("--device", "host")  # the compiler may have something to say
     expect(code == 0, f"on the host: {nothing}")
 

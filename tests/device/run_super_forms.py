@@ -5,26 +5,23 @@
 
 A row of element_forms.def or block_forms.def that super_forms.sialx does not execute is a failure.
 """
-import argparse
 import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import BIN, ROOT, expect
+
 PROGRAM = ROOT / "tests" / "device" / "super_forms.sialx"
 OCCUPIED, VIRTUAL, BASIS = (1, 2, 5, 3), (4, 1, 9, 2), (1, 3, 6, 2)  # extents of segments
 BITS = ("divided2", "divided4", "divided6", "shifted", "multiplied", "spins", "strip")  # element by element: no sum has an order
 SUMS = ("ladder",)
-
-
-def expect(condition, text):
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 def rows():
@@ -62,9 +59,7 @@ def job(arrays):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = parser.parse_args().bin.resolve()
+    binary = BIN
     program = PROGRAM.read_text()
     for name in rows():
         expect(f"execute {name} " in program, f"{name} has a form for devices, and no case in {PROGRAM.name}")

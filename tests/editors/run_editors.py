@@ -13,13 +13,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, SKIPPED
+
 HERE = pathlib.Path(__file__).resolve().parent
 EDITORS = HERE.parents[1] / "grammar" / "editors"
 sys.path.insert(0, str(HERE))
 
 import compiler_tokens  # noqa: E402
 
-SKIPPED = 77
 NAMES = ["", "sialFunction", "sialSuper", "sialInspection"]
 VIM = {"keyword": ["sialProgram", "sialControl", "sialType", "sialStorage", "sialStatement", "sialRoot", "sialReserved"], "name": NAMES, "string": ["sialString"], "number": ["sialNumber"],
        "sign": ["sialOperator", ""], "comment": ["sialComment"]}
@@ -146,18 +148,17 @@ def run_emacs(editor, work, inputs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("editor", choices=["vim", "emacs"])
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     options = parser.parse_args()
     editor = shutil.which(options.editor)
     if editor is None:
         print(f"skipped: there is no {options.editor}")
         sys.exit(SKIPPED)
-    inputs = [(text, tokens, columns(text, tokens)) for _, text, tokens in compiler_tokens.valid(options.bin.resolve() / "sialc", ("examples",))]
+    inputs = [(text, tokens, columns(text, tokens)) for _, text, tokens in compiler_tokens.valid(BIN / "sialc", ("examples",))]
     groups = VIM if options.editor == "vim" else EMACS
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
         if options.editor == "vim":
-            for problem in [p for check in (vim_formats, vim_makes) for p in check(editor, pathlib.Path(folder), options.bin.resolve() / "sialc")]:
+            for problem in [p for check in (vim_formats, vim_makes) for p in check(editor, pathlib.Path(folder), BIN / "sialc")]:
                 failures += 1
                 print(problem)
         run = run_vim if options.editor == "vim" else run_emacs

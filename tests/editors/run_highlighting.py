@@ -12,8 +12,10 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ROOT
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 EDITORS = ROOT / "grammar" / "editors"
 sys.path[:0] = [str(HERE), str(EDITORS), str(ROOT / "tests" / "python"), str(ROOT / "runtime" / "python")]
 
@@ -137,9 +139,8 @@ def files(sialc):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["pygments", "textmate", "files"])
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     options = parser.parse_args()
-    {"pygments": pygments, "textmate": textmate, "files": files}[options.what](options.bin.resolve() / "sialc")
+    {"pygments": pygments, "textmate": textmate, "files": files}[options.what](BIN / "sialc")
 
 
 if __name__ == "__main__":

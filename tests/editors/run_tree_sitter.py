@@ -6,7 +6,6 @@ example is parsed with them. The queries name rules, fields and words that there
 """
 from __future__ import annotations
 
-import argparse
 import json
 import pathlib
 import re
@@ -16,13 +15,15 @@ import sys
 from collections import defaultdict
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, SKIPPED
+
 HERE = pathlib.Path(__file__).resolve().parent
 TREE_SITTER = HERE.parents[1] / "grammar" / "editors" / "tree-sitter"
 sys.path.insert(0, str(HERE))
 
 import compiler_tokens  # noqa: E402
 
-SKIPPED = 77
 END = "$end"
 TERMINALS = {"identifier", "real", "integer", "string", "_newline"}
 
@@ -215,9 +216,7 @@ def check_queries(description: dict[str, Any], productions: list[Production]) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    sialc = parser.parse_args().bin.resolve() / "sialc"
+    sialc = BIN / "sialc"
     node = shutil.which("node") or shutil.which("nodejs")
     if node is None:
         print("skipped: there is no node")

@@ -3,7 +3,6 @@
 
     run_vscode.py --bin DIR
 """
-import argparse
 import json
 import os
 import pathlib
@@ -15,10 +14,12 @@ import tempfile
 import xml.etree.ElementTree as ET
 import zipfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, SKIPPED
+
 HERE = pathlib.Path(__file__).resolve().parent
 EDITORS = HERE.parents[1] / "grammar" / "editors"
 VSX = "{http://schemas.microsoft.com/developer/vsx-schema/2011}"
-SKIPPED = 77
 
 
 def check_package(work):
@@ -58,9 +59,7 @@ def check_package(work):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    sialc = parser.parse_args().bin.resolve() / "sialc"
+    sialc = BIN / "sialc"
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         extension = check_package(work)

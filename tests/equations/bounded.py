@@ -4,6 +4,7 @@
     bounded.py --bin DIR [--seeds N] [unittest arguments]"""
 import json
 import math
+import pathlib
 import random
 import re
 import sys
@@ -13,9 +14,11 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from equation_oracle import ROOT, evaluate, random_tensors, set_programs
+from harness import taken
 from plans import helpers
 from simplification import random_equations
 
@@ -275,9 +278,6 @@ class Runs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if "--seeds" in sys.argv:
-        at = sys.argv.index("--seeds")
-        SEEDS = int(sys.argv[at + 1])
-        del sys.argv[at : at + 2]
+    SEEDS = int(taken("--seeds", str(SEEDS)))
     set_programs()
     unittest.main()

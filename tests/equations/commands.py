@@ -8,10 +8,11 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
-import unittest
 
-from equation_oracle import ROOT
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import equation_oracle  # noqa: F401  (it knows where the package is)
+import harness
+from harness import BIN, ROOT, InFolder
 
 # isort: split
 from sialx.equations.command import main
@@ -19,17 +20,12 @@ from sialx.equations.command import main
 EXAMPLE = ROOT / "examples" / "19_equations"
 
 
-class Commands(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="sialx-command-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Commands(InFolder):
     def command(self, *arguments, code=0):
         """What the command prints on both streams. In this process, where plans of the same equations are made once."""
         out, err, before = io.StringIO(), io.StringIO(), os.getcwd()
         found: object
-        os.chdir(self.folder)
+        os.chdir(self.dir)
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 found = main([str(x) for x in arguments])
@@ -43,13 +39,13 @@ class Commands(unittest.TestCase):
     def process(self, *arguments, code=0):
         """The same in a process of its own."""
         script = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sialx.equations.command import main; sys.exit(main())"
-        done = subprocess.run([sys.executable, "-c", script, str(ROOT / "runtime" / "python"), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([sys.executable, "-c", script, str(ROOT / "runtime" / "python"), *map(str, arguments)], cwd=self.dir, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout, done.stderr
 
     def test_processes(self):
         """Streams and exit codes are the same, and the program does not depend on what was planned before."""
-        (self.folder / "wrong.txt").write_text("space o = i j\nr[i] = x[i]\n")
+        (self.dir / "wrong.txt").write_text("space o = i j\nr[i] = x[i]\n")
         for arguments, code in (
             ((EXAMPLE / "ccsd.txt", "-o", "-"), 0), ((EXAMPLE / "ccsd.txt", "--plan"), 0), ((EXAMPLE / "ccsd.txt", "--energy", "e"), 2),
             (("wrong.txt",), 1), (("absent.txt",), 1), ((EXAMPLE / "ccsd.txt", "--extents", "o"), 2),
@@ -66,11 +62,11 @@ class Commands(unittest.TestCase):
         ):  # fmt: skip
             with self.subTest(options=options):
                 self.command(EXAMPLE / f"{name}.txt", "-o", "made.sialx", *options)
-                done = subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, capture_output=True, text=True, timeout=120)
+                done = subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.dir, capture_output=True, text=True, timeout=120)
                 self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
-        (self.folder / "mine.txt").write_text((EXAMPLE / "ccsd.txt").read_text())
+        (self.dir / "mine.txt").write_text((EXAMPLE / "ccsd.txt").read_text())
         self.command("mine.txt")
-        self.assertIn("endsial mine", (self.folder / "mine.sialx").read_text())
+        self.assertIn("endsial mine", (self.dir / "mine.sialx").read_text())
         self.assertIn("sial mine\n", self.command("mine.txt", "-o", "-")[0])
 
     def test_plan(self):
@@ -96,22 +92,22 @@ class Commands(unittest.TestCase):
         for memory, code in (("1GB", 0), ("1MB", 2)):
             self.command(EXAMPLE / "ccsd.txt", "-o", "-", "--evaluate", "--memory", memory, code=code)
         self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx", "--vvvv", "ao")
-        subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, check=True, timeout=120)
-        self.assertIn("compute_integral_batch", (self.folder / "made.sialx").read_text())
+        subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.dir, check=True, timeout=120)
+        self.assertIn("compute_integral_batch", (self.dir / "made.sialx").read_text())
         self.assertIn("--vvvv is of methods", self.command(EXAMPLE / "ccsd.txt", "--evaluate", "--vvvv", "ao", code=2)[1])
 
     def test_report(self):
         """sialreport says of lines of the program which lines of the equations they come from."""
         self.command(EXAMPLE / "ccsd.txt", "-o", "made.sialx")
-        subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.folder, check=True, timeout=120)
+        subprocess.run([str(BIN / "sialc"), "made.sialx", "-o", "made.siox"], cwd=self.dir, check=True, timeout=120)
 
         def report(*options):
-            done = subprocess.run([str(BIN / "sialreport"), "made.siox", *options], cwd=self.folder, capture_output=True, text=True, timeout=120)
+            done = subprocess.run([str(BIN / "sialreport"), "made.siox", *options], cwd=self.dir, capture_output=True, text=True, timeout=120)
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout
 
         equations = (EXAMPLE / "ccsd.txt").read_text().split("\n")
-        program = (self.folder / "made.sialx").read_text().split("\n")
+        program = (self.dir / "made.sialx").read_text().split("\n")
         found = re.findall(r"^made\.sialx:(\d+) .*\n  from     ccsd\.txt:([\d,]+)$", report(), re.M)
         self.assertGreater(len(found), 50)
         for line, origin in found:
@@ -125,17 +121,15 @@ class Commands(unittest.TestCase):
         self.assertEqual(set(source["origins"]), {"", *(x.split(" @")[1] for x in program if " @" in x)})
 
     def test_errors(self):
-        (self.folder / "wrong.txt").write_text("space o = i j\nr[i] = x[i]\n")
+        (self.dir / "wrong.txt").write_text("space o = i j\nr[i] = x[i]\n")
         self.assertRegex(self.command("wrong.txt", code=1)[1], r"wrong.txt:2:8: error: .*\n +r\[i\] = x\[i\]\n +\^")
         self.assertIn("error: ", self.command("absent.txt", code=1)[1])
-        (self.folder / "mine.sialx").write_text((EXAMPLE / "ccsd.txt").read_text())
+        (self.dir / "mine.sialx").write_text((EXAMPLE / "ccsd.txt").read_text())
         self.assertIn("would replace the equations", self.command("mine.sialx", code=2)[1])
-        self.assertEqual((self.folder / "mine.sialx").read_text(), (EXAMPLE / "ccsd.txt").read_text())
+        self.assertEqual((self.dir / "mine.sialx").read_text(), (EXAMPLE / "ccsd.txt").read_text())
         self.assertIn("no scalar result `e`", self.command(EXAMPLE / "ccsd.txt", "--energy", "e", code=2)[1])
         self.assertIn("`o` is not SPACE=NUMBER", self.command(EXAMPLE / "ccsd.txt", "--extents", "o", code=2)[1])
 
 
 if __name__ == "__main__":
-    BIN = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    sys.argv.remove("--bin")
-    unittest.main()
+    harness.main()

@@ -12,7 +12,8 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "runtime" / "python"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "runtime" / "python")]
+from harness import BIN, ENV, LONG  # noqa: E402
 from sialx.equations import Equations, Factor, Permutation, Tensor, Term  # noqa: E402
 
 Arrays = Dict[str, Any]
@@ -20,18 +21,15 @@ Sizes = Mapping[str, int]  # of the spaces without parts
 
 
 def set_programs() -> None:
-    """Takes `--bin DIR` from the command line: the programs that methods run."""
-    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    sys.argv.remove("--bin")
-    os.environ["SIALRUN"] = str(programs / "sialrun")
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+    """The programs that methods run."""
+    os.environ.update(ENV, SIALRUN=str(BIN / "sialrun"))
 
 
 def takes_long() -> bool:
-    """Takes `--long` from the command line, which SIALX_LONG_TESTS=1 says, too."""
+    """Takes `--long` from the command line, which run.sh --long says, too."""
     given = "--long" in sys.argv
     sys.argv[:] = [a for a in sys.argv if a != "--long"]
-    return given or os.environ.get("SIALX_LONG_TESTS") == "1"
+    return given or LONG
 
 
 def without_places(program: str) -> List[str]:

@@ -18,9 +18,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
-from equation_oracle import ROOT, evaluate, random_tensors
+from equation_oracle import evaluate, random_tensors
+from harness import BIN, ENV, ROOT, main, skip, taken
 from simplification import DECLARATIONS, random_equations, random_tensor
 
 # isort: split
@@ -308,20 +310,9 @@ class Programs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    for option in ("--seeds", "--first"):
-        if option in sys.argv:
-            value = int(sys.argv.pop(sys.argv.index(option) + 1))
-            sys.argv.remove(option)
-            if option == "--seeds":
-                SEEDS = value
-            else:
-                FIRST = value
-    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    native = sys.argv.pop(sys.argv.index("--native") + 1)
-    sys.argv = [a for a in sys.argv if a not in ("--bin", "--native")]
+    SEEDS, FIRST = int(taken("--seeds", str(SEEDS))), int(taken("--first", str(FIRST)))
+    native = taken("--native", "")
     if not native:
-        print("there is no compiled module of Python here: skipped")
-        sys.exit(77)
-    os.environ.update(SIALX_NATIVE=native, SIALRUN=str(programs / "sialrun"))
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-    unittest.main()
+        skip("there is no compiled module of Python here")
+    os.environ.update(ENV, SIALX_NATIVE=native, SIALRUN=str(BIN / "sialrun"))
+    main()

@@ -2,12 +2,15 @@
 """Equations divided into blocks of spins are worth what those over spin orbitals are, for random tensors that conserve spin, with different numbers of alpha and
 beta orbitals.  spin_blocks.py [unittest arguments]"""
 import itertools
-import os
+import pathlib
+import sys
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from equation_oracle import ROOT, evaluate, parity
+from harness import LONG
 
 # isort: split
 from sialx.equations import from_text, simplify, to_text, unrestricted
@@ -111,7 +114,7 @@ class SpinBlocks(unittest.TestCase):
 
     def test_ccsdtq(self):
         self.example("ccsdtq", {"oa": 3, "va": 3, "ob": 2, "vb": 2})
-        if os.environ.get("SIALX_LONG_TESTS") == "1":  # four electrons of one spin as well
+        if LONG:  # four electrons of one spin as well
             self.example("ccsdtq", {"oa": 1, "va": 1, "ob": 4, "vb": 4})
 
     def test_left_and_excited(self):

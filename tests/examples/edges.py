@@ -4,17 +4,15 @@ set that is nearly linearly dependent, and jobs that cannot go on: they end with
 
     edges.py --bin DIR
 """
-import argparse
 import pathlib
 import subprocess
 import sys
-import tempfile
-import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
-BIN = None
+from harness import BIN, EXAMPLES, InFolder, main
+
 SMALL = """programs = ["{examples}/04_rhf/rhf.sialx", "{examples}/09_ccsd/tran.sialx", "{examples}/09_ccsd/ccsd.sialx", "{examples}/11_ccsd_t/ccsd_t.sialx"]
 [molecule]
 xyz = "small.xyz"
@@ -22,16 +20,11 @@ basis = "{basis}"
 """
 
 
-class Edges(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="sialx-edges-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Edges(InFolder):
     def small(self, xyz, basis):
-        (self.folder / "small.xyz").write_text(xyz)
-        (self.folder / "job.toml").write_text(SMALL.format(examples=EXAMPLES, basis=basis))
-        return self.folder / "job.toml"
+        (self.dir / "small.xyz").write_text(xyz)
+        (self.dir / "job.toml").write_text(SMALL.format(examples=EXAMPLES, basis=basis))
+        return self.dir / "job.toml"
 
     def test_two_electrons(self):
         # CCSD is exact; source: full CI of PySCF 2.14.
@@ -47,10 +40,10 @@ class Edges(unittest.TestCase):
         self.check(job, -75.9927477809, -0.1918377554, -0.0015054201)
 
     def check(self, job, scf, ccsd, triples):
-        done = subprocess.run([str(BIN / "sialrun"), str(job), "--output-dir", str(self.folder)], stdin=subprocess.DEVNULL,
+        done = subprocess.run([str(BIN / "sialrun"), str(job), "--output-dir", str(self.dir)], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        with h5py.File(self.folder / "results.h5", "r") as f:
+        with h5py.File(self.dir / "results.h5", "r") as f:
             for name, value in (("scf_energy", scf), ("ccsd_energy", ccsd), ("t_energy", triples)):
                 self.assertAlmostEqual(float(f["saved/scalars"][name][()]), value, delta=1e-9, msg=name)
 
@@ -63,30 +56,30 @@ class Edges(unittest.TestCase):
                                                      ("2\n\nC 0 0 0\nN 0 0 1.17\n", 2, -92.1624960593, 1.2547720),
                                                      ("4\n\nC 0 0 -0.5296\nO 0 0 0.677\nH 0 0.9366 -1.1188\nH 0 -0.9366 -1.1188\n", 1, -113.8076092977, 0.0369309)):
             with self.subTest(energy=energy):
-                (self.folder / "small.xyz").write_text(xyz)
-                (self.folder / "job.toml").write_text(f'''programs = ["{EXAMPLES}/06_uhf/uhf.sialx"]
+                (self.dir / "small.xyz").write_text(xyz)
+                (self.dir / "job.toml").write_text(f'''programs = ["{EXAMPLES}/06_uhf/uhf.sialx"]
 [molecule]
 xyz = "small.xyz"
 basis = "6-31g"
 multiplicity = {multiplicity}
 ''')
-                done = subprocess.run([str(BIN / "sialrun"), str(self.folder / "job.toml"), "--output-dir", str(self.folder)],
+                done = subprocess.run([str(BIN / "sialrun"), str(self.dir / "job.toml"), "--output-dir", str(self.dir)],
                                       stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-                with h5py.File(self.folder / "results.h5", "r") as f:
+                with h5py.File(self.dir / "results.h5", "r") as f:
                     self.assertAlmostEqual(float(f["scalars/scf_energy"][()]), energy, delta=1e-9)
                     self.assertAlmostEqual(float(f["scalars/s_squared"][()]), s_squared, delta=1e-6)
 
     def minimum(self, program, xyz, basis, more="", flags=(), given=None):
         """Output, and scalars of a program that must end well; `given` replaces the molecule."""
         rows = xyz.split("; ")
-        (self.folder / "small.xyz").write_text(f"{len(rows)}\n\n" + "\n".join(rows) + "\n")
+        (self.dir / "small.xyz").write_text(f"{len(rows)}\n\n" + "\n".join(rows) + "\n")
         given = given or f'[molecule]\nxyz = "small.xyz"\nbasis = "{basis}"\n'
-        (self.folder / "job.toml").write_text(f'programs = ["{EXAMPLES}/{program}.sialx"]\n{given}{more}\n')
-        done = subprocess.run([str(BIN / "sialrun"), str(self.folder / "job.toml"), "--output-dir", str(self.folder), *flags],
+        (self.dir / "job.toml").write_text(f'programs = ["{EXAMPLES}/{program}.sialx"]\n{given}{more}\n')
+        done = subprocess.run([str(BIN / "sialrun"), str(self.dir / "job.toml"), "--output-dir", str(self.dir), *flags],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        with h5py.File(self.folder / "results.h5", "r") as f:
+        with h5py.File(self.dir / "results.h5", "r") as f:
             return done.stdout, {name: float(f["scalars"][name][()]) for name in f["scalars"]}
 
     def test_minima(self):
@@ -126,7 +119,7 @@ multiplicity = {multiplicity}
         out, scalars = self.minimum("06_uhf/uhf", "H 0 0 0; H 0 0 10; H 0 0 20", "sto-3g", "multiplicity = 2")
         self.assertAlmostEqual(scalars["lowest"], 0.72168822, delta=1e-6)
         self.assertIn("WARNING: <S^2> is far above that of a pure spin", out)
-        (self.folder / "SITES").write_text("&FCI NORB=2,NELEC=2,MS2=0,\n ORBSYM=1,1,\n ISYM=1,\n&END\n 4.0 1 1 1 1\n 4.0 2 2 2 2\n 0.0 0 0 0 0\n")
+        (self.dir / "SITES").write_text("&FCI NORB=2,NELEC=2,MS2=0,\n ORBSYM=1,1,\n ISYM=1,\n&END\n 4.0 1 1 1 1\n 4.0 2 2 2 2\n 0.0 0 0 0 0\n")
         scalars = self.minimum("06_uhf/uhf", "H 0 0 0", "", given='[hamiltonian]\nfcidump = "SITES"\n')[1]
         self.assertAlmostEqual(scalars["scf_energy"], 0.0, delta=1e-9)
         self.assertAlmostEqual(scalars["lowest"], 4.0, delta=1e-6)
@@ -148,7 +141,7 @@ multiplicity = {multiplicity}
         for program, charge, multiplicity, energy in (("04_rhf/rhf", -2, 1, -75.0670963659), ("06_uhf/uhf", -2, 1, -75.0670963659),
                                                       ("06_uhf/uhf", -1, 2, -75.6967726858)):
             with self.subTest(program=program, charge=charge):
-                (self.folder / "job.toml").write_text(f'''programs = ["{EXAMPLES}/{program}.sialx"]
+                (self.dir / "job.toml").write_text(f'''programs = ["{EXAMPLES}/{program}.sialx"]
 [values]
 lindep_tol = 1
 [molecule]
@@ -157,16 +150,16 @@ basis = "6-31g*"
 charge = {charge}
 multiplicity = {multiplicity}
 ''')
-                done = subprocess.run([str(BIN / "sialrun"), str(self.folder / "job.toml"), "--output-dir", str(self.folder)],
+                done = subprocess.run([str(BIN / "sialrun"), str(self.dir / "job.toml"), "--output-dir", str(self.dir)],
                                       stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertIn("nearly linearly dependent", done.stdout)
-                with h5py.File(self.folder / "results.h5", "r") as f:
+                with h5py.File(self.dir / "results.h5", "r") as f:
                     self.assertAlmostEqual(float(f["saved/scalars/scf_energy"][()]), energy, delta=1e-9)
 
     def stopped(self, job, *more):
         """Output and diagnostics of a job that must fail."""
-        done = subprocess.run([str(BIN / "sialrun"), str(job), "--output-dir", str(self.folder), *more], stdin=subprocess.DEVNULL,
+        done = subprocess.run([str(BIN / "sialrun"), str(job), "--output-dir", str(self.dir), *more], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         return done.stdout, done.stderr
@@ -180,7 +173,7 @@ multiplicity = {multiplicity}
         self.assertEqual([line.split()[0] for line in table[:-1]], ["1", "2", "3"], out)
         self.assertNotIn("ccsd_energy", out)
         self.assertNotIn("t_energy", out)
-        self.assertFalse((self.folder / "results.h5").exists())
+        self.assertFalse((self.dir / "results.h5").exists())
 
     def test_linear_equations_that_do_not_converge(self):
         out, err = self.stopped(EXAMPLES / "10_lcc/job_321g.toml", "--set", "cc_iter=3")
@@ -216,10 +209,10 @@ multiplicity = {multiplicity}
         job, = self.excited("2\n\nLi 0 0 0\nH 0 0 1.6\n", "sto-3g")
         found = []
         for vectors in ("40", "6"):
-            done = subprocess.run([str(BIN / "sialrun"), str(job), "--set", "eom_roots=2", "--set", f"eom_subspc={vectors}", "--output-dir", str(self.folder)],
+            done = subprocess.run([str(BIN / "sialrun"), str(job), "--set", "eom_roots=2", "--set", f"eom_subspc={vectors}", "--output-dir", str(self.dir)],
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            with h5py.File(self.folder / "results.h5", "r") as f:
+            with h5py.File(self.dir / "results.h5", "r") as f:
                 found.append([float(f["scalars"][name][()]) for name in ("eom_1", "eom_2")])
         for many, few in zip(*found):
             self.assertAlmostEqual(many, few, delta=1e-8)
@@ -227,8 +220,8 @@ multiplicity = {multiplicity}
     def test_nothing_to_correlate(self):
         job = (EXAMPLES / "09_ccsd/job_sto3g.toml").read_text().replace('"../molecules', f'"{EXAMPLES}/molecules').replace('"../04', f'"{EXAMPLES}/04')
         job = job.replace('"tran.sialx", "ccsd.sialx"', f'"{EXAMPLES}/09_ccsd/tran.sialx"').replace("[segments]", "frozen_core = 5\n[segments]")
-        (self.folder / "job.toml").write_text(job)
-        out, err = self.stopped(self.folder / "job.toml")
+        (self.dir / "job.toml").write_text(job)
+        out, err = self.stopped(self.dir / "job.toml")
         self.assertIn("no orbitals to correlate: all occupied ones are frozen", out)
         self.assertIn("program `tran` reached a `stop` statement", err)
 
@@ -241,8 +234,4 @@ multiplicity = {multiplicity}
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    options, rest = parser.parse_known_args()
-    BIN = options.bin.resolve()
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

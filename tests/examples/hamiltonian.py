@@ -6,13 +6,13 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "examples"
+from harness import BIN, ENV, EXAMPLES, ROOT, InFolder, main
+
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 
 import sialx  # noqa: E402
@@ -66,28 +66,15 @@ def two_electrons(h: "sialx.Hamiltonian") -> float:
     return float(np.linalg.eigvalsh(matrix.reshape(n * n, n * n))[0]) + h.core_energy
 
 
-class Hamiltonian(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="sialx-hamiltonian-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Hamiltonian(InFolder):
     def job(self, programs, more="", segments="ao_target = 3\nocc_target = 1\nvirt_target = 2\n"):
         lines = ", ".join(f'"{EXAMPLES / p}"' for p in programs)
-        job = self.folder / "job.toml"
+        job = self.dir / "job.toml"
         job.write_text(f'programs = [{lines}]\n[hamiltonian]\nfcidump = "FCIDUMP"\n{more}\n[segments]\n{segments}')
         return job
 
-    def sialrun(self, *arguments, ranks=1, code=0):
-        command = ["sialrun", *map(str, arguments)]
-        if ranks > 1:
-            command = ["mpirun", "-n", str(ranks), "--bind-to", "none", *command]
-        done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200)
-        self.assertEqual(done.returncode, code, done.stdout[-1500:] + done.stderr[-1500:])
-        return done.stderr
-
     def scalars(self):
-        with h5py.File(self.folder / "results.h5", "r") as f:
+        with h5py.File(self.dir / "results.h5", "r") as f:
             return {name: float(f["scalars"][name][()]) for name in f["scalars"]}
 
     def test_models(self):
@@ -108,65 +95,65 @@ class Hamiltonian(unittest.TestCase):
         """CCSD is exact."""
         for seed in (1, 2):
             h = random_hamiltonian(5, 2, seed)
-            h.to_fcidump(self.folder / "FCIDUMP")
+            h.to_fcidump(self.dir / "FCIDUMP")
             for ranks in (1, 2, 4):
-                self.sialrun(self.job(CCSD), "--set", "cc_conv=1e-11", ranks=ranks)
+                self.said(self.job(CCSD), "--set", "cc_conv=1e-11", ranks=ranks)
                 found = self.scalars()
                 self.assertAlmostEqual(found["scf_energy"], h.hartree_fock().energy, delta=1e-9)
                 self.assertAlmostEqual(found["scf_energy"] + found["ccsd_energy"], two_electrons(h), delta=1e-8)
 
     def test_hubbard_dimer(self) -> None:
-        (self.folder / "FCIDUMP").write_text("$FCI\n NORB = 2 NELEC=2\n/\n 6.0 1 1 1 1\n 6.D0 2 2 2 2\n 1.0-101 2 1 1 1\n\n-1 1 2 0 0\n0 0 0 0 0\n")
-        self.sialrun(self.job(CCSD, segments=""))
+        (self.dir / "FCIDUMP").write_text("$FCI\n NORB = 2 NELEC=2\n/\n 6.0 1 1 1 1\n 6.D0 2 2 2 2\n 1.0-101 2 1 1 1\n\n-1 1 2 0 0\n0 0 0 0 0\n")
+        self.said(self.job(CCSD, segments=""))
         found = self.scalars()
         self.assertAlmostEqual(found["scf_energy"] + found["ccsd_energy"], (6.0 - np.sqrt(36.0 + 16.0)) / 2, delta=1e-9)
 
     def test_arrays(self) -> None:
         h = random_hamiltonian(4, 2, 3)
         h.orbital_energies = np.array([-1.0, 0.5, 0.25, 2.0])
-        h.to_fcidump(self.folder / "FCIDUMP")
-        (self.folder / "arrays.sialx").write_text(ARRAYS)
+        h.to_fcidump(self.dir / "FCIDUMP")
+        (self.dir / "arrays.sialx").write_text(ARRAYS)
         for ranks in (1, 2):
-            self.sialrun(self.job([self.folder / "arrays.sialx"]), ranks=ranks)
-            with h5py.File(self.folder / "results.h5", "r") as f:
+            self.said(self.job([self.dir / "arrays.sialx"]), ranks=ranks)
+            with h5py.File(self.dir / "results.h5", "r") as f:
                 statics = f["statics"]
                 np.testing.assert_allclose(np.array(statics["h"]), h.one_electron, atol=1e-14)
                 np.testing.assert_allclose(np.array(statics["e"]), h.orbital_energies, atol=1e-14)
                 self.assertEqual(f["scalars"]["core"][()], 0.75)
-            saved = sialx.Results(self.folder / "results.h5").saved_array("v")
+            saved = sialx.Results(self.dir / "results.h5").saved_array("v")
             np.testing.assert_allclose(saved, h.two_electron, atol=1e-14)
 
     def molecule(self, programs, more=""):
-        job = self.folder / "molecule.toml"
+        job = self.dir / "molecule.toml"
         lines = ", ".join(f'"{EXAMPLES / p}"' for p in programs)
         job.write_text(f'programs = [{lines}]\n[molecule]\nxyz = "{EXAMPLES}/molecules/water.xyz"\nbasis = "sto-3g"\n{more}')
-        self.sialrun(job)
+        self.said(job)
         return self.scalars()
 
     def test_water(self) -> None:
         """A molecule's integrals over its orbitals: the same energies, all electrons or some frozen, of closed shells and of open ones."""
         integrals = [EXAMPLES / "04_rhf/rhf.sialx", EXAMPLES / "19_equations/integrals.sialx"]
         self.molecule(integrals)
-        h = sialx.Hamiltonian.from_results(sialx.Results(self.folder / "results.h5"))
-        h.to_fcidump(self.folder / "FCIDUMP")
+        h = sialx.Hamiltonian.from_results(sialx.Results(self.dir / "results.h5"))
+        h.to_fcidump(self.dir / "FCIDUMP")
         triples = [*CCSD, "11_ccsd_t/ccsd_t.sialx"]
         for more in ("", "frozen_core = 1"):
             known = self.molecule(triples, more)
-            self.sialrun(self.job(triples, more))
+            self.said(self.job(triples, more))
             found = self.scalars()
             for name in ("scf_energy", "mp2_energy", "ccsd_energy", "t_energy", "nuclear_energy"):
                 self.assertAlmostEqual(found[name], known[name], delta=1e-9, msg=f"{name} {more}")
-        text = (self.folder / "FCIDUMP").read_text()
-        (self.folder / "FCIDUMP").write_text(text.replace("NELEC=10,MS2=0", "NELEC=9,MS2=1"))
+        text = (self.dir / "FCIDUMP").read_text()
+        (self.dir / "FCIDUMP").write_text(text.replace("NELEC=10,MS2=0", "NELEC=9,MS2=1"))
         known = self.molecule(["06_uhf/uhf.sialx", "07_ump2/ump2.sialx"], "charge = 1\nmultiplicity = 2")
-        self.sialrun(self.job(["06_uhf/uhf.sialx", "07_ump2/ump2.sialx"]), ranks=2)
+        self.said(self.job(["06_uhf/uhf.sialx", "07_ump2/ump2.sialx"]), ranks=2)
         found = self.scalars()
         for name in ("scf_energy", "s_squared", "mp2_energy"):
             self.assertAlmostEqual(found[name], known[name], delta=1e-8, msg=name)
 
     def test_warnings(self) -> None:
-        (self.folder / "FCIDUMP").write_text("&FCI NORB=2,NELEC=2,ORBSYN=1\n&END\n6.0 1 1 1 1\n6.0 2 2 2 2\n-1 1 2 0 0\n0.0 0 0 0 0")
-        said = self.sialrun(self.job(CCSD[:1], segments=""))
+        (self.dir / "FCIDUMP").write_text("&FCI NORB=2,NELEC=2,ORBSYN=1\n&END\n6.0 1 1 1 1\n6.0 2 2 2 2\n-1 1 2 0 0\n0.0 0 0 0 0")
+        said = self.said(self.job(CCSD[:1], segments=""))
         self.assertRegex(said, r"warning: \S*FCIDUMP:1:21: `ORBSYN` of the namelist is not known and left out \(did you mean ORBSYM\?\)")
         self.assertRegex(said, r"warning: \S*FCIDUMP:6:11: the last line has no end")
 
@@ -205,31 +192,27 @@ class Hamiltonian(unittest.TestCase):
             (HEAD + "1.0 1 1 1 1\n0.25 1 2 0 0\n", "FCIDUMP:6:13: there is no energy of the core"),
         ):
             with self.subTest(pattern=pattern):
-                (self.folder / "FCIDUMP").write_text(text)
-                self.assertRegex(self.sialrun(self.job(CCSD[:1], segments=""), code=2), pattern)
-        (self.folder / "FCIDUMP").unlink()
-        self.assertRegex(self.sialrun(self.job(CCSD[:1]), code=2), r"job.toml:3:11: cannot read the FCIDUMP file `\S*FCIDUMP`: No such file")
+                (self.dir / "FCIDUMP").write_text(text)
+                self.assertRegex(self.said(self.job(CCSD[:1], segments=""), code=2), pattern)
+        (self.dir / "FCIDUMP").unlink()
+        self.assertRegex(self.said(self.job(CCSD[:1]), code=2), r"job.toml:3:11: cannot read the FCIDUMP file `\S*FCIDUMP`: No such file")
 
     def test_jobs_that_are_refused(self) -> None:
-        random_hamiltonian(4, 2, 3).to_fcidump(self.folder / "FCIDUMP")
+        random_hamiltonian(4, 2, 3).to_fcidump(self.dir / "FCIDUMP")
         for more, pattern, code in (
             ("fcidumps = 1", "unknown key `fcidumps` in .hamiltonian.", 2),
             ("frozen_core = 2", "`frozen_core` freezes 2 orbitals, and only 1", 2),
             (f'[molecule]\nxyz = "{EXAMPLES}/molecules/water.xyz"\nbasis = "sto-3g"', "the job has a .molecule. and a .hamiltonian.", 2),
         ):
             with self.subTest(pattern=pattern):
-                self.assertRegex(self.sialrun(self.job(CCSD[:1], more, ""), code=code), pattern)
-        self.assertRegex(self.sialrun(self.job(CCSD[:1]), "--segments", "ao=3,2", code=2), "segments `ao` add up to 5")
-        self.assertRegex(self.sialrun(self.job(CCSD[:1]), "--molden", "o.molden", code=2), "the job has no molecule")
-        dipole = self.folder / "dipole.sialx"
+                self.assertRegex(self.said(self.job(CCSD[:1], more, ""), code=code), pattern)
+        self.assertRegex(self.said(self.job(CCSD[:1]), "--segments", "ao=3,2", code=2), "segments `ao` add up to 5")
+        self.assertRegex(self.said(self.job(CCSD[:1]), "--molden", "o.molden", code=2), "the job has no molecule")
+        dipole = self.dir / "dipole.sialx"
         dipole.write_text("sial dipole\nspecial compute_dipole_integrals wur\npredefined int norb\naoindex m = 1:norb\ntemp t[m,m]\nscalar n\nscalar k\nk = 1.0\ndo m\n  execute compute_dipole_integrals t[m,m] n k\nenddo m\nendsial dipole\n")
-        self.assertRegex(self.sialrun(self.job([dipole]), code=1), "this job has no molecule\n.*integrals over orbitals")
+        self.assertRegex(self.said(self.job([dipole]), code=1), "this job has no molecule\n.*integrals over orbitals")
 
 
 if __name__ == "__main__":
-    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    sys.argv.remove("--bin")
-    os.environ["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    os.environ["SIALRUN"] = str(programs / "sialrun")
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-    unittest.main()
+    os.environ.update(ENV, SIALRUN=str(BIN / "sialrun"))
+    main()

@@ -5,23 +5,20 @@
 
 Data files of our own writing always; those of ../shared/data (or the folder SIALX_LEGACY_DATA) when they are there.
 """
-import argparse
 import json
 import os
 import pathlib
 import struct
-import subprocess
-import tempfile
-import unittest
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import ROOT, InFolder, main
+
 PROGRAMS = ROOT / "examples" / "14_legacy"
 DATA = pathlib.Path(os.environ.get("SIALX_LEGACY_DATA", ROOT.parent / "shared" / "data"))
 EXPECTED = json.loads((pathlib.Path(__file__).resolve().parent / "legacy_expected.json").read_text())
-BIN = None
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 
 
 def big_endian(data):
@@ -56,23 +53,10 @@ def big_endian(data):
     return bytes(out)
 
 
-class Jobs(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="sialx-legacy-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def sialrun(self, *words, ranks=1, code=0):
-        command = [str(BIN / "sialrun"), *map(str, words)]
-        if ranks > 1:
-            command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", *command]
-        done = subprocess.run(command, env=ENV, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250)
-        self.assertEqual(done.returncode, code, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-        return done
-
+class Jobs(InFolder):
     def results(self, *words, ranks=1):
         self.sialrun(*words, ranks=ranks)
-        with h5py.File(self.folder / "results.h5") as f:
+        with h5py.File(self.dir / "results.h5") as f:
             return {name: float(f["scalars"][name][()]) for name in f["scalars"]}
 
     def compare(self, values, expected, names):
@@ -86,7 +70,7 @@ class OwnFiles(Jobs):
 
     def job(self, molecule, basis, programs, more=""):
         lines = ", ".join(f'"{PROGRAMS / p}.sialx"' for p in programs)
-        (self.folder / "job.toml").write_text(
+        (self.dir / "job.toml").write_text(
             f'programs = [{lines}]\n[molecule]\nxyz = "{ROOT / "examples" / "molecules" / molecule}.xyz"\nbasis = "{basis}"\n{more}')
         self.sialrun("job.toml", "--write-dat", "job.dat")
         self.sialrun("job.toml", "--write-dat", "job.json")
@@ -98,8 +82,8 @@ class OwnFiles(Jobs):
     def test_both_forms_and_byte_orders(self):
         # Values of tests/examples and of the example's own expectations: PySCF 2.14.
         self.job("water", "6-31g*", ["scf_rhf_coreh", "mp2_rhf_disc"], "spherical = false\n")
-        data = (self.folder / "job.dat").read_bytes()
-        (self.folder / "big.dat").write_bytes(big_endian(data))
+        data = (self.dir / "job.dat").read_bytes()
+        (self.dir / "big.dat").write_bytes(big_endian(data))
         expected = {"scf_energy": -76.0105299763, "mp2_energy": -0.1884723934}
         for words in (["--dat", "job.dat"], ["-d", "big.dat"], ["-j", "job.json"], ["--dat", "job.json", "-m", "0.25"]):
             with self.subTest(words=words):
@@ -107,7 +91,7 @@ class OwnFiles(Jobs):
         # Through the JSON form, through the other byte order, and unchanged: the same file.
         for name in ("job.json", "big.dat", "job.dat"):
             self.sialrun("--dat", name, "--write-dat", "again.dat")
-            self.assertEqual((self.folder / "again.dat").read_bytes(), data)
+            self.assertEqual((self.dir / "again.dat").read_bytes(), data)
 
     def test_frozen_core_and_segments(self):
         self.job("water", "cc-pvdz", ["scf_rhf_coreh", "mp2_rhf_disc"], "frozen_core = true\n[segments]\nao = \"auto\"\nao_target = 9\n")
@@ -129,16 +113,16 @@ class OwnFiles(Jobs):
             with self.subTest(file=file):
                 self.check(self.results("--dat", file, "--programs", example, ranks=ranks), expected)
         programs = ", ".join(f'"{example / name}.sialx"' for name in ("frag_rhf", "frag_scratch", "frag_cis"))
-        (self.folder / "tables.toml").write_text(
+        (self.dir / "tables.toml").write_text(
             f'programs = [{programs}]\n[molecule]\nxyz = "{ROOT / "examples/molecules/water-dimer.xyz"}"\nbasis = "6-31g"\n'
             "[segments]\nao = [9, 4, 5, 4, 4]\nocc = [2, 3, 5]\nvirt = [8, 5, 3]\n[values]\nnfrags = 2\neom_roots = 6\n"
             "[arrays]\nw_frag_ao = [1, 1, 2, 2, 2]\nw_frag_aocc = [1, 1, 2]\nw_frag_avirt = [1, 2, 2]\n")
         self.check(self.results("tables.toml"), expected)
 
     def test_old_flags(self):
-        (self.folder / "p.sialx").write_text("sial p\npredefined int scf_iter\nprintln scf_iter\nendsial p\n")
+        (self.dir / "p.sialx").write_text("sial p\npredefined int scf_iter\nprintln scf_iter\nendsial p\n")
         self.job("water", "sto-3g", ["scf_rhf_coreh"])
-        os.rename(self.folder / "job.dat", self.folder / "data.dat")
+        os.rename(self.dir / "job.dat", self.dir / "data.dat")
         self.assertIn("scf_energy", self.sialrun("-s", PROGRAMS, "-m", "0.5", "-w", "0.25", "-v", "0.25").stdout)  # data.dat, as ever
         self.assertIn("scf_iter = 100", self.sialrun("-d", "data.dat", "p.sialx").stdout)  # another program on the file's data
         self.assertIn("scf_iter = 100", self.sialrun("-d", "data.dat", "p.sialx", "-q", "2", "-r", "1", ranks=3).stdout)
@@ -147,9 +131,9 @@ class OwnFiles(Jobs):
 
     def test_what_a_program_asks_for_and_the_file_lacks(self):
         self.job("water", "sto-3g", ["scf_rhf_coreh"])
-        (self.folder / "int.sialx").write_text("sial a\npredefined int not_there\nprintln not_there\nendsial a\n")
-        (self.folder / "scalar.sialx").write_text("sial a\npredefined scalar not_there\nprintln not_there\nendsial a\n")
-        (self.folder / "array.sialx").write_text(
+        (self.dir / "int.sialx").write_text("sial a\npredefined int not_there\nprintln not_there\nendsial a\n")
+        (self.dir / "scalar.sialx").write_text("sial a\npredefined scalar not_there\nprintln not_there\nendsial a\n")
+        (self.dir / "array.sialx").write_text(
             "sial a\npredefined int natoms\nindex k = 1:3\nindex i = 1:natoms\npredefined static not_there[k,i]\npredefined static coords[k,i]\nscalar x\n"
             "do k\ndo i\nx += not_there[k,i] * not_there[k,i]\nenddo i\nenddo k\nprintln x\nx = 0.0\n"
             "do k\ndo i\nx += coords[k,i] * coords[k,i]\nenddo i\nenddo k\nprintln x\nendsial a\n")
@@ -165,8 +149,8 @@ class OwnFiles(Jobs):
 
     def test_damaged_files(self):
         self.job("water", "sto-3g", ["scf_rhf_coreh"])
-        data = (self.folder / "job.dat").read_bytes()
-        (self.folder / "cut.dat").write_bytes(data[:1000])
+        data = (self.dir / "job.dat").read_bytes()
+        (self.dir / "cut.dat").write_bytes(data[:1000])
         for ranks in (1, 2):
             done = self.sialrun("--dat", "cut.dat", "--programs", PROGRAMS, code=2, ranks=ranks)
             self.assertIn("cut.dat: byte ", done.stderr)
@@ -177,7 +161,7 @@ class OwnFiles(Jobs):
 
     def test_coupled_cluster_by_the_old_names(self):
         self.job("hydrogen-fluoride", "6-31g", ["scf_rhf_coreh", "tran_rhf_no4v", "rccsd_rhf", "rccsdpt_aaa", "rccsdpt_aab"])
-        self.assertIn("rccsdpt_aab.siox", (self.folder / "job.json").read_text())
+        self.assertIn("rccsdpt_aab.siox", (self.dir / "job.json").read_text())
         self.sialrun("-j", "job.json", "--write-dat", "old.dat", "--resegment", "ao=4,occ=3,virt=3")
         values = self.results("--dat", "old.dat", "--programs", PROGRAMS, ranks=2)
         expected = {"scf_energy": -99.9834071583, "ccsd_energy": -0.1312368880, "t_energy": -0.0006268662}
@@ -237,15 +221,6 @@ class GivenFiles(Jobs):
         for name in ("water_321g.dat", "hf_321g_frozen.dat"):
             with self.subTest(name=name):
                 self.compare(self.results("--dat", DATA / name, *chain), EXPECTED[name], ["scf_energy", "ccsd_energy", "t_energy"])
-
-
-def main():
-    global BIN
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    options, rest = parser.parse_known_args()
-    BIN = options.bin.resolve()
-    unittest.main(argv=["legacy.py", *rest])
 
 
 if __name__ == "__main__":

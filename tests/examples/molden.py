@@ -5,18 +5,16 @@ The overlap of the file's functions is computed here, from what the file says al
 sums of them (H. B. Schlegel, M. J. Frisch, Int. J. Quantum Chem. 54, 83 (1995))."""
 import itertools
 import math
-import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
-import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import ROOT, InFolder, main
+
 MOLECULES = ROOT / "examples" / "molecules"
 PROGRAMS = ROOT / "examples"
 CARTESIAN = {
@@ -116,19 +114,9 @@ class File:
         return s
 
 
-class Molden(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="sialx-molden-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def sialrun(self, *arguments, code=0):
-        done = subprocess.run([str(BIN / "sialrun"), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stderr
-
+class Molden(InFolder):
     def job(self, molecule, basis, program="04_rhf/rhf.sialx", more="", output='molden = "orbitals.molden"', beta=""):
-        (self.folder / "job.toml").write_text(
+        (self.dir / "job.toml").write_text(
             f'programs = ["{PROGRAMS / program}"]\n[molecule]\nxyz = "{MOLECULES / molecule}.xyz"\nbasis = "{basis}"\n{more}\n[output]\n{output}\n'
             f'[segments]\nao = "auto"\nocc = "auto"\nvirt = "auto"\n{beta}'
         )
@@ -139,53 +127,50 @@ class Molden(unittest.TestCase):
         sto = (ROOT / "runtime" / "job" / "basis" / "sto-3g.g94").read_text()
         steep = "".join(f"{letter}   1   1.00\n  {exponent}  1.0\n" for letter, exponent in (("D", 0.9), ("F", 1.3), ("G", 1.1)))
         oxygen = sto.index("****", sto.index("\nO  "))
-        (self.folder / "to-g.g94").write_text(sto[:oxygen] + steep + sto[oxygen:])
+        (self.dir / "to-g.g94").write_text(sto[:oxygen] + steep + sto[oxygen:])
         for molecule, basis, more, found in (("water", "to-g.g94", "", "9G"), ("water", "to-g.g94", "spherical = false", "GTO"), ("water", "cc-pvtz", "", "5D7F"), ("water", "cc-pvdz", "spherical = false", "GTO"), ("nitrogen", "6-31g", "", "GTO")):
             with self.subTest(molecule=molecule, basis=basis):
-                self.sialrun(self.job(molecule, basis, more=more))
-                file = File(self.folder / "orbitals.molden")
+                self.said(self.job(molecule, basis, more=more))
+                file = File(self.dir / "orbitals.molden")
                 self.assertIn(found, file.sections)
                 c = file.coefficients
                 self.assertEqual(c.shape, (len(file.functions),) * 2)
                 np.testing.assert_allclose(c.T @ file.overlap() @ c, np.eye(len(c)), rtol=0, atol=2e-8)
-                with h5py.File(self.folder / "results.h5") as results:
+                with h5py.File(self.dir / "results.h5") as results:
                     np.testing.assert_allclose(file.energies, np.diag(results["saved/statics/fock_mo"][...]), rtol=0, atol=1e-12)
                     self.assertEqual(sum(file.occupations), sum(results["molecule/charges"][...]) - results["molecule"].attrs["charge"])
                 self.assertEqual(set(file.spins), {"Alpha"})
                 self.assertEqual(set(file.occupations), {2.0, 0.0})
 
     def test_unrestricted(self):
-        self.sialrun(self.job("amidogen", "6-31g*", "06_uhf/uhf.sialx", "multiplicity = 2", beta='beta_occ = "auto"\nbeta_virt = "auto"\n'))
-        file = File(self.folder / "orbitals.molden")
+        self.said(self.job("amidogen", "6-31g*", "06_uhf/uhf.sialx", "multiplicity = 2", beta='beta_occ = "auto"\nbeta_virt = "auto"\n'))
+        file = File(self.dir / "orbitals.molden")
         n = len(file.functions)
         self.assertEqual(file.spins, n * ["Alpha"] + n * ["Beta"])
         self.assertEqual((sum(file.occupations[:n]), sum(file.occupations[n:])), (5.0, 4.0))
         s = file.overlap()
         for c in (file.coefficients[:, :n], file.coefficients[:, n:]):
             np.testing.assert_allclose(c.T @ s @ c, np.eye(n), rtol=0, atol=2e-8)
-        with h5py.File(self.folder / "results.h5") as results:
+        with h5py.File(self.dir / "results.h5") as results:
             both = [np.diag(results[f"saved/statics/fock_{spin}"][...]) for spin in "ab"]
         np.testing.assert_allclose(file.energies, np.concatenate(both), rtol=0, atol=1e-12)
 
     def test_refused(self):
         """Before anything is computed."""
-        (self.folder / "plain.sialx").write_text('sial plain\nscalar x\nx = 1.0\nset_persistent x "c"\nendsial plain\n')  # a scalar, no orbitals
-        self.assertRegex(self.sialrun("plain.sialx", "--molden", "o.molden", code=2), "`--molden` asks for orbitals, and the job has no molecule")
+        (self.dir / "plain.sialx").write_text('sial plain\nscalar x\nx = 1.0\nset_persistent x "c"\nendsial plain\n')  # a scalar, no orbitals
+        self.assertRegex(self.said("plain.sialx", "--molden", "o.molden", code=2), "`--molden` asks for orbitals, and the job has no molecule")
         job = self.job("water", "sto-3g", output="")
-        (self.folder / job).write_text((self.folder / job).read_text().replace(str(PROGRAMS / "04_rhf/rhf.sialx"), "plain.sialx"))
-        self.assertRegex(self.sialrun(job, "--molden", "o.molden", code=2), "no program of the job saves any")
-        (self.folder / "mine.txt").write_text("my notes\n")
-        self.assertRegex(self.sialrun(self.job("water", "sto-3g", output=""), "--molden", "mine.txt", code=2), "would replace `./mine.txt`, which no job has written")
-        self.assertEqual((self.folder / "mine.txt").read_text(), "my notes\n")
-        self.assertFalse((self.folder / "o.molden").exists())
-        self.sialrun(self.job("water", "sto-3g"))
-        before = (self.folder / "orbitals.molden").read_text()
-        self.sialrun(self.job("water", "sto-3g"), "--simulate", "ranks=3,seed=1")  # replaces its own file
-        self.assertEqual(before[: before.index("[MO]")], (self.folder / "orbitals.molden").read_text().split("[MO]")[0])
+        (self.dir / job).write_text((self.dir / job).read_text().replace(str(PROGRAMS / "04_rhf/rhf.sialx"), "plain.sialx"))
+        self.assertRegex(self.said(job, "--molden", "o.molden", code=2), "no program of the job saves any")
+        (self.dir / "mine.txt").write_text("my notes\n")
+        self.assertRegex(self.said(self.job("water", "sto-3g", output=""), "--molden", "mine.txt", code=2), "would replace `./mine.txt`, which no job has written")
+        self.assertEqual((self.dir / "mine.txt").read_text(), "my notes\n")
+        self.assertFalse((self.dir / "o.molden").exists())
+        self.said(self.job("water", "sto-3g"))
+        before = (self.dir / "orbitals.molden").read_text()
+        self.said(self.job("water", "sto-3g"), "--simulate", "ranks=3,seed=1")  # replaces its own file
+        self.assertEqual(before[: before.index("[MO]")], (self.dir / "orbitals.molden").read_text().split("[MO]")[0])
 
 
 if __name__ == "__main__":
-    BIN = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    sys.argv.remove("--bin")
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    unittest.main()
+    main()

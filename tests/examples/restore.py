@@ -3,38 +3,25 @@
 
     restore.py --bin DIR
 """
-import argparse
 import json
-import os
 import pathlib
-import subprocess
-import tempfile
-import unittest
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import BIN, ROOT, InFolder, main, mpirun, run
+
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
-BIN: pathlib.Path
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 
 
-class Restore(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="sialx-restore-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Restore(InFolder):
     def job(self, name, text, ranks, *more, code=0):
-        path = self.folder / f"{name}.toml"
+        path = self.dir / f"{name}.toml"
         path.write_text(text)
-        command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
-                   str(BIN / "sialrun"), str(path), "--output-dir", str(self.folder / name), *more]
-        done = subprocess.run(command, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.messages = done.stderr
-        return self.folder / name / "results.h5"
+        self.messages = run(*mpirun(ranks), BIN / "sialrun", path, "--output-dir", self.dir / name, *more, code=code).stderr
+        return self.dir / name / "results.h5"
 
     def test_all_sorts(self):
         segments = "[segments]\nao = [2, 3, 1]\n"
@@ -82,7 +69,7 @@ class Restore(unittest.TestCase):
         """Orbitals of a stretched molecule have the same shapes: only the file can tell."""
         atoms = "O 0 0 0\nH 0 0.76 0.59\nH 0 -0.76 {}\n"
         for name, z in (("near", "0.59"), ("far", "0.69")):
-            (self.folder / f"{name}.xyz").write_text("3\n\n" + atoms.format(z))
+            (self.dir / f"{name}.xyz").write_text("3\n\n" + atoms.format(z))
         molecule = '[molecule]\nxyz = "{}.xyz"\nbasis = "sto-3g"\n'
         self.job("rhf", f'programs = ["{ROOT}/examples/04_rhf/rhf.sialx"]\n{molecule.format("near")}', 1)
         mp2 = f'programs = ["{ROOT}/examples/05_mp2/mp2.sialx"]\n[restore]\nfile = "rhf/results.h5"\n'
@@ -94,8 +81,4 @@ class Restore(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    options, rest = parser.parse_known_args()
-    BIN = options.bin.resolve()
-    unittest.main(argv=["restore.py", *rest], verbosity=2)
+    main()

@@ -5,20 +5,18 @@
 
 Reference values are PySCF 2.14's, SCF converged to 1e-13; the nearly dependent basis with the smallest eigenvalue of the overlap dropped.
 """
-import argparse
-import os
 import pathlib
 import re
-import subprocess
+import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import ROOT, main, sialrun
+
 HERE = pathlib.Path(__file__).resolve().parent
-BIN = None
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 WATER = {"scf_energy": -74.9629282708, "mp2_energy": -0.0354926446}
 
 
@@ -34,10 +32,7 @@ class Edges(unittest.TestCase):
             (folder / "job.toml").write_text(
                 f'programs = ["{ROOT}/examples/04_rhf/rhf.sialx", "{ROOT}/examples/05_mp2/mp2.sialx"]\n'
                 f'[molecule]\nxyz = "{xyz}"\nbasis = "{basis}"\n{more}\n[segments]\n{segments}\n[values]\n{values}\n')
-            command = [str(BIN / "sialrun"), "job.toml"]
-            if ranks > 1:
-                command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", *command]
-            done = subprocess.run(command, env=ENV, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+            done = sialrun("job.toml", ranks=ranks, code=None, cwd=folder)
             scalars = {}
             if (folder / "results.h5").exists():
                 with h5py.File(folder / "results.h5") as f:
@@ -110,8 +105,4 @@ class Edges(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    options, rest = parser.parse_known_args()
-    BIN = options.bin.resolve()
-    unittest.main(argv=["scf_edges.py", *rest], verbosity=2)
+    main()

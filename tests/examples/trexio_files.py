@@ -5,22 +5,20 @@
 
 The file is read here with h5py, and the overlap of its functions computed from what it says alone (see molden.py)."""
 
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
+from harness import BIN, EXAMPLES, ROOT, InFolder, main
 from molden import overlap, solid_harmonic
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "examples"
 RHF, UHF = "04_rhf/rhf.sialx", "06_uhf/uhf.sialx"
 
 
@@ -76,26 +74,16 @@ def racah(l, m):
     return {p: f * scale for p, f in kind.items()}
 
 
-class Trexio(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="sialx-trexio-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def sialrun(self, *arguments, code=0):
-        done = subprocess.run([str(BIN / "sialrun"), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stderr
-
+class Trexio(InFolder):
     def job(self, molecule, program=RHF, output=""):
-        (self.folder / "job.toml").write_text(f'programs = ["{EXAMPLES / program}"]\n[molecule]\n{molecule}\n[output]\n{output}\n')
+        (self.dir / "job.toml").write_text(f'programs = ["{EXAMPLES / program}"]\n[molecule]\n{molecule}\n[output]\n{output}\n')
         return "job.toml"
 
     def molecule(self, name, basis, more=""):
         return f'xyz = "{EXAMPLES}/molecules/{name}.xyz"\nbasis = "{basis}"\n{more}'
 
     def scalar(self, name="scf_energy"):
-        with h5py.File(self.folder / "results.h5", "r") as f:
+        with h5py.File(self.dir / "results.h5", "r") as f:
             return float(f["scalars"][name][()])
 
     def test_restricted(self):
@@ -103,44 +91,44 @@ class Trexio(unittest.TestCase):
         sto = (ROOT / "runtime" / "job" / "basis" / "sto-3g.g94").read_text()
         steep = "".join(f"{letter}   1   1.00\n  {exponent}  1.0\n" for letter, exponent in (("D", 0.9), ("F", 1.3), ("G", 1.1)))
         oxygen = sto.index("****", sto.index("\nO  "))
-        (self.folder / "to-g.g94").write_text(sto[:oxygen] + steep + sto[oxygen:])
+        (self.dir / "to-g.g94").write_text(sto[:oxygen] + steep + sto[oxygen:])
         for basis, more in (("./to-g.g94", ""), ("./to-g.g94", "spherical = false"), ("cc-pvdz", ""), ("cc-pvdz", "spherical = false")):
             with self.subTest(basis=basis, more=more):
-                self.sialrun(self.job(self.molecule("water", basis, more), output='trexio = "water.hdf5"'))
-                energy, file = self.scalar(), File(self.folder / "water.hdf5")
+                self.said(self.job(self.molecule("water", basis, more), output='trexio = "water.hdf5"'))
+                energy, file = self.scalar(), File(self.dir / "water.hdf5")
                 c = file.coefficients(0)
                 self.assertEqual(file["ao.num"], len(c))
                 self.assertEqual(file["ao.cartesian"], int(bool(more)))
                 np.testing.assert_allclose(c.T @ file.overlap() @ c, np.eye(len(c)), rtol=0, atol=2e-8)
-                with h5py.File(self.folder / "results.h5") as results:
+                with h5py.File(self.dir / "results.h5") as results:
                     np.testing.assert_allclose(file["mo.energy"], np.diag(results["saved/statics/fock_mo"][...]), rtol=0, atol=1e-12)
                 self.assertEqual((file["electron.num"], file["electron.up_num"], sum(file["mo.occupation"])), (10, 5, 10.0))
                 self.assertAlmostEqual(file["nucleus.repulsion"], self.scalar("nuclear_energy"), delta=1e-12)
-                self.sialrun("job.toml", "--trexio", "water.text")
+                self.said("job.toml", "--trexio", "water.text")
                 for name in ("water.hdf5", "water.text"):
-                    (self.folder / "again").mkdir()
-                    self.sialrun(self.job(f'trexio = "{name}"'), "--output-dir", "again", "--trexio", "again.h5")
-                    shutil.copy(self.folder / "again" / "results.h5", self.folder)
+                    (self.dir / "again").mkdir()
+                    self.said(self.job(f'trexio = "{name}"'), "--output-dir", "again", "--trexio", "again.h5")
+                    shutil.copy(self.dir / "again" / "results.h5", self.dir)
                     self.assertAlmostEqual(self.scalar(), energy, delta=1e-9)
-                    again = File(self.folder / "again" / "again.h5")
+                    again = File(self.dir / "again" / "again.h5")
                     for entry in ("basis.exponent", "ao.normalization", "nucleus.coord", "basis.shell_ang_mom", "basis.coefficient"):
                         np.testing.assert_allclose(again[entry], file[entry], rtol=1e-9, atol=1e-12)
-                    shutil.rmtree(self.folder / "again")
-                shutil.rmtree(self.folder / "water.text")
+                    shutil.rmtree(self.dir / "again")
+                shutil.rmtree(self.dir / "water.text")
 
     def test_unrestricted(self):
-        self.sialrun(self.job(self.molecule("water", "6-31g*", "charge = 1\nmultiplicity = 2"), UHF, 'trexio = "cation.h5"'))
-        file, energy = File(self.folder / "cation.h5"), self.scalar()
+        self.said(self.job(self.molecule("water", "6-31g*", "charge = 1\nmultiplicity = 2"), UHF, 'trexio = "cation.h5"'))
+        file, energy = File(self.dir / "cation.h5"), self.scalar()
         s = file.overlap()
         for spin, electrons in ((0, 5), (1, 4)):
             c = file.coefficients(spin)
             self.assertEqual(sum(file["mo.occupation"][file["mo.spin"] == spin]), electrons)
             np.testing.assert_allclose(c.T @ s @ c, np.eye(len(c)), rtol=0, atol=2e-8)
-        self.sialrun(self.job('trexio = "cation.h5"', UHF))  # with its charge and multiplicity
+        self.said(self.job('trexio = "cation.h5"', UHF))  # with its charge and multiplicity
         self.assertAlmostEqual(self.scalar(), energy, delta=1e-8)
-        self.sialrun(self.job('trexio = "cation.h5"\ncharge = 0\nmultiplicity = 1\nfrozen_core = true'))
+        self.said(self.job('trexio = "cation.h5"\ncharge = 0\nmultiplicity = 1\nfrozen_core = true'))
         neutral = self.scalar()
-        self.sialrun(self.job(self.molecule("water", "6-31g*")))
+        self.said(self.job(self.molecule("water", "6-31g*")))
         self.assertAlmostEqual(self.scalar(), neutral, delta=1e-9)
 
     def test_first_guess(self):
@@ -148,56 +136,56 @@ class Trexio(unittest.TestCase):
         cation = "charge = 1\nmultiplicity = 2"
         for program, basis, more in ((RHF, "cc-pvdz", ""), (RHF, "cc-pvdz", "spherical = false"), (UHF, "6-31g*", cation), (RHF, "6-31g*", "")):
             with self.subTest(basis=basis, more=more):
-                self.sialrun(self.job(self.molecule("water", basis, more), program, 'trexio = "o.h5"'))
+                self.said(self.job(self.molecule("water", basis, more), program, 'trexio = "o.h5"'))
                 iterations = "count" if program == UHF else "iterations"
                 first, energy = self.scalar(iterations), self.scalar()
-                self.sialrun(self.job('trexio = "o.h5"', program))
+                self.said(self.job('trexio = "o.h5"', program))
                 again = self.scalar(iterations)
                 self.assertLess(again, first / 2)
                 self.assertAlmostEqual(self.scalar(), energy, delta=1e-9)
-                with h5py.File(self.folder / "o.h5", "r+") as f:
+                with h5py.File(self.dir / "o.h5", "r+") as f:
                     mo, ao, shells = f["mo"], f["ao"], f["basis"]["basis_shell_factor"]
                     shells[:] = shells[:] * 2.0
                     ao["ao_normalization"][:] = ao["ao_normalization"][:] * 3.0
                     mo["mo_coefficient"][:] = mo["mo_coefficient"][:][::-1] / 6.0
                     for name in ("mo_occupation", "mo_spin"):
                         mo[name][:] = mo[name][:][::-1]
-                self.sialrun("job.toml")
+                self.said("job.toml")
                 self.assertEqual(self.scalar(iterations), again)
-                with h5py.File(self.folder / "o.h5", "r+") as f:
+                with h5py.File(self.dir / "o.h5", "r+") as f:
                     f["mo"]["mo_coefficient"][0, 0] = np.nan
-                self.sialrun("job.toml")  # no guess
+                self.said("job.toml")  # no guess
                 self.assertAlmostEqual(self.scalar(), energy, delta=1e-9)
 
     def test_potentials(self):
         folder = ROOT / "tests" / "examples" / "ecp"
-        self.sialrun(self.job(f'xyz = "{folder}/hcl.xyz"\nbasis = "{folder}/hcl.g94"', output='trexio = "hcl.h5"'))
-        energy, file = self.scalar(), File(self.folder / "hcl.h5")
+        self.said(self.job(f'xyz = "{folder}/hcl.xyz"\nbasis = "{folder}/hcl.g94"', output='trexio = "hcl.h5"'))
+        energy, file = self.scalar(), File(self.dir / "hcl.h5")
         self.assertEqual(sorted(file["ecp.z_core"]), [0, 10])
         self.assertEqual(sorted(file["nucleus.charge"]), [1.0, 7.0])
-        self.sialrun(self.job('trexio = "hcl.h5"'))
+        self.said(self.job('trexio = "hcl.h5"'))
         self.assertAlmostEqual(self.scalar(), energy, delta=1e-9)
 
     def test_functions_left_out(self):
         """Orbitals that are zero are not in the file."""
-        self.sialrun(self.job(self.molecule("water", "6-31g*"), output='trexio = "water.h5"'), "--set", "lindep_tol=1")
-        file = File(self.folder / "water.h5")
+        self.said(self.job(self.molecule("water", "6-31g*"), output='trexio = "water.h5"'), "--set", "lindep_tol=1")
+        file = File(self.dir / "water.h5")
         self.assertEqual((file["ao.num"], file["mo.num"]), (18, 17))
 
     def test_outputs_that_are_refused(self):
-        (self.folder / "plain.sialx").write_text("sial plain\nscalar x\nx = 1.0\nendsial plain\n")
-        self.assertRegex(self.sialrun("plain.sialx", "--trexio", "o.h5", code=2), "`--trexio` asks for orbitals, and the job has no molecule")
-        (self.folder / "mine.txt").write_text("my notes\n")
+        (self.dir / "plain.sialx").write_text("sial plain\nscalar x\nx = 1.0\nendsial plain\n")
+        self.assertRegex(self.said("plain.sialx", "--trexio", "o.h5", code=2), "`--trexio` asks for orbitals, and the job has no molecule")
+        (self.dir / "mine.txt").write_text("my notes\n")
         job = self.job(self.molecule("water", "sto-3g"))
-        self.assertRegex(self.sialrun(job, "--trexio", "mine.txt", code=2), "would replace `./mine.txt`, which no job has written\n.*`--trexio`")
-        (self.folder / "there.text").mkdir()
-        self.assertRegex(self.sialrun(job, "--trexio", "there.text", code=2), "there is a `./there.text` already")
-        self.assertEqual((self.folder / "mine.txt").read_text(), "my notes\n")
+        self.assertRegex(self.said(job, "--trexio", "mine.txt", code=2), "would replace `./mine.txt`, which no job has written\n.*`--trexio`")
+        (self.dir / "there.text").mkdir()
+        self.assertRegex(self.said(job, "--trexio", "there.text", code=2), "there is a `./there.text` already")
+        self.assertEqual((self.dir / "mine.txt").read_text(), "my notes\n")
 
     def test_inputs_that_are_refused(self):
-        self.sialrun(self.job(self.molecule("water", "sto-3g"), output='trexio = "good.h5"'))
-        good = (self.folder / "good.h5").read_bytes()
-        bad = self.folder / "bad.h5"
+        self.said(self.job(self.molecule("water", "sto-3g"), output='trexio = "good.h5"'))
+        good = (self.dir / "good.h5").read_bytes()
+        bad = self.dir / "bad.h5"
 
         def changed(change):
             bad.write_bytes(good)
@@ -243,24 +231,21 @@ class Trexio(unittest.TestCase):
         ):
             with self.subTest(pattern=pattern):
                 changed(change)
-                self.assertRegex(self.sialrun(self.job('trexio = "bad.h5"'), code=2), rf"{place}the TREXIO file `\S*bad.h5` {pattern}")
+                self.assertRegex(self.said(self.job('trexio = "bad.h5"'), code=2), rf"{place}the TREXIO file `\S*bad.h5` {pattern}")
         for content in (good[: len(good) // 2], b"no HDF5 file\n"):
             bad.write_bytes(content)
-            said = self.sialrun(self.job('trexio = "bad.h5"'), code=2)
+            said = self.said(self.job('trexio = "bad.h5"'), code=2)
             self.assertRegex(said, place)
             self.assertNotIn("HDF5-DIAG", said)
         bad.unlink()
-        self.assertRegex(self.sialrun(self.job('trexio = "bad.h5"'), code=2), place + "there is no TREXIO file")
+        self.assertRegex(self.said(self.job('trexio = "bad.h5"'), code=2), place + "there is no TREXIO file")
         bad.mkdir()
-        self.assertRegex(self.sialrun(self.job('trexio = "bad.h5"'), code=2), place + "the folder .* is no TREXIO file")
+        self.assertRegex(self.said(self.job('trexio = "bad.h5"'), code=2), place + "the folder .* is no TREXIO file")
         for more in ('basis = "sto-3g"', 'xyz = "water.xyz"', "spherical = true", "ecp = false"):
-            self.assertRegex(self.sialrun(self.job(f'trexio = "good.h5"\n{more}'), code=2), f"`{more.split()[0]}` follows from `trexio`")
+            self.assertRegex(self.said(self.job(f'trexio = "good.h5"\n{more}'), code=2), f"`{more.split()[0]}` follows from `trexio`")
 
 
 if __name__ == "__main__":
-    BIN = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    sys.argv.remove("--bin")
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     with tempfile.TemporaryDirectory() as scratch:
         job = pathlib.Path(scratch) / "job.toml"
         job.write_text(f'programs = ["{EXAMPLES / RHF}"]\n[molecule]\ntrexio = "x.h5"\n')
@@ -268,4 +253,4 @@ if __name__ == "__main__":
         if re.search("built without TREXIO", said):
             print("skipped: sialrun was built without TREXIO")
             sys.exit(77)
-    unittest.main()
+    main()

@@ -9,25 +9,19 @@ import glob
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy
 
+from harness import BIN, ENV, InFolder, main, mpirun
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
-BIN = None
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-
-
-def mpirun(n):
-    return ["mpirun", "-n", str(n), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
 
 
 def sialrun(*args):
@@ -47,11 +41,7 @@ def shm_files():
     return set(glob.glob("/dev/shm/*sialx*"))
 
 
-class Faults(unittest.TestCase):
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-faults-"))
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
-
+class Faults(InFolder):
     def run_job(self, command, timeout=60):
         start = time.monotonic()
         p = subprocess.run(command, cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
@@ -217,7 +207,4 @@ class Faults(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] != "--bin":
-        sys.exit(__doc__)
-    BIN = pathlib.Path(sys.argv[2]).resolve()
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

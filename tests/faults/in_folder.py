@@ -3,17 +3,14 @@ from __future__ import annotations
 
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
-import unittest
 from collections.abc import Iterable
 from typing import Any
 
-from faults import ENV
-
-BIN: Any = None  # set by main()
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import harness
+from harness import BIN, ENV
 
 SAVE = """sial save
 index i = 1:40
@@ -30,16 +27,11 @@ endsial save
 TINY = 'sial tiny\nprintln "hello"\nendsial tiny\n'
 
 
-class InFolder(unittest.TestCase):
+class InFolder(harness.InFolder):
     def setUp(self) -> None:
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-outputs-"))
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        super().setUp()
         self.write("save.sialx", SAVE)
         self.write("tiny.sialx", TINY)
-
-    def write(self, name: str, text: str) -> str:
-        (self.dir / name).write_text(text)
-        return name
 
     def read(self, name: str) -> bytes:
         return (self.dir / name).read_bytes()
@@ -49,7 +41,7 @@ class InFolder(unittest.TestCase):
 
     def run_tool(self, tool: str, *args: object, launcher: Iterable[str] = (), **how: Any) -> tuple[int, str, str]:
         how = {"stdout": subprocess.PIPE, "env": ENV, **how}
-        p = subprocess.run([*launcher, *self.command(tool, *args)], cwd=self.dir, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=100, **how)
+        p = subprocess.run([*launcher, *self.command(tool, *args)], cwd=self.dir, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=harness.HANGS, **how)
         return p.returncode, p.stdout, p.stderr
 
     def must(self, tool: str, *args: object, **how: Any) -> str:
@@ -82,11 +74,3 @@ class InFolder(unittest.TestCase):
         if code != 0:
             self.skipTest("nobody else may run the programs here")
         return how
-
-
-def main(description: str | None) -> None:
-    global BIN
-    if len(sys.argv) < 3 or sys.argv[1] != "--bin":
-        sys.exit(description)
-    BIN = pathlib.Path(sys.argv[2]).resolve()
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -5,25 +5,23 @@
 """
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
-BIN = None
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV, InFolder, main
+
 PROGRAM = "sial counts\npredefined int n\nscalar x\nx = 1.0\nprintln x\nendsial counts\n"
 BLOCK = "sial block\nindex p = 1:1\nindex q = 1:1\nstatic a[p]\nspecial read_block_from_text_file w\ndo p\nexecute read_block_from_text_file a[p]\nenddo p\nendsial block\n"
 JOB = 'programs = ["counts.sialx"]\n[values]\nn = 2\n[molecule]\nxyz = "h2.xyz"\nbasis = "{basis}"\n[output]\nresults = "none"\nrun_json = "none"\n'
 H2 = "2\n\nH 0 0 0\nH 0 0 0.74\n"
 
 
-class Inputs(unittest.TestCase):
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-inputs-"))
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+class Inputs(InFolder):
+    def setUp(self) -> None:
+        super().setUp()
         self.write("counts.sialx", PROGRAM)
         self.write("h2.xyz", H2)
         self.write("job.toml", JOB.format(basis="sto-3g"))
@@ -205,14 +203,6 @@ class Inputs(unittest.TestCase):
         self.call("sialc", b"caf\xe9.sialx", code=1, says=["caf\\xE9.sialx:2:1"])
 
 
-def main():
-    global BIN
-    at = sys.argv.index("--bin")
-    BIN = pathlib.Path(sys.argv[at + 1]).resolve()
-    del sys.argv[at:at + 2]
-    os.environ["LC_ALL"] = "C.UTF-8"
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
+    os.environ["LC_ALL"] = ENV["LC_ALL"] = "C.UTF-8"
     main()

@@ -10,10 +10,11 @@ import pathlib
 import resource
 import signal
 import subprocess
+import sys
 from typing import Any
 
-import in_folder
-from faults import ENV, mpirun
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import ENV, main, mpirun
 from in_folder import InFolder
 
 RHF = pathlib.Path(__file__).resolve().parents[2] / "examples" / "04_rhf" / "job.toml"
@@ -85,4 +86,4 @@ class Limits(InFolder):
 
 
 if __name__ == "__main__":
-    in_folder.main(__doc__)
+    main()

@@ -11,11 +11,13 @@ import pathlib
 import resource
 import stat
 import subprocess
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
-import in_folder
-from faults import ENV, private_mounts
+from faults import private_mounts
+from harness import BIN, ENV, main
 from in_folder import TINY, InFolder
 
 
@@ -37,7 +39,7 @@ class Outputs(InFolder):
         mounts = private_mounts()
         if not mounts:
             self.skipTest("no private mounts here")
-        run = f"{in_folder.BIN}/sialrun save.sialx --output-dir disk --run-json none"
+        run = f"{BIN}/sialrun save.sialx --output-dir disk --run-json none"
         (self.dir / "disk").mkdir()
         for blocks in (0, 1, 2, 3, 4, 5, 8):  # of 4 kB that stay free beside the earlier file; the new one needs nearly 6
             with self.subTest(blocks=blocks):
@@ -328,4 +330,4 @@ class Outputs(InFolder):
 
 
 if __name__ == "__main__":
-    in_folder.main(__doc__)
+    main()

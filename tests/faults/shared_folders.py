@@ -8,15 +8,18 @@ Tests that need another user or a C compiler are skipped where they cannot be ha
 import contextlib
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
-import in_folder
-from faults import ENV, PROGRAMS, mpirun
+from faults import PROGRAMS
+from harness import ENV, main, mpirun
 from in_folder import InFolder
 
 ENDLESS = ("--set", "norb=9", "--segments", "ao=2,2,2,2,2,2,2,2,2", PROGRAMS / "endless.sialx")
@@ -305,4 +308,4 @@ class SharedFolders(InFolder):
 
 
 if __name__ == "__main__":
-    in_folder.main(__doc__)
+    main()

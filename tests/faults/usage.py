@@ -5,13 +5,12 @@
 """
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
-import unittest
 
-BIN = None
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV, InFolder, main
+
 PROGRAM = """sial counts
 predefined int n
 index p = n:3
@@ -22,35 +21,30 @@ endsial counts
 """
 
 
-class Usage(unittest.TestCase):
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-usage-"))
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+class Usage(InFolder):
+    def setUp(self) -> None:
+        super().setUp()
         (self.dir / "counts.sialx").write_text(PROGRAM)
 
-    def sialrun(self, *args, code, says=()):
-        p = subprocess.run([str(BIN / "sialrun"), "counts.sialx", "--results", "none", "--run-json", "none", *args], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True,
-                           text=True, timeout=120)
-        self.assertEqual(p.returncode, code, (args, p.stdout, p.stderr))
-        for text in says:
-            self.assertIn(text, p.stderr, args)
+    def counts(self, *args, code, says=()):
+        p = self.sialrun("counts.sialx", "--results", "none", "--run-json", "none", *args, code=code, says=says)
         self.assertTrue(all(len(line) < 300 for line in p.stderr.splitlines()), p.stderr)
         return p
 
     def test_numbers_of_options(self):
         """Numbers that an option cannot have, in words."""
         for option, value in (("--stop-after", "0"), ("--self-check", "0"), ("--ranks", "0"), ("-m", "0"), ("-m", "nan"), ("-m", "inf"), ("-m", "-1")):
-            self.sialrun("--set", "n=2", option, value, code=2, says=[option, f"`{value}` is not a " + ("number above 0" if option == "-m" else "whole number of 1 or more")])
+            self.counts("--set", "n=2", option, value, code=2, says=[option, f"`{value}` is not a " + ("number above 0" if option == "-m" else "whole number of 1 or more")])
         for option in ("--ranks-per-node", "--servers", "--device-from"):
-            self.sialrun("--set", "n=2", option, "-1", code=2, says=[option, "`-1` is not a whole number of 0 or more"])
+            self.counts("--set", "n=2", option, "-1", code=2, says=[option, "`-1` is not a whole number of 0 or more"])
 
     def test_simulations(self):
         for value in ("ranks=0", "ranks=100000"):
-            self.sialrun("--set", "n=2", "--simulate", value, code=2, says=["from 1 to 1024 ranks"])
+            self.counts("--set", "n=2", "--simulate", value, code=2, says=["from 1 to 1024 ranks"])
         # Where there is no network, too.
-        self.sialrun("--set", "n=2", "--simulate-network", "latency=abc", code=2, says=["`abc` is not a number"])
-        self.sialrun("--set", "n=2", "--simulate-network", "latency=-5us", code=2, says=["`-5us`"])
-        self.sialrun("--set", "n=2", "--simulate-network", "latency=5us,bandwidth=1GB/s", code=0)
+        self.counts("--set", "n=2", "--simulate-network", "latency=abc", code=2, says=["`abc` is not a number"])
+        self.counts("--set", "n=2", "--simulate-network", "latency=-5us", code=2, says=["`-5us`"])
+        self.counts("--set", "n=2", "--simulate-network", "latency=5us,bandwidth=1GB/s", code=0)
 
     def test_values_that_no_program_asks_for(self):
         """They are refused, with what may be meant; not those that every job has, or that super instructions read."""
@@ -60,17 +54,17 @@ class Usage(unittest.TestCase):
                            ("maxiter", "the programs ask for: n; leave others out")):
             text = f"the job gives a value for `{name}`, and no program has a predefined int or scalar of this name"
             for more in ((), ("--dry-run",), ("--simulate", "ranks=2")):
-                p = self.sialrun("--set", "n=2", "--set", f"{name}=1", *more, code=2, says=[f"error: --set {name}: {text}\n  hint: {hint}"])
+                p = self.counts("--set", "n=2", "--set", f"{name}=1", *more, code=2, says=[f"error: --set {name}: {text}\n  hint: {hint}"])
                 self.assertEqual(p.stdout, "")
             (self.dir / "job.toml").write_text(f'programs = ["counts.sialx"]\n[values]\nn = 2\n{name} = 1\n')
             done = subprocess.run([BIN / "sialrun", "job.toml"], cwd=self.dir, capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
             self.assertIn(f"error: job.toml:4:1: {text}\n  hint: {hint}", done.stderr)
         for name in ("lindep_tol", "scf_iter", "cc_conv=1e-8 ", "nalpha_occupied", "baocc", "nfrags", "keep_quartets"):
-            self.assertNotIn("warning", self.sialrun("--set", "n=2", "--set", name.strip() if "=" in name else f"{name}=1", code=0).stderr)
+            self.assertNotIn("warning", self.counts("--set", "n=2", "--set", name.strip() if "=" in name else f"{name}=1", code=0).stderr)
         # One program of several, and one job of a batch, may ask for it.
         (self.dir / "other.sialx").write_text(PROGRAM.replace("counts", "other").replace("int n", "int m").replace("n:3", "m:3"))
-        self.sialrun("other.sialx", "--set", "n=2", "--set", "m=2", code=0)
+        self.counts("other.sialx", "--set", "n=2", "--set", "m=2", code=0)
         (self.dir / "jobs").write_text("counts.sialx --set n=2 --set m=2\nother.sialx --set n=2 --set m=2\njob.toml\n")
         done = subprocess.run([BIN / "sialrun", "--batch", "jobs"], cwd=self.dir, capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stdout.count("p = ")), (2, 4), done.stderr)
@@ -93,12 +87,12 @@ class Usage(unittest.TestCase):
                 self.assertIn(f"warning: the job gives the array `{name}`, and no program has a predefined array of this name\n  hint: {hint}\n", done.stderr)
 
     def test_reals_for_ints(self):
-        self.sialrun("--set", "n=2.0", code=1, says=["needs the predefined int `n`, and the job gives it the real number 2", "without a point"])
-        self.sialrun(code=1, says=["needs the predefined int `n`, and the job does not define it"])
+        self.counts("--set", "n=2.0", code=1, says=["needs the predefined int `n`, and the job gives it the real number 2", "without a point"])
+        self.counts(code=1, says=["needs the predefined int `n`, and the job does not define it"])
         # Also of an int that segments or a molecule give, if the job does not.
         (self.dir / "counts.sialx").write_text(PROGRAM.replace("int n", "int norb").replace("n:3", "norb:3"))
-        self.sialrun("--segments", "ao=2,2", code=0)
-        self.sialrun("--segments", "ao=2,2", "--set", "norb=1.5", code=1, says=["needs the predefined int `norb`, and the job gives it the real number 1.5"])
+        self.counts("--segments", "ao=2,2", code=0)
+        self.counts("--segments", "ao=2,2", "--set", "norb=1.5", code=1, says=["needs the predefined int `norb`, and the job gives it the real number 1.5"])
         (self.dir / "h2.xyz").write_text("2\n\nH 0 0 0\nH 0 0 0.74\n")
         (self.dir / "job.toml").write_text('programs = ["counts.sialx"]\n[molecule]\nxyz = "h2.xyz"\nbasis = "sto-3g"\n[values]\nnorb = 1.5\n')
         done = subprocess.run([BIN / "sialrun", "job.toml", "--results", "none", "--run-json", "none"], cwd=self.dir, capture_output=True, text=True, timeout=60)
@@ -108,7 +102,7 @@ class Usage(unittest.TestCase):
 
     def test_least_index(self):
         """The number that stands for no value is no bound."""
-        self.sialrun("--set", "n=-2147483648", code=1, says=["index `p` begins at -2147483648", "the least is -2147483647"])
+        self.counts("--set", "n=-2147483648", code=1, says=["index `p` begins at -2147483648", "the least is -2147483647"])
 
     def call(self, tool, *args, code, says=""):
         p = subprocess.run([BIN / tool, *args], cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
@@ -146,10 +140,10 @@ class Usage(unittest.TestCase):
                 self.call("sialreport", *args, code=code, says="error")
 
     def test_values_with_a_meaning_of_their_own(self):
-        self.sialrun("--set", "n=2", "--memory", "5", code=2, says=["`5` without a unit are bytes", "`5GB`"])
-        self.sialrun("--set", "n=2", "--pardo-order", "reversed", code=2, says=["there is no order `reversed` for `--pardo-order`", "`written`", "`4GB`"])
-        self.sialrun("--set", "n=2", "--memory", "5000000", code=0)
-        self.sialrun("--set", "n=2", "--time-limit", "0", code=0)
+        self.counts("--set", "n=2", "--memory", "5", code=2, says=["`5` without a unit are bytes", "`5GB`"])
+        self.counts("--set", "n=2", "--pardo-order", "reversed", code=2, says=["there is no order `reversed` for `--pardo-order`", "`written`", "`4GB`"])
+        self.counts("--set", "n=2", "--memory", "5000000", code=0)
+        self.counts("--set", "n=2", "--time-limit", "0", code=0)
         (self.dir / "none.toml").write_text('programs = ["counts.sialx"]\n[values]\nn = 2\n[output]\nresults = "NONE"\nrun_json = "None"\n')
         before = {p.name for p in self.dir.iterdir()}
         self.call("sialrun", "none.toml", code=0)
@@ -163,14 +157,6 @@ class Usage(unittest.TestCase):
                 self.call("sialrun", "place.toml", code=2, says=says)
 
 
-def main():
-    global BIN
-    at = sys.argv.index("--bin")
-    BIN = pathlib.Path(sys.argv[at + 1]).resolve()
-    del sys.argv[at:at + 2]
-    os.environ["LC_ALL"] = "C.UTF-8"
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
+    os.environ["LC_ALL"] = ENV["LC_ALL"] = "C.UTF-8"
     main()

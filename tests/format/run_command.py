@@ -3,7 +3,6 @@
 
     run_command.py --bin DIR
 """
-import argparse
 import json
 import os
 import pathlib
@@ -11,6 +10,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN
 
 HEAD = "sial a\nscalar x\nscalar y\nint m\nindex k = 1:3\nindex n = 1:3\nlocal v[k,n]\ncontiguous local r[k,n]\nstatic t[k,n]\nspecial f ru\n"
 TAIL = "endsial a\n"
@@ -51,9 +53,7 @@ def expect(what, found, wanted):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    sialc = str(parser.parse_args().bin.resolve() / "sialc")
+    sialc = str(BIN / "sialc")
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
 

@@ -4,11 +4,10 @@
     run_format.py --bin DIR [--random N] [--seed S]
 
 Without --random: every program of the repository as it is, and a third of them with random layout. With it: N random programs with random layout.
-With SIALX_LONG_TESTS=1 all of them, and 20 N.
+With run.sh --long all of them, and 20 N.
 """
 import argparse
 import json
-import os
 import pathlib
 import random
 import re
@@ -16,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, LONG, ROOT
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tests" / "property")]
 
 from generate import generate  # noqa: E402
@@ -25,7 +26,6 @@ from layouts import code, comments, scramble  # noqa: E402
 
 PLACES = {"line", "column", "file"}
 BATCH = 100
-LONG = os.environ.get("SIALX_LONG_TESTS") == "1"  # tests/run.sh --long
 
 
 def without_places(value):
@@ -163,11 +163,10 @@ def randomly(check, work, r, count):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--random", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    check = Check(options.bin.resolve() / "sialc")
+    check = Check(BIN / "sialc")
     r = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
         if options.random:

@@ -20,6 +20,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from targets import targets  # noqa: E402
 
@@ -108,7 +111,6 @@ def replaceable(name):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--seconds", type=float, default=25)
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--target")
@@ -119,7 +121,7 @@ def main():
     failures: list = []
     done = 0
     try:
-        bin_dir = options.bin.resolve()
+        bin_dir = BIN
         chosen = {n: t for n, t in targets(bin_dir, work).items() if options.target in (None, n)}
         if not chosen:
             raise SystemExit(f"there is no target `{options.target}`")
@@ -131,7 +133,7 @@ def main():
                 complaint = case(bin_dir, name, target, number, work)
                 done += 1
                 if complaint:
-                    print(f"FAILED: {name}, case {number}: {complaint}\n  again: fuzz.py --bin {options.bin} --target {name} --case {number} --keep FOLDER", flush=True)
+                    print(f"FAILED: {name}, case {number}: {complaint}\n  again: fuzz.py --bin {BIN} --target {name} --case {number} --keep FOLDER", flush=True)
                     failures.append((name, number))
                 if time.monotonic() > end:
                     break

@@ -1,20 +1,17 @@
 """Jobs with arrays from HDF5 files, run in a folder of their own on several kinds of ranks."""
 from __future__ import annotations
 
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-import unittest
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-BIN = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-sys.argv.remove("--bin")
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+from harness import InFolder, sialrun
+
 KINDS = ("ao", "mo", "moa", "mob", "la")
 Worlds = list[tuple[int, tuple[str, ...]]]
 ONE: Worlds = [(1, ())]
@@ -33,14 +30,12 @@ def copy_program(kind: str, indices: list[str], name: str = "given") -> str:
             + f"{loops}{get and f'{get} a{block}'}\ns{block} = a{block}\n{ends}endsial {name}\n")
 
 
-class ArrayJobs(unittest.TestCase):
+class ArrayJobs(InFolder):
     def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="sialx-given-")
-        self.addCleanup(folder.cleanup)
-        self.dir = pathlib.Path(folder.name)
+        super().setUp()
         self.toml = ""
 
-    def write(self, data: Any, **options: Any) -> None:
+    def write_array(self, data: Any, **options: Any) -> None:
         with h5py.File(self.dir / "data.h5", "w") as f:
             f.create_dataset("group/a", data=data, **options)
 
@@ -51,14 +46,11 @@ class ArrayJobs(unittest.TestCase):
         cuts = "".join(f"{k} = {v}\n" for k, v in segments.items())
         (self.dir / "job.toml").write_text(f"programs = [{names}]\n[segments]\n{cuts}[arrays]\n{arrays}\n")
 
-    def sialrun(self, ranks: int = 1, *more: str) -> subprocess.CompletedProcess[str]:
-        command = [str(BIN / "sialrun"), "job.toml", *more]
-        if ranks > 1:
-            command = ["mpirun", "-n", str(ranks), "--bind-to", "none", *command]
-        return subprocess.run(command, cwd=self.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    def job_on(self, ranks: int = 1, *more: str) -> subprocess.CompletedProcess[str]:
+        return sialrun("job.toml", *more, ranks=ranks, code=None, cwd=self.dir)
 
     def run_ok(self, ranks: int = 1, *more: str) -> str:
-        done = self.sialrun(ranks, *more)
+        done = self.job_on(ranks, *more)
         self.assertEqual(done.returncode, 0, f"{more} {done.stdout}\n{done.stderr}")
         return done.stdout
 

@@ -6,18 +6,23 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import re
+import sys
 import time
-import unittest
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
 from array_jobs import KINDS, ONE, SHARED, WORLDS, ArrayJobs, Worlds, copy_program
+from harness import all_only, gate, main
 
 
+@all_only
 class GivenArrays(ArrayJobs):
+    @gate
     def test_random(self) -> None:
         """Ranks of arrays, index kinds, ranges, uneven segments, types, chunks and filters."""
         random = np.random.default_rng(20)
@@ -44,7 +49,7 @@ class GivenArrays(ArrayJobs):
                 options["compression"] = "gzip"
             # Column-major data of a Fortran program is row-major data of the transpose.
             data = np.asfortranarray(values).T
-            self.write(data, **options)
+            self.write_array(data, **options)
             self.job([copy_program(str(random.choice(["distributed", "served"])), indices)], segments)
             worlds = [WORLDS[0], WORLDS[1 + number % (len(WORLDS) - 1)]]
             self.compare(data, worlds, (number, indices, values.dtype, options))
@@ -59,14 +64,15 @@ class GivenArrays(ArrayJobs):
             ({}, WORLDS[:4]), ({"chunks": (64, 64), "compression": "gzip"}, WORLDS[2:]), ({"chunks": (430, 7)}, ONE),
             ({"chunks": (3, 500), "compression": "gzip", "shuffle": True, "fletcher32": True}, WORLDS[2:3]), ({"chunks": (430, 500)}, SHARED[1:])]
         for options, worlds in cases:
-            self.write(data, **options)
+            self.write_array(data, **options)
             self.compare(data, worlds, options)
         four = random.standard_normal((12, 20, 16, 24))
-        self.write(four, chunks=(5, 7, 16, 9), compression="gzip")
+        self.write_array(four, chunks=(5, 7, 16, 9), compression="gzip")
         self.job([copy_program("served", ["aoindex i = 1:3", "moindex j = 1:2", "moaindex k = 1:4", "laindex l = 1:2"])],
                  {"ao": [11, 3, 10], "mo": [9, 7], "moa": [5, 1, 6, 8], "la": [4, 8]})
         self.compare(four, [*SHARED, WORLDS[2]], "four dimensions")
 
+    @gate
     def test_ranges_from_shapes(self) -> None:
         """Predefined ints that bound a range, and segments that nobody states, follow from the arrays."""
         data = np.random.default_rng(23).standard_normal((230, 230))
@@ -84,9 +90,9 @@ class GivenArrays(ArrayJobs):
                 with h5py.File(self.dir / "results.h5") as f:
                     self.assertEqual([int(f[f"ints/{name}"][()]) for name in "nmq"], [n, 2, 3])
                     self.assertEqual(float(f["scalars/total"][()]), 6.0 + 4 * 9 * 4.0)
-        self.assertIn("n = 15: from the shape of the array a", self.sialrun(1).stderr)
+        self.assertIn("n = 15: from the shape of the array a", self.job_on(1).stderr)
         self.run_ok(1, "--dry-run")
-        stated = self.sialrun(1, "--set", "n=2", "--segments", "ao=50,100,80")
+        stated = self.job_on(1, "--set", "n=2", "--segments", "ao=50,100,80")
         self.assertRegex(stated.stderr, r"has the shape \(230, 230\), and program `ranges` declares .* takes \(150, 150\)")
         for changed, says in ((arrays.replace('dataset = "b"', 'dataset = "wrong"'), r"job.toml:\d+:\d+: dataset `wrong` in `\S+` has 8 elements where the array `b` has the index `p`, and no number of segments of kind mo has as many\n +hint: all indices of kind mo .*: 3, 4, 5;"),
                               (arrays.replace('dataset = "w"', 'dataset = "a"'), "has the shape|dimensions|extent"),
@@ -95,13 +101,13 @@ class GivenArrays(ArrayJobs):
                 if "five" not in f:
                     f["five"] = np.arange(5.0)
             self.job([program], {"mo": [3, 4, 5]}, changed)
-            done = self.sialrun(1)
+            done = self.job_on(1)
             self.assertNotEqual(done.returncode, 0)
             self.assertRegex(done.stderr, says)
 
     def test_spill(self) -> None:
         data = np.random.default_rng(22).standard_normal((400, 400))
-        self.write(data)
+        self.write_array(data)
         self.job(["sial norms\naoindex i = 1:8\naoindex j = 1:8\npredefined distributed a[i,j]\nscalar part\nscalar total\n"
                   "pardo i, j\nget a[i,j]\npart += a[i,j]*a[i,j]\nendpardo i, j\ncollective total += part\nendsial norms\n"], {"ao": [50] * 8})
         for ranks in (1, 2):
@@ -115,7 +121,7 @@ class GivenArrays(ArrayJobs):
         """Blocks of a sparse array that hold zeros only are not made, and are zeros to who gets them."""
         data = np.zeros((700, 700))
         data[13, 642], data[200:300, 100:200], data[-1, -1] = 2.5, np.random.default_rng(24).standard_normal((100, 100)), -1
-        self.write(data)
+        self.write_array(data)
         dense = copy_program("distributed", ["aoindex i = 1:7", "aoindex j = 1:7"])
         for text in (dense, dense.replace("predefined", "predefined sparse")):
             self.job([text], {"ao": [100] * 7})
@@ -132,12 +138,12 @@ class GivenArrays(ArrayJobs):
     def test_subindices(self) -> None:
         """An array over subindices: its blocks are parts of segments, some of them empty."""
         data = np.random.default_rng(23).standard_normal((4, 13))
-        self.write(data)
+        self.write_array(data)
         self.job(["sial sub\naoindex i = 1:3\nsubindex ii of i\nindex k = 1:4\npredefined distributed a[ii,k]\nscalar norm\nscalar part\nscalar total\n"
                   "pardo i, k\ndo ii in i\nget a[ii,k]\nnorm = a[ii,k]*a[ii,k]\npart += (scalar)k*norm\nenddo ii in i\nendpardo i, k\n"
                   "collective total += part\nendsial sub\n"], {"ao": [3, 6, 4]})
         for ranks in (1, 2):
-            done = self.sialrun(ranks)
+            done = self.job_on(ranks)
             self.assertEqual(done.returncode, 0, done.stderr)
             with h5py.File(self.dir / "results.h5") as f:
                 expected = sum((k + 1) * float((data[k] ** 2).sum()) for k in range(4))
@@ -148,12 +154,13 @@ class GivenArrays(ArrayJobs):
         self.compare([1, 2.5, 3, 4, 5], SHARED, "inline")
 
     def refused(self, says: list[str], ranks: int = 1, code: int = 2) -> None:
-        done = self.sialrun(ranks)
+        done = self.job_on(ranks)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertEqual(len(re.findall(r"^error:", done.stderr, re.MULTILINE)), 1, done.stderr)
         for text in says:
             self.assertIn(text, done.stderr)
 
+    @gate
     def test_errors(self) -> None:
         program, segments = copy_program("distributed", ["aoindex i = 1:2", "moindex j = 1:2"]), {"ao": [2, 3], "mo": [3, 4]}
         good = np.arange(35.0).reshape(7, 5)
@@ -165,25 +172,25 @@ class GivenArrays(ArrayJobs):
             f["b"] = good
         self.refused(["array `a`: there is no dataset `group/a` in `data.h5`", "the file holds: b"])
         for shape in ((5, 7), (7,), (7, 5, 2), (7, 6), ()):
-            self.write(np.ones(shape))
+            self.write_array(np.ones(shape))
             for ranks in (1, 2):
                 given = str(shape).replace(",)", ")")
                 self.refused([f"dataset `group/a` in `data.h5` has the shape {given}", "the distributed array `a`, which takes (7, 5)", "job.toml:"], ranks)
         for values, found in ((np.array([[b"x"]]), "texts"), (np.zeros((7, 5), dtype=complex), "compound"), (np.zeros((7, 5), dtype=bool), "enumeration")):
-            self.write(values)
+            self.write_array(values)
             self.refused(["array `a`", "dataset `group/a` in `data.h5`", "neither integers nor reals", found])
         for value, word in ((np.nan, "NaN"), (np.inf, "an infinity"), (-np.inf, "an infinity")):
             for ranks in (1, 3):
                 wrong = good.copy()
                 wrong[6, 4] = wrong[2, 3] = wrong[5, 1] = value
-                self.write(wrong)
+                self.write_array(wrong)
                 self.refused([f"dataset `group/a` in `data.h5` of the array `a` holds {word} at [2, 3]"], ranks)
         wide = np.arange(35, dtype="i8").reshape(7, 5)
         wide[3, 1] = 2**53 + 1
-        self.write(wide)
+        self.write_array(wide)
         self.refused(["of the array `a` holds 9007199254740992 at [3, 1]", "float64"])
         wide[3, 1] = 2**53 - 1
-        self.write(wide)
+        self.write_array(wide)
         self.run_ok()
         np.testing.assert_array_equal(self.static("s"), wide.astype(float))
 
@@ -191,7 +198,7 @@ class GivenArrays(ArrayJobs):
         """The first one in the file, whichever rank and part has it."""
         data = np.zeros((430, 500))
         data[(400, 250, 250), (3, 499, 17)] = np.nan
-        self.write(data, chunks=(50, 50))
+        self.write_array(data, chunks=(50, 50))
         self.job([copy_program("distributed", ["aoindex i = 1:8", "moindex j = 1:5"])],
                  {"ao": [37, 80, 1, 90, 120, 2, 100, 70], "mo": [100, 200, 30, 60, 40]})
         for ranks in (1, 3):
@@ -216,7 +223,7 @@ class GivenArrays(ArrayJobs):
             with h5py.File(self.dir / "data.h5", "w") as f:  # no values were written, and it is said what they are
                 f.create_dataset("group/a", shape=data.shape, dtype="f8", fillvalue=0.5, chunks=chunks)
             self.compare(np.full_like(data, 0.5), ONE, "fill values")
-        self.write(data)
+        self.write_array(data)
         whole = (self.dir / "data.h5").read_bytes()
         (self.dir / "data.h5").write_bytes(whole[:-2000])
         self.refused(["array `a`", "data.h5"])
@@ -246,7 +253,7 @@ class GivenArrays(ArrayJobs):
         self.refused(["has no values: nothing was ever written into it"])
         with write(chunks=(2,)) as f:
             f["group/a"][:2] = 1
-        self.assertIn("warning: array `a`: dataset `group/a` in `data.h5`: 1 of its 2 chunks were never written", self.sialrun().stderr)
+        self.assertIn("warning: array `a`: dataset `group/a` in `data.h5`: 1 of its 2 chunks were never written", self.job_on().stderr)
         self.compare([1, 1, 0, 0], ONE, "half")
         virtual("gone.h5")
         self.refused(["dataset `group/a` in `data.h5` is virtual, and its source `gone.h5` is not there"])
@@ -259,16 +266,16 @@ class GivenArrays(ArrayJobs):
             virtual("source.h5", dataset)
             self.refused([says])
         virtual("source.h5")
-        self.assertNotIn("warning", self.sialrun().stderr)
+        self.assertNotIn("warning", self.job_on().stderr)
         self.compare(np.arange(4.0), ONE, "virtual")
         virtual("source.h5", n=3)
-        self.assertIn("1 of its 4 elements come from no source", self.sialrun().stderr)
+        self.assertIn("1 of its 4 elements come from no source", self.job_on().stderr)
         virtual("source.h5", n=3, fill=0.5)
-        self.assertNotIn("warning", self.sialrun().stderr)
+        self.assertNotIn("warning", self.job_on().stderr)
         self.compare([0, 1, 2, 0.5], ONE, "stated fill value")
         for source, dataset, says in (("gone.h5", "x", "`gone.h5` is not there"), ("source.h5", "none", "has no dataset `none`")):
             virtual(source, dataset, fill=0.5)
-            self.assertRegex(self.sialrun().stderr, f"warning: .*{says}.*: its elements count as the fill value")
+            self.assertRegex(self.job_on().stderr, f"warning: .*{says}.*: its elements count as the fill value")
         raw = self.dir / "values.raw"
         for size, says in ((16, "has its values in the file `values.raw`, which ends after 16 of 32 bytes"), (None, "has its values in the file `values.raw`, which is not there")):
             write(external=[(b"values.raw", 0, 32)]).close()
@@ -282,7 +289,7 @@ class GivenArrays(ArrayJobs):
         self.job(["sial small\naoindex i = 1:2\npredefined static a[i]\nscalar x\ndo i\nx += a[i]*a[i]\nenddo i\nendsial small\n"], {"ao": [2, 2]})
         begin = time.monotonic()
         for more in ((), ("--dry-run",)):
-            done = self.sialrun(1, *more)
+            done = self.job_on(1, *more)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("dataset `group/a` in `data.h5` has the shape (200000000), and program `small` declares the static array `a`, which takes (4)", done.stderr)
         self.assertLess(time.monotonic() - begin, 3)
@@ -290,7 +297,7 @@ class GivenArrays(ArrayJobs):
     def test_damaged(self) -> None:
         """A chunk that does not decode ends the job with one message."""
         random = np.random.default_rng(24)
-        self.write(random.standard_normal((40, 40)), chunks=(40, 40), compression="gzip")
+        self.write_array(random.standard_normal((40, 40)), chunks=(40, 40), compression="gzip")
         self.job([copy_program("distributed", ["aoindex i = 1:2", "moindex j = 1:2"])], {"ao": [20, 20], "mo": [20, 20]})
         with h5py.File(self.dir / "data.h5") as f:
             offset = f["group/a"].id.get_chunk_info(0).byte_offset
@@ -302,7 +309,7 @@ class GivenArrays(ArrayJobs):
 
     def test_not_given(self) -> None:
         program, segments = copy_program("served", ["aoindex i = 1:2"]), {"ao": [2, 3]}
-        self.write(np.ones(5))
+        self.write_array(np.ones(5))
         self.job([program], segments, 'b = {file = "data.h5", dataset = "group/a"}')
         for ranks in (1, 2):
             self.refused(["program `given` needs the predefined served array `a`, and the job does not give it", 'a = {file = "data.h5", dataset = "a"}',
@@ -314,7 +321,7 @@ class GivenArrays(ArrayJobs):
     def test_several_programs(self) -> None:
         """Each program that declares the array begins with the job's values, whatever one before it put there."""
         data = np.random.default_rng(25).standard_normal((7, 5))
-        self.write(data)
+        self.write_array(data)
         indices, segments = ["aoindex i = 1:2", "moindex j = 1:2"], {"ao": [2, 3], "mo": [3, 4]}
         first = copy_program("distributed", indices, "first").replace("endsial", "sip_barrier\npardo i, j\nput a[i,j] = 7.0\nendpardo i, j\nendsial").replace("s[", "s1[")
         static = "sial third\naoindex i = 1:2\nmoindex j = 1:2\npredefined static a[i,j]\nstatic s3[i,j]\ndo i\ndo j\ns3[i,j] = a[i,j]\nenddo j\nenddo i\nendsial third\n"
@@ -336,22 +343,22 @@ class GivenArrays(ArrayJobs):
         for ranks, more in ((1, ()), (2, ()), (3, ("--ranks-per-node", "1"))):
             with self.subTest(ranks=ranks):
                 every = ("--checkpoint-every", "0", *more)
-                self.write(data)
+                self.write_array(data)
                 self.job([long, plain, later], segments)
-                stopped = self.sialrun(ranks, *every, "--stop-after", "1")
+                stopped = self.job_on(ranks, *every, "--stop-after", "1")
                 self.assertEqual(stopped.returncode, 4, stopped.stderr)
                 self.run_ok(ranks, *every, "--restart")
                 np.testing.assert_array_equal(self.static("s"), data + 1.0)
                 np.testing.assert_array_equal(self.static("t"), data)
                 # The program that began has the old values, the later one sees that the new ones are others.
-                stopped = self.sialrun(ranks, *every, "--stop-after", "1")
+                stopped = self.job_on(ranks, *every, "--stop-after", "1")
                 self.assertEqual(stopped.returncode, 4, stopped.stderr)
-                self.write(data + 0.5)
-                done = self.sialrun(ranks, *every, "--restart")
+                self.write_array(data + 0.5)
+                done = self.job_on(ranks, *every, "--restart")
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn("has changed since an earlier program of the job read it", done.stderr)
-                self.write(np.ones((7, 6)))
-                done = self.sialrun(ranks, *every, "--restart")
+                self.write_array(np.ones((7, 6)))
+                done = self.job_on(ranks, *every, "--restart")
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn("data of array `a`", done.stderr)
                 for file in (self.dir / "checkpoint").iterdir():
@@ -359,7 +366,7 @@ class GivenArrays(ArrayJobs):
 
     def test_memory(self) -> None:
         """--dry-run counts the array from the program's beginning, and a run needs no more than it says."""
-        self.write(np.zeros((300, 300)))
+        self.write_array(np.zeros((300, 300)))
         self.job(["sial idle\naoindex i = 1:3\naoindex j = 1:3\npredefined distributed a[i,j]\nscalar x\ndo i\ndo j\nget a[i,j]\nx += a[i,j]*a[i,j]\n"
                   "enddo j\nenddo i\nendsial idle\n"], {"ao": [100] * 3})
         plan = self.run_ok(1, "--dry-run", "--ranks", "2")
@@ -376,4 +383,4 @@ class GivenArrays(ArrayJobs):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -19,9 +19,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import BIN, ENV, ROOT
+
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
 
@@ -267,12 +269,10 @@ def in_process(program: Program) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--native", default="", help="empty: there is no module for sialx.run")
     parser.add_argument("--seeds", type=int, default=12)
     options = parser.parse_args()
-    os.environ |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-    os.environ["SIALRUN"] = str(options.bin.resolve() / "sialrun")
+    os.environ.update(ENV, SIALRUN=str(BIN / "sialrun"))
     warnings.simplefilter("ignore", sialx.JobWarning)
     wrong = runs = 0
     with tempfile.TemporaryDirectory(prefix="sialx-random-") as folder:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pathlib
 import subprocess
-import unittest
+import sys
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-from array_jobs import BIN, ENV, KINDS, SHARED, WORLDS, ArrayJobs, Worlds
+from array_jobs import KINDS, SHARED, WORLDS, ArrayJobs, Worlds
+from harness import BIN, ENV, main
 
 
 def triples(kind: str, indices: list[str], absent: str = "", name: str = "tripled") -> str:
@@ -49,7 +52,7 @@ class SavedArrays(ArrayJobs):
                 kinds[1] = kinds[0]
             extents = [sum(segments[k]) for k in kinds]
             data = random.standard_normal(tuple(reversed(extents)))
-            self.write(data)
+            self.write_array(data)
             expected = 3.0 * data
             absent = ""
             if rank > 1 and number % 2:
@@ -63,18 +66,18 @@ class SavedArrays(ArrayJobs):
     def test_parts(self) -> None:
         """Arrays that several ranks write, in several parts."""
         data = np.random.default_rng(31).standard_normal((430, 500))
-        self.write(data)
+        self.write_array(data)
         self.job([triples("distributed", ["aoindex i = 1:8", "moindex j = 1:5"])], {"ao": [37, 80, 1, 90, 120, 2, 100, 70], "mo": [100, 200, 30, 60, 40]})
         self.compare_saved(3.0 * data, WORLDS, "two dimensions")
         four = np.random.default_rng(32).standard_normal((24, 40, 32, 24))
-        self.write(four)
+        self.write_array(four)
         self.job([triples("served", ["aoindex i = 1:3", "moindex j = 1:2", "moaindex k = 1:4", "laindex l = 1:2"])],
                  {"ao": [11, 3, 10], "mo": [19, 13], "moa": [15, 1, 6, 18], "la": [4, 20]})
         self.compare_saved(3.0 * four, [*SHARED, WORLDS[2]], "four dimensions")
 
     def test_more_than_memory(self) -> None:
         data = np.random.default_rng(33).standard_normal((400, 400))
-        self.write(data)
+        self.write_array(data)
         self.job([triples("served", ["aoindex i = 1:8", "aoindex j = 1:8"])], {"ao": [50] * 8})
         for ranks in (1, 2):
             self.run_ok(ranks, "--save", "d", "--spill", str(self.dir), "--memory", f"{1000 // ranks}kB")
@@ -83,7 +86,7 @@ class SavedArrays(ArrayJobs):
     def test_last_program_that_has_it(self) -> None:
         """Saved by a list of the job file; a program that saves an array by itself does so under its own label; blocks are described."""
         data = np.random.default_rng(34).standard_normal((9, 9))
-        self.write(data)
+        self.write_array(data)
         indices = ["aoindex i = 1:2", "aoindex j = 1:2"]
         declared = "".join(d + "\n" for d in indices)
         twice = (f"sial twice\n{declared}distributed d[i,j]\nserved e[i,j]\ntemp t[i,j]\nset_persistent e \"own\"\nrestore_persistent d \"d\"\npardo i, j\nget d[i,j]\nt[i,j] = d[i,j]\n"
@@ -119,7 +122,7 @@ class SavedArrays(ArrayJobs):
         self.assertIn(f"{expected:.1f}", self.run_ok(1))
 
     def test_refused(self) -> None:
-        self.write(np.ones((9, 9)))
+        self.write_array(np.ones((9, 9)))
         self.job([triples("distributed", ["aoindex i = 1:2", "aoindex j = 1:2"])], {"ao": [4, 5]})
         self.run_ok(1, "--save", "a")  # given arrays are arrays as others are
         np.testing.assert_array_equal(self.saved("a"), np.ones((9, 9)))
@@ -128,7 +131,7 @@ class SavedArrays(ArrayJobs):
                                  (("--save", "x,,y"), 2, r"`x,,y` is no list of arrays"),
                                  (("--save", "d", "--results", "none"), 2, r"the job saves the array `d`, and writes no results file")):
             for dry in ((), ("--dry-run",)):
-                done = self.sialrun(1, *more, *dry)
+                done = self.job_on(1, *more, *dry)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertRegex(done.stderr, says)
         self.run_ok(1, "--save", "a")
@@ -139,10 +142,10 @@ class SavedArrays(ArrayJobs):
         self.assertEqual((report.returncode, report.stderr), (0, ""))
         subprocess.run([str(BIN / "sialc"), "p0.sialx", "-o", "p0.siox"], cwd=self.dir, env=ENV, check=True)
         (self.dir / "job.toml").write_text((self.dir / "job.toml").read_text().replace("p0.sialx", "p0.siox"))
-        done = self.sialrun(1, "--save", "d")
+        done = self.job_on(1, "--save", "d")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, r"the job saves the array `d` of `\S*p0.siox`, which is compiled already\n +hint: give the source")
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

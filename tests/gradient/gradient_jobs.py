@@ -2,21 +2,18 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-import unittest
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "examples"
+from harness import EXAMPLES, InFolder, sialrun
+
 REFERENCES: dict[str, Any] = json.loads((pathlib.Path(__file__).parent / "references.json").read_text())
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 PROGRAMS = {
     "rhf": ["04_rhf/rhf.sialx"],
     "uhf": ["06_uhf/uhf.sialx"],
@@ -26,14 +23,6 @@ PROGRAMS = {
     "ccsd_t": ["04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx", "11_ccsd_t/ccsd_t.sialx"],
     "fragments": ["16_fragments/frag_rhf.sialx"],
 }
-PROGRAM_FOLDER: list[pathlib.Path] = []  # of sialrun; arguments() fills it
-
-
-def arguments() -> list[str]:
-    """Those for unittest.main(), without `--bin DIR`, the folder of sialrun."""
-    at = sys.argv.index("--bin")
-    PROGRAM_FOLDER.append(pathlib.Path(sys.argv[at + 1]))
-    return [*sys.argv[:at], *sys.argv[at + 2 :]]
 
 
 def write_job(folder: pathlib.Path, molecule: str, method: str, atoms: Any = None, extra: str = "") -> pathlib.Path:
@@ -48,8 +37,7 @@ def write_job(folder: pathlib.Path, molecule: str, method: str, atoms: Any = Non
 
 
 def run(folder: pathlib.Path, *words: object, ranks: int = 1) -> subprocess.CompletedProcess[str]:
-    launch = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks > 1 else []
-    return subprocess.run([*launch, str(PROGRAM_FOLDER[0] / "sialrun"), *map(str, words)], cwd=folder, env=ENV, capture_output=True, text=True, timeout=300)
+    return sialrun(*words, ranks=ranks, code=None, cwd=folder)
 
 
 def gradient_of(folder: pathlib.Path) -> tuple[np.ndarray, dict[str, Any]]:
@@ -58,15 +46,10 @@ def gradient_of(folder: pathlib.Path) -> tuple[np.ndarray, dict[str, Any]]:
         return dataset[:], dict(dataset.attrs)
 
 
-class Runs(unittest.TestCase):
-    """Tests with a folder of their own."""
-
-    folder: pathlib.Path
-
-    def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
+class Runs(InFolder):
+    @property
+    def folder(self) -> pathlib.Path:
+        return self.dir
 
     def gradient(self, molecule: str, method: str, *options: object, ranks: int = 1, atoms: Any = None, extra: str = "") -> tuple[np.ndarray, dict[str, Any], str]:
         """The gradient of a method's energy, its attributes in results.h5, and what was printed."""

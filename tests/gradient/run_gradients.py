@@ -3,14 +3,16 @@
 
     run_gradients.py --bin DIR
 """
+import pathlib
 import re
-import unittest
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-import gradient_jobs
-from gradient_jobs import EXAMPLES, REFERENCES, Runs, gradient_of, run, write_job
+from gradient_jobs import REFERENCES, Runs, gradient_of, run, write_job
+from harness import EXAMPLES, main
 
 
 class Gradients(Runs):
@@ -157,4 +159,4 @@ class Gradients(Runs):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=gradient_jobs.arguments())
+    main()

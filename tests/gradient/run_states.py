@@ -3,13 +3,15 @@
 
     run_states.py --bin DIR
 """
+import pathlib
 import re
-import unittest
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
-import gradient_jobs
-from gradient_jobs import EXAMPLES, REFERENCES, Runs, gradient_of, run, write_job
+from gradient_jobs import REFERENCES, Runs, gradient_of, run, write_job
+from harness import EXAMPLES, main
 
 BOHR = 0.52917721092
 AMIDOGEN = [["N", [0.02, 0.0, 0.15]], ["H", [0.0, 0.81, -0.49]], ["H", [0.0, -0.78, -0.52]]]
@@ -168,4 +170,4 @@ class States(Runs):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=gradient_jobs.arguments())
+    main()

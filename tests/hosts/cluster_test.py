@@ -20,8 +20,10 @@ import unittest
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cluster import PRIVATE, ROOT, SHARED, SKIPPED, Cluster, ClusterError, unavailable, without_open_mpi
 from cluster_init import REMOTE_SHELL
+from harness import main
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = sys.executable
@@ -325,11 +327,9 @@ class End(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] != "--bin":
-        sys.exit(__doc__)
     missing = unavailable()
     if missing:
         print(f"skipped: {missing}")
         sys.exit(SKIPPED)
     os.chdir(ROOT)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

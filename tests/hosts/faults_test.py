@@ -20,9 +20,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import random_faults
 import random_kills
 from cluster import ROOT, SHARED, SKIPPED, Cluster, ClusterError, unavailable, without_open_mpi
+from harness import BIN, LONG
 
 PROGRAM = ROOT / "tests/watch/programs/uneven.sialx"
 PHASES = 9000
@@ -175,8 +177,7 @@ def equal_bridges(binary: pathlib.Path) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--long", action="store_true", default=os.environ.get("SIALX_LONG_TESTS") == "1")
+    parser.add_argument("--long", action="store_true", default=LONG)
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--verbose", action="store_true")
@@ -187,7 +188,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, metavar="K", help="number of the first of them")
     parser.add_argument("--at-once", type=int, default=1, metavar="J", help="trials at a time")
     arguments = parser.parse_args()
-    os.environ["SIALX_BIN"] = str(arguments.bin.resolve())
+    os.environ["SIALX_BIN"] = str(BIN)
     chosen = [f for f in FAULTS if (arguments.long or arguments.only or not f.long) and arguments.only in f.name and (arguments.only not in {g.name for g in FAULTS} or arguments.only == f.name)]
     if arguments.list:
         print("\n".join(f.name for f in chosen))
@@ -197,18 +198,18 @@ def main() -> int:
         return SKIPPED
     try:
         if arguments.random_kills:
-            return 0 if random_kills.run(arguments.bin.resolve(), arguments.random_kills, arguments.seed) else 1
+            return 0 if random_kills.run(BIN, arguments.random_kills, arguments.seed) else 1
         if count := arguments.random or arguments.random_passing:
-            good = random_faults.run(arguments.bin.resolve(), count, arguments.seed, arguments.first, arguments.only, arguments.random == 0, arguments.at_once)
+            good = random_faults.run(BIN, count, arguments.seed, arguments.first, arguments.only, arguments.random == 0, arguments.at_once)
             return 0 if good else 1
         failed = []
         for fault in chosen:
-            wrong = trial(arguments.bin.resolve(), fault, arguments.verbose)
+            wrong = trial(BIN, fault, arguments.verbose)
             print(f"{fault.name}: {'; '.join(wrong) or 'ended as it should'}", flush=True)
             failed += [fault.name] * bool(wrong)
         for name, function, wanted in (("full folder", full_folder, True), ("equal bridges", equal_bridges, arguments.long)):
             if wanted and not arguments.only:
-                wrong = function(arguments.bin.resolve())
+                wrong = function(BIN)
                 print(f"{name}: {'; '.join(wrong) or 'explained'}", flush=True)
                 failed += [name] * bool(wrong)
     except ClusterError as e:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import pathlib
 import sys
 import time
 from collections.abc import Iterator
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cluster import ROOT, SHARED, SKIPPED, Cluster, ClusterError, Conditions, unavailable, without_open_mpi
+from harness import BIN, LONG
 
 TESTS = ROOT / "tests"
 LIMIT = 280.0  # seconds of one command
@@ -107,12 +108,11 @@ def failure(run: Run, binary: pathlib.Path) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--long", action="store_true", default=os.environ.get("SIALX_LONG_TESTS") == "1")
+    parser.add_argument("--long", action="store_true", default=LONG)
     parser.add_argument("--only", default="", help="runs with this in their name")
     parser.add_argument("--list", action="store_true", help="names and commands only")
     options = parser.parse_args()
-    chosen = [run for run in runs(options.bin.resolve(), options.long) if options.only in run.name]
+    chosen = [run for run in runs(BIN, options.long) if options.only in run.name]
     if options.list:
         print("\n".join(f"{run.title()}: {' '.join(run.command)}" for run in chosen))
         return 0
@@ -124,7 +124,7 @@ def main() -> int:
     for run in chosen:
         start = time.monotonic()
         try:
-            why = failure(run, options.bin.resolve())
+            why = failure(run, BIN)
         except ClusterError as e:
             why = str(e)
         print(f"{run.title()}: {'FAILED' if why else 'right'}, {time.monotonic() - start:.1f} s", flush=True)

@@ -15,9 +15,10 @@ import sys
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cluster import SKIPPED, Cluster, ClusterError, Conditions, HostProcess, unavailable
+from harness import BIN, main
 
-BIN = pathlib.Path()
 PYTHON = sys.executable
 LIMIT = 100.0  # seconds: against hangs
 
@@ -167,11 +168,8 @@ class Network(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] != "--bin":
-        sys.exit(__doc__)
     missing = unavailable(relay=True)
     if missing:
         print(f"skipped: {missing}")
         sys.exit(SKIPPED)
-    BIN = pathlib.Path(sys.argv[2]).resolve()
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

@@ -8,7 +8,6 @@ Slurm's daemons run on three hosts made of namespaces. Exit code 77 where no clu
 """
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import pathlib
@@ -20,7 +19,9 @@ import time
 from collections.abc import Callable
 from typing import IO
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from cluster import PRIVATE, ROOT, SHARED, SKIPPED, Cluster, ClusterError, HostProcess, unavailable
+from harness import BIN
 
 HOSTS = 3
 PHASES = 15000
@@ -144,9 +145,7 @@ def run_in_slices(cluster: Cluster, binary: pathlib.Path) -> tuple[str, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = parser.parse_args().bin.resolve()
+    binary = BIN
     missing = [p for p in PROGRAMS if not shutil.which(p, path=f"{os.environ['PATH']}:/usr/sbin")]
     if reason := unavailable() or (f"not installed: {', '.join(missing)}" if missing else ""):
         print(f"skipped: {reason}")

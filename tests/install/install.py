@@ -4,7 +4,6 @@
     install.py --bin DIR --build DIR --cmake CMAKE --cc CC --cxx CXX
 """
 import argparse
-import os
 import pathlib
 import re
 import shutil
@@ -13,10 +12,11 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV
 from versions import searched_anywhere
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 ENV.pop("SIAL_BASIS_PATH", None)
 OPTIONS = None
 
@@ -53,7 +53,7 @@ class Install(unittest.TestCase):
             sys.exit(done.stdout + done.stderr)
         (cls.dir / "first").rename(cls.dir / "moved")
         cls.prefix = cls.dir / "moved"
-        cls.generator = (pathlib.Path(OPTIONS.bin) / "libsialx_jit.so").exists()
+        cls.generator = (BIN / "libsialx_jit.so").exists()
 
     def run_tool(self, tool, *args):
         env = {**ENV, "XDG_CACHE_HOME": str(self.dir / "cache")}
@@ -169,7 +169,7 @@ print(r.scalars["x"], sialx.__file__)"""
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for name in ("bin", "build", "cmake", "cc", "cxx"):
+    for name in ("build", "cmake", "cc", "cxx"):
         parser.add_argument(f"--{name}", required=True)
     OPTIONS, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest], verbosity=2)

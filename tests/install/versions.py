@@ -3,7 +3,6 @@
 
     versions.py --bin DIR
 """
-import argparse
 import json
 import os
 import pathlib
@@ -14,10 +13,11 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPTIONS = None
+from harness import BIN, ROOT, main
+
 TOOLS = ("sialrun", "sialc", "sialreport")
 FORMATS = ("module format (.siox)", "run.json format", "results.h5 format", "checkpoint format", "plugin interface")
 PROGRAM = """sial s
@@ -32,7 +32,7 @@ endsial s
 
 
 def call(tool, *args, cwd=None):
-    return subprocess.run([OPTIONS.bin / tool, *map(str, args)], cwd=cwd, check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run([BIN / tool, *map(str, args)], cwd=cwd, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 def searched_anywhere(folder):
@@ -74,7 +74,7 @@ class Versions(unittest.TestCase):
         self.assertTrue(call("sialrun", "--version", "--verbose").startswith(texts["sialrun"]))
 
     def test_no_library_is_searched_in_the_current_folder(self):
-        self.assertEqual(searched_anywhere(OPTIONS.bin), [])
+        self.assertEqual(searched_anywhere(BIN), [])
 
     def test_the_commit(self):
         said = facts(call("sialc", "--version"))["commit"]
@@ -92,7 +92,7 @@ class Versions(unittest.TestCase):
             folder = pathlib.Path(name)
             (folder / "s.sialx").write_text(PROGRAM)
             call("sialc", "s.sialx", cwd=folder)
-            subprocess.run([OPTIONS.bin / "sialrun", "s.siox", "--checkpoint-every", "0", "--stop-after", "1"], cwd=folder, capture_output=True, timeout=60)
+            subprocess.run([BIN / "sialrun", "s.siox", "--checkpoint-every", "0", "--stop-after", "1"], cwd=folder, capture_output=True, timeout=60)
             self.assertEqual(json.loads((folder / "checkpoint/index.json").read_text())["format"], said["checkpoint format"])
             call("sialrun", "s.siox", cwd=folder)
             self.assertEqual(json.loads((folder / "run.json").read_text())["format"], said["run.json format"])
@@ -114,9 +114,6 @@ class Versions(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    OPTIONS, rest = parser.parse_known_args()
     os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
     os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+    main()

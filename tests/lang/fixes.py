@@ -22,8 +22,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ROOT
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 # Imports are looked for once a file is well formed.
 SYNTAX = set(re.findall(r'"(E-[A-Z-]+)"', (ROOT / "compiler/diag/diagnostics_syntax.def").read_text())) - {"E-IMPORT", "E-IMPORT-CYCLE", "E-FILE"}
 
@@ -199,11 +201,10 @@ def check_links(compiler: Compiler) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--filter", default="")
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
-    compiler = Compiler((options.bin / "sialc").resolve())
+    compiler = Compiler(BIN / "sialc")
     programs = [p for room in ("parse", "check", "fix") for p in sorted((HERE / room).glob("*.sialx")) if options.filter in str(p)]
     failures: list[str] = []
     fixed: collections.Counter[str] = collections.Counter()

@@ -16,15 +16,15 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ROOT
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--manual", type=pathlib.Path, default=ROOT / "grammar" / "README.md")
     options = parser.parse_args()
-    sialc = str(options.bin.resolve() / "sialc")
+    sialc = str(BIN / "sialc")
     text = options.manual.read_text()
     fence = r"^```sial([^\n]*)\n(.*?)^```"
     prologues = {"none": ""}

@@ -3,21 +3,19 @@
 
     run_lookahead.py --bin DIR
 """
-import argparse
 import itertools
 import json
 import math
 import pathlib
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEPTHS = ["off", "2", "16", "auto"]
-
-
-def expect(condition, text):
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 class Run:
@@ -153,9 +151,7 @@ def refuses(binary):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True, type=pathlib.Path)
-    binary = parser.parse_args().bin.resolve() / "sialrun"
+    binary = BIN / "sialrun"
     for test in (hides_waiting, follows_the_program, min_memory, nothing_to_gain, too_large, refuses):
         test(binary)
     print("look-ahead: all tests passed")

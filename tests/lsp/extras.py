@@ -6,20 +6,19 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+import pathlib
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV, InFolder, main
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from lsp_client import Client  # noqa: E402
-
-BIN = Path()
 
 PROGRAM = """sial square
 predefined int norb
@@ -62,17 +61,15 @@ def with_edits(text: str, edits: list[dict[str, Any]]) -> str:
     return text
 
 
-class Extras(unittest.TestCase):
+class Extras(InFolder):
     def setUp(self) -> None:
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
-        self.path = self.folder / "square.sialx"
+        super().setUp()
+        self.path = self.dir / "square.sialx"
         self.path.write_text(PROGRAM)
         self.uri = self.path.as_uri()
 
     def client(self, capabilities: dict[str, Any] | None = None) -> Client:
-        client = Client(BIN / "sialc", root=self.folder, capabilities=capabilities)
+        client = Client(BIN / "sialc", root=self.dir, capabilities=capabilities)
         self.addCleanup(client.__exit__, None, None, None)
         return client
 
@@ -126,7 +123,7 @@ class Extras(unittest.TestCase):
         client = self.opened(capabilities=REFRESH)
         self.assertEqual(self.hints(client), {})  # nobody waits for them
         self.refreshed(client)
-        (self.folder / "job.toml").write_text(JOB)
+        (self.dir / "job.toml").write_text(JOB)
         client.notify("textDocument/didSave", {"textDocument": {"uri": self.uri}})
         hints = self.refreshed(client)
         put = self.line(PROGRAM, "put a")
@@ -147,11 +144,11 @@ class Extras(unittest.TestCase):
         self.hints(client)
         self.refreshed(client)
         time.sleep(1)  # the server has looked
-        (self.folder / "job.toml").write_text(JOB)
+        (self.dir / "job.toml").write_text(JOB)
         self.assertIn("1.60 kB x 4", self.refreshed(client)[self.line(PROGRAM, "put a")])
 
     def test_nothing_is_done_while_nothing_changes(self) -> None:
-        (self.folder / "job.toml").write_text(JOB)
+        (self.dir / "job.toml").write_text(JOB)
         long = PROGRAM.replace('println "done"\n', "  pardo p, q\n  t[p,q] = 2.0\n  put a[p,q] = t[p,q]\nendpardo p, q\nsip_barrier\n" * 400)
         self.path.write_text(long)
         client = self.opened(long, capabilities=REFRESH)
@@ -168,33 +165,33 @@ class Extras(unittest.TestCase):
         self.assertLess(used() - before, 0.2)
 
     def test_the_server_does_not_stop_for_very_long_programs(self) -> None:
-        (self.folder / "job.toml").write_text(JOB)
+        (self.dir / "job.toml").write_text(JOB)
         client = self.opened(PROGRAM.replace('println "done"\n', 'println "done"\n' * 20000), capabilities=REFRESH)
         self.hints(client)
         time.sleep(4)
         self.assertEqual(self.hints(client, 30000), {})
 
     def test_a_run_that_cannot_be_read_is_named_once(self) -> None:
-        (self.folder / "job.toml").write_text(JOB)
-        (self.folder / "run.json").write_text("{")  # beside the program and where the job writes it
-        done = subprocess.run([BIN / "sialc", "--emit=hints", self.path], cwd=self.folder, capture_output=True, text=True, timeout=60, check=True)
+        (self.dir / "job.toml").write_text(JOB)
+        (self.dir / "run.json").write_text("{")  # beside the program and where the job writes it
+        done = subprocess.run([BIN / "sialc", "--emit=hints", self.path], cwd=self.dir, capture_output=True, text=True, timeout=60, check=True)
         self.assertEqual(len([line for line in done.stdout.splitlines() if line.startswith("note: ")]), 1, done.stdout)
 
     def test_times_of_a_run_with_other_numbers_say_so(self) -> None:
-        (self.folder / "job.toml").write_text(JOB)
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        subprocess.run([BIN / "sialrun", "job.toml"], cwd=self.folder, env=environment, check=True, capture_output=True, timeout=100)
+        (self.dir / "job.toml").write_text(JOB)
+        environment = dict(ENV)
+        subprocess.run([BIN / "sialrun", "job.toml"], cwd=self.dir, env=environment, check=True, capture_output=True, timeout=100)
         client = self.opened()
         same = self.hints(client)
         self.assertFalse([label for label in same.values() if "other numbers" in label])
-        (self.folder / "job.toml").write_text(JOB.replace("[10, 10]", "[7, 7]"))
+        (self.dir / "job.toml").write_text(JOB.replace("[10, 10]", "[7, 7]"))
         client.change(self.uri, {"text": PROGRAM + "\n"})
         put = self.line(PROGRAM, "put a")
         self.assertIn("784 bytes x 4", self.hints(client)[put])
         self.assertTrue([label for label in self.hints(client).values() if label.endswith(" with other numbers")])
 
     def test_an_editor_that_cannot_be_told_gets_hints_at_once(self) -> None:
-        (self.folder / "job.toml").write_text(JOB)
+        (self.dir / "job.toml").write_text(JOB)
         client = self.opened()
         put = self.line(PROGRAM, "put a")
         self.assertIn("1.60 kB x 4", self.hints(client)[put])
@@ -203,9 +200,9 @@ class Extras(unittest.TestCase):
         self.assertIn("1.60 kB x 4", self.hints(client)[put])
 
     def test_hover_says_where_an_array_is_and_what_a_line_took(self) -> None:
-        (self.folder / "job.toml").write_text(JOB)
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        subprocess.run([BIN / "sialrun", "job.toml"], cwd=self.folder, env=environment, check=True, capture_output=True, timeout=100)
+        (self.dir / "job.toml").write_text(JOB)
+        environment = dict(ENV)
+        subprocess.run([BIN / "sialrun", "job.toml"], cwd=self.dir, env=environment, check=True, capture_output=True, timeout=100)
         client = self.opened(capabilities=REFRESH)
         self.hints(client)
         self.refreshed(client)
@@ -217,8 +214,4 @@ class Extras(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=Path, required=True)
-    options, rest = parser.parse_known_args()
-    BIN = options.bin.resolve()
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -7,18 +7,17 @@ program's job finds them.
 
 from __future__ import annotations
 
-import argparse
 import os
+import pathlib
 import subprocess
 import sys
-import tempfile
-import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV, InFolder, main
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from lsp_client import Client  # noqa: E402
-
-BIN = Path()
 
 DEFS = """sial defs
 predefined int norb
@@ -45,19 +44,17 @@ mo = [10, 10, 10]
 PUT = 6  # line of the `put`
 
 
-class Files(unittest.TestCase):
+class Files(InFolder):
     def setUp(self) -> None:
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.root = Path(scratch.name).resolve()
-        self.folder = self.root / "program"
-        self.lib = self.root / "lib"
+        super().setUp()
+        self.folder = self.dir / "program"
+        self.lib = self.dir / "lib"
         self.folder.mkdir()
         self.lib.mkdir()
         self.defs = self.lib / "defs.sialx"
         self.defs.write_text(DEFS)
         (self.folder / "job.toml").write_text(JOB)
-        self.client = Client(BIN / "sialc", root=self.root, cwd=self.root)
+        self.client = Client(BIN / "sialc", root=self.dir, cwd=self.dir)
         self.addCleanup(self.client.__exit__, None, None, None)
 
     def opened(self, imported: str, path: Path | None = None) -> str:
@@ -100,7 +97,7 @@ class Files(unittest.TestCase):
             self.client.notify("textDocument/didClose", {"textDocument": {"uri": opened_as.as_uri()}})
 
     def test_an_import_that_is_not_found_has_no_hints(self) -> None:
-        other = self.root / "other"
+        other = self.dir / "other"
         other.mkdir()
         self.client.open((other / "defs.sialx").as_uri(), DEFS)
         uri = self.opened("defs.sialx")  # a file of this name is open, in a folder where nobody looks
@@ -143,20 +140,20 @@ class Files(unittest.TestCase):
         self.client.change(uri, {"text": PROGRAM.replace("DEFS", "defs.sialx") + "\n"})
         self.client.wait_for_diagnostics(uri)
         self.assertNotEqual(self.codes(uri), [])  # the open text counts
-        told = subprocess.run([BIN / "sialc", "--emit=hints", self.folder / "main.sialx"], cwd=self.root, capture_output=True, text=True, timeout=60, check=False)
+        told = subprocess.run([BIN / "sialc", "--emit=hints", self.folder / "main.sialx"], cwd=self.dir, capture_output=True, text=True, timeout=60, check=False)
         self.assertIn(f"{PUT + 1}: 1.60 kB x 2", told.stdout, told.stderr)
-        run = subprocess.run([BIN / "sialrun", "--dry-run", self.folder / "job.toml"], cwd=self.root, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+        run = subprocess.run([BIN / "sialrun", "--dry-run", self.folder / "job.toml"], cwd=self.dir, capture_output=True, text=True, timeout=60, check=False, env=ENV)
         self.assertEqual(run.returncode, 0, run.stderr)  # the runtime finds it, too
 
     def test_the_order_of_folders_is_that_of_a_run(self) -> None:
         for name, last in (("first", 3), ("second", 2), ("option", 1)):
-            (self.root / name).mkdir()
-            (self.root / name / "defs.sialx").write_text(DEFS.replace("1:norb", f"1:{last}"))
-        self.client = Client(BIN / "sialc", "-I", str(self.root / "option"), root=self.root, cwd=self.root)
+            (self.dir / name).mkdir()
+            (self.dir / name / "defs.sialx").write_text(DEFS.replace("1:norb", f"1:{last}"))
+        self.client = Client(BIN / "sialc", "-I", str(self.dir / "option"), root=self.dir, cwd=self.dir)
         self.addCleanup(self.client.__exit__, None, None, None)
         uri = self.opened("defs.sialx")
         self.assertIn("1.60 kB x 1", self.hint(uri))
-        for folders, times in (('["../second", "../first"]', 2), ('["../first", "../second"]', 3), ('"../second"', 2), (f'["{self.root}/first"]', 3), ('["../none"]', 1), ("[]", 1)):
+        for folders, times in (('["../second", "../first"]', 2), ('["../first", "../second"]', 3), ('"../second"', 2), (f'["{self.dir}/first"]', 3), ('["../none"]', 1), ("[]", 1)):
             self.include(folders)
             self.client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
             self.assertIn(f"1.60 kB x {times}", self.hint(uri), folders)
@@ -183,8 +180,4 @@ class Files(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=Path, required=True)
-    options, rest = parser.parse_known_args()
-    BIN = options.bin.resolve()
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -9,10 +9,14 @@ Prints a line per program and place of the edit: the median and the largest of 3
 from __future__ import annotations
 
 import argparse
+import pathlib
 import statistics
 import sys
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from lsp_client import Client  # noqa: E402
@@ -48,12 +52,11 @@ def times(client: Client, uri: str, line: int, text: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("programs", nargs="*", type=Path)
     options = parser.parse_args()
     texts = {"generated": generated(), **{p.name: p.read_text() for p in options.programs}}
     for name, text in texts.items():
-        with Client(options.bin.resolve() / "sialc") as client:
+        with Client(BIN / "sialc") as client:
             uri = f"file:///nowhere/{name}"
             lines = text.split("\n")
             begin = time.perf_counter()

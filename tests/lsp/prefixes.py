@@ -9,9 +9,13 @@
 from __future__ import annotations
 
 import argparse
+import pathlib
 import sys
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from lsp_client import Client  # noqa: E402
@@ -28,7 +32,6 @@ def programs() -> list[Path]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--step", type=int, default=1)
     options = parser.parse_args()
     chosen = programs()
@@ -36,7 +39,7 @@ def main() -> int:
         print(f"only {len(chosen)} programs are short enough", file=sys.stderr)
         return 1
     prefixes, slowest = 0, 0.0
-    with Client(options.bin.resolve() / "sialc", root=ROOT / "examples") as client:
+    with Client(BIN / "sialc", root=ROOT / "examples") as client:
         for path in chosen:
             text = path.read_bytes().decode().replace("\r\n", "\n")
             uri = path.with_name("typed-" + path.name).as_uri()

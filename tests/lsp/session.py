@@ -7,9 +7,9 @@ in, saved and compiled. Whatever the editor shows is compared with `sialc` on th
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -17,10 +17,13 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, main
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from lsp_client import Client, ServerError  # noqa: E402
 
-SIALC = Path()
+SIALC = BIN / "sialc"
 
 DEFS = """sial defs
 predefined int norb
@@ -187,8 +190,4 @@ class Session(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=Path, required=True)
-    options, rest = parser.parse_known_args()
-    SIALC = options.bin.resolve() / "sialc"
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -1,5 +1,5 @@
-# sialx_mpi_test(NAME name PROGRAM target-or-path RANKS n [ARGS ...] [LABELS ...] [TIMEOUT seconds] [FAILS])
-# Registers `mpirun -n RANKS PROGRAM ARGS...` with CTest under label mpi. FAILS: the program must end non-zero (and in time).
+# sialx_mpi_test(NAME name PROGRAM target-or-path RANKS n [ARGS ...] [LABELS ...])
+# Registers `mpirun -n RANKS PROGRAM ARGS...` with CTest under label mpi.
 # --bind-to none: else a helper thread shares its rank's core; yielding: there may be more ranks than cores.
 find_program(SIALX_MPIRUN NAMES mpirun mpiexec REQUIRED)
 execute_process(COMMAND ${SIALX_MPIRUN} --version OUTPUT_VARIABLE SIALX_MPIRUN_VERSION ERROR_QUIET)
@@ -10,19 +10,13 @@ else()
 endif()
 
 function(sialx_mpi_test)
-  cmake_parse_arguments(T "FAILS" "NAME;PROGRAM;RANKS;TIMEOUT" "ARGS;LABELS" ${ARGN})
+  cmake_parse_arguments(T "" "NAME;PROGRAM;RANKS" "ARGS;LABELS" ${ARGN})
   if(TARGET ${T_PROGRAM})
     set(program $<TARGET_FILE:${T_PROGRAM}>)
   else()
     set(program ${T_PROGRAM})
   endif()
-  if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 120)
-  endif()
   add_test(NAME ${T_NAME} COMMAND ${SIALX_MPIRUN} -n ${T_RANKS} ${SIALX_MPIRUN_FLAGS} ${program} ${T_ARGS})
-  set_tests_properties(${T_NAME} PROPERTIES LABELS "mpi;${T_LABELS}" TIMEOUT ${T_TIMEOUT} PROCESSORS ${T_RANKS}
+  set_tests_properties(${T_NAME} PROPERTIES LABELS "mpi;${T_LABELS}" PROCESSORS ${T_RANKS}
     ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
-  if(T_FAILS)
-    set_tests_properties(${T_NAME} PROPERTIES WILL_FAIL TRUE)
-  endif()
 endfunction()

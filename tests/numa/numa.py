@@ -10,8 +10,11 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import main
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "spill"))
-from in_scratch import SMALL, SMALL_BYTES, InScratch, main  # noqa: E402
+from in_scratch import SMALL, SMALL_BYTES, InScratch
 
 TWO = "numa:2 core:2 pu:1"
 JOB = ("touch.sialx", *SMALL, "--set", "times=2")
@@ -130,4 +133,4 @@ class Numa(InScratch):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main()

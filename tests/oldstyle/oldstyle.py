@@ -5,7 +5,7 @@ empty ranges. Whatever the number of ranks and however often they run, they end,
     oldstyle.py --bin DIR [--runs N] [--layouts "1 2 3x1"] [--long] [NAME ...]
 
 Each program runs N times on each layout (a number of ranks, or NxK: N ranks on pretended nodes of K); the repeats of a layout alternate
-between plain runs and `-O0`. `--long` is `--runs 50 --layouts "1 2 3 2x1 3x1"`; SIALX_LONG_TESTS=1 five runs of these. Comments at the head of a program say how it runs:
+between plain runs and `-O0`. `--long` is `--runs 50 --layouts "1 2 3 2x1 3x1"`; run.sh --long five runs of these. Comments at the head of a program say how it runs:
 
     # job: [molecule] lines of a job file; \\n between them   a data file of that molecule is made, and the program runs on it (--dat)
     # first: scf_rhf_coreh                                programs of examples/14_legacy that run before it, in the same job
@@ -16,7 +16,6 @@ between plain runs and `-O0`. `--long` is `--runs 50 --layouts "1 2 3 2x1 3x1"`;
 """
 import argparse
 import math
-import os
 import pathlib
 import re
 import subprocess
@@ -24,11 +23,12 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
+from harness import BIN, ENV, LONG, ROOT
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 
 
 class Program:
@@ -88,26 +88,23 @@ class Program:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--runs", type=int)
     parser.add_argument("--layouts")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
-    more = os.environ.get("SIALX_LONG_TESTS") == "1"
-    runs = options.runs or (50 if options.long else 5 if more else 1)
-    layouts = (options.layouts or ("1 2 3 2x1 3x1" if options.long or more else "1 3x1")).split()
-    binary = options.bin.resolve()
+    runs = options.runs or (50 if options.long else 5 if LONG else 1)
+    layouts = (options.layouts or ("1 2 3 2x1 3x1" if options.long or LONG else "1 3x1")).split()
     paths = sorted(HERE.glob("*.sialx"))
     if unknown := set(options.names) - {p.stem for p in paths}:
         sys.exit(f"no such program: {', '.join(sorted(unknown))}")
     total = failed = 0
     with tempfile.TemporaryDirectory(prefix="sialx-oldstyle-data-") as folder:
-        for program in [Program(p, binary, pathlib.Path(folder)) for p in paths if not options.names or p.stem in options.names]:
+        for program in [Program(p, BIN, pathlib.Path(folder)) for p in paths if not options.names or p.stem in options.names]:
             for layout in layouts:
                 begin, bad = time.time(), 0
                 for repeat in range(runs):
-                    if wrong := program.run(binary, layout, repeat):
+                    if wrong := program.run(BIN, layout, repeat):
                         bad += 1
                         print(f"FAILED {wrong}", flush=True)
                 print(f"{program.name} on {layout}: {runs} runs, {bad} failed, {time.time() - begin:.1f} s", flush=True)

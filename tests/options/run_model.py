@@ -4,7 +4,6 @@ job, no value is made up, and what needs values is refused.
 
     run_model.py --bin DIR
 """
-import argparse
 import json
 import pathlib
 import subprocess
@@ -12,8 +11,9 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPTIONS = None
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ROOT, main
+
 NETWORK = "ranks-per-node=2,disorder=0"
 # What does not depend on when a block arrives.
 SCHEDULE = ["instructions", "iterations", "block_operations", "super_instructions", "flops", "accesses", "gets", "puts", "accumulates",
@@ -76,7 +76,7 @@ class Model(unittest.TestCase):
         self.path = pathlib.Path(self.folder.name)
 
     def sialrun(self, *arguments, code=0):
-        run = subprocess.run([str(OPTIONS.bin / "sialrun"), *map(str, arguments)], capture_output=True, text=True, cwd=self.path, timeout=240)
+        run = subprocess.run([str(BIN / "sialrun"), *map(str, arguments)], capture_output=True, text=True, cwd=self.path, timeout=240)
         self.assertEqual(run.returncode, code, run.stderr + run.stdout)
         return run
 
@@ -158,8 +158,4 @@ class Model(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.bin = OPTIONS.bin.resolve()
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

@@ -3,9 +3,7 @@
 
     run_options.py --bin DIR
 """
-import argparse
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -14,9 +12,10 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV, ROOT, main
+
 PAGE = ROOT / "runtime/job/OPTIONS.md"
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 OPTIONS = None
 
 PROGRAM = """sial little
@@ -67,7 +66,7 @@ class Options(unittest.TestCase):
 
     @classmethod
     def tool(cls, tool, *args, code=0):
-        p = subprocess.run([str(pathlib.Path(OPTIONS.bin) / tool), *map(str, args)], cwd=cls.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+        p = subprocess.run([str(BIN / tool), *map(str, args)], cwd=cls.dir, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
         if p.returncode != code:
             raise AssertionError(f"{tool} {args}: exit code {p.returncode}, not {code}\n{p.stdout}{p.stderr}")
         return p
@@ -283,7 +282,4 @@ class Options(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()

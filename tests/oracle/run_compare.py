@@ -13,13 +13,14 @@ import argparse
 import difflib
 import io
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV
 from model import Json, LanguageError
 from oracle import job_data, run_job
 
@@ -75,7 +76,7 @@ def compare(bin_dir: pathlib.Path, path: pathlib.Path) -> list[str] | None:
     """A list of complaints; None where the oracle cannot say."""
     want, error = evaluate(bin_dir, path)
     programs, options = arguments(path)
-    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    env = dict(ENV)
     p = subprocess.run([str(bin_dir / "sialrun"), "--print-format", "plain", "--results", "none", *(x.name for x in programs), *options],
                        cwd=path.parent, env=env, capture_output=True, text=True, timeout=120)
     if error and error.kind == "special" and (p.returncode == 0 or f":{error.line}:" not in p.stderr):
@@ -92,11 +93,10 @@ def compare(bin_dir: pathlib.Path, path: pathlib.Path) -> list[str] | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--filter", default="")
     parser.add_argument("programs", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
-    bin_dir = options.bin.resolve()
+    bin_dir = BIN
     programs = [p.resolve() for p in options.programs] or [p for room in ROOMS for p in sorted(room.glob("*.sialx"))]
     programs = [p for p in programs if options.filter in p.name and not p.name.startswith("_")]
     failed = left_out = 0

@@ -3,20 +3,19 @@
 
     run_choices.py --bin DIR
 """
-import argparse
 import json
-import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
+from harness import BIN, ENV, EXAMPLES
 from slow_processor import slow_processor
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 RHF, MP2, TRAN, CCSD = (str(EXAMPLES / path) for path in ("04_rhf/rhf.sialx", "05_mp2/mp2.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx"))
 # Name, programs, basis, job whose results it restores from, more arguments.
 JOBS = [
@@ -59,9 +58,7 @@ def compare(binary, folder, env, job, ranks, layout):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = parser.parse_args().bin.resolve() / "sialrun"
+    binary = BIN / "sialrun"
     with tempfile.TemporaryDirectory(prefix="sialx-choices-") as name:
         folder = pathlib.Path(name)
         env = {**ENV, **slow_processor(binary, folder / "cache")}

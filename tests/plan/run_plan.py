@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """What --dry-run predicts against what runs measure (memory_high_water of run.json), and what its verdict is worth.
 
-    run_plan.py --bin DIR
+In the gate each job on one of its layouts, and what needs few runs.
 """
-import argparse
 import json
 import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import ALL, BIN, ENV, EXAMPLES, HANGS, mpirun
+
 HERE = pathlib.Path(__file__).resolve().parent
-EXAMPLES = HERE.parents[1] / "examples"
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 # Job, more arguments, layouts (ranks; or NxK on pretended nodes of K; NxK+S with S servers).
@@ -158,7 +159,7 @@ def size(text):
 
 
 def dry_run(binary, arguments, folder=None):
-    done = subprocess.run([binary, *arguments, "--dry-run"], env=ENV, cwd=folder, capture_output=True, text=True, timeout=100)
+    done = subprocess.run([binary, *arguments, "--dry-run"], env=ENV, cwd=folder, capture_output=True, text=True, timeout=HANGS)
     verdict = re.search(r"^(fits|does not fit): ([\d.]+ \w+) of ([\d.]+ \w+) per rank(.*)$", done.stdout, re.M)
     if not verdict or done.returncode != (0 if verdict[1] == "fits" else 1):
         raise Failure(f"{arguments}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -176,8 +177,8 @@ def run(binary, arguments, ranks=1):
     with tempfile.TemporaryDirectory(prefix="sialx-plan-") as folder:
         command = [binary, *arguments, "--output-dir", folder]
         if ranks > 1:
-            command = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", *command]
-        done = subprocess.run(command, env=ENV, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+            command = [*mpirun(ranks), *command]
+        done = subprocess.run(command, env=ENV, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANGS)
         measured = json.loads((pathlib.Path(folder) / "run.json").read_text())["total"]["memory_high_water"] if done.returncode == 0 else 0
         return done.returncode, measured, done.stderr
 
@@ -221,7 +222,7 @@ def check_data_file(binary):
     with tempfile.TemporaryDirectory(prefix="sialx-plan-") as folder:
         data, tiny = str(pathlib.Path(folder) / "water.dat"), pathlib.Path(folder) / "tiny.sialx"
         tiny.write_text(TINY)
-        subprocess.run([binary, str(EXAMPLES / "05_mp2/job.toml"), "--write-dat", data], env=ENV, check=True, timeout=100)
+        subprocess.run([binary, str(EXAMPLES / "05_mp2/job.toml"), "--write-dat", data], env=ENV, check=True, timeout=HANGS)
         job = ["--dat", data, str(EXAMPLES / "04_rhf/rhf.sialx"), str(EXAMPLES / "05_mp2/mp2.sialx"), str(tiny)]
         fits, need, _, text = dry_run(binary, [*job, "--ranks", "1"])
         programs = re.findall(r"^program (\w+)$", text, re.M)
@@ -243,12 +244,12 @@ def check_spill(binary):
     with tempfile.TemporaryDirectory(prefix="sialx-plan-") as folder:
         for job in SPILL_CASES:
             arguments = [str(EXAMPLES / job), "--results", "none", "--run-json", "none", "--dry-run"]
-            alone = subprocess.run([binary, *arguments, "--memory", "20kB"], env=ENV, capture_output=True, text=True, timeout=100)
+            alone = subprocess.run([binary, *arguments, "--memory", "20kB"], env=ENV, capture_output=True, text=True, timeout=HANGS)
             least = re.search(r"^with `--spill DIR`: needs --memory ([\d.]+[kMG]?B): .* never leave it, and the blocks in use at once at \S+:\d+, with gaps$", alone.stdout, re.M)
             if alone.returncode != 1 or not least:
                 raise Failure(f"{job} without --spill: exit code {alone.returncode}\n{alone.stdout}\n{alone.stderr}")
             for memory, code in (("20kB", 1), (least[1], 0)):
-                planned = subprocess.run([binary, *arguments, "--memory", memory, "--spill", folder], env=ENV, capture_output=True, text=True, timeout=100)
+                planned = subprocess.run([binary, *arguments, "--memory", memory, "--spill", folder], env=ENV, capture_output=True, text=True, timeout=HANGS)
                 verdict = "fits with --spill: " if code == 0 else "does not fit with --spill: "
                 if planned.returncode != code or not re.search("^" + verdict, planned.stdout, re.M):
                     raise Failure(f"{job} with --spill and {memory}: exit code {planned.returncode}\n{planned.stdout}\n{planned.stderr}")
@@ -262,7 +263,7 @@ def check_spill(binary):
         chain = [str(EXAMPLES / path) for path in ("04_rhf/rhf.sialx", "09_ccsd/tran.sialx", "09_ccsd/ccsd.sialx", "11_ccsd_t/ccsd_t.sialx")]
         (where / "job.toml").write_text(f'programs = {json.dumps(chain)}\n[molecule]\nxyz = "trimer.xyz"\nbasis = "6-31g*"\n')
         for memory in ("110MB", "75MB", "60MB"):
-            planned = subprocess.run([binary, "job.toml", "--memory", memory, "--spill", folder, "--dry-run"], env=ENV, cwd=folder, capture_output=True, text=True, timeout=100)
+            planned = subprocess.run([binary, "job.toml", "--memory", memory, "--spill", folder, "--dry-run"], env=ENV, cwd=folder, capture_output=True, text=True, timeout=HANGS)
             if planned.returncode != 0:
                 raise Failure(f"trimer in {memory}: {planned.stdout}\n{planned.stderr}")
 
@@ -333,18 +334,18 @@ def check_language(binary):
         with tempfile.TemporaryDirectory(prefix="sialx-plan-") as folder:
             command = [binary, str(path), *arguments]
             done = subprocess.run([*command, "--output-dir", folder, "--run-json", "run.json"], env=ENV, cwd=path.parent, stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, timeout=100)
+                                  capture_output=True, text=True, timeout=HANGS)
             if done.returncode != 0:
                 continue  # wants more than one rank, or other surroundings
             measured = json.loads((pathlib.Path(folder) / "run.json").read_text())["total"]["memory_high_water"]
-            plan = subprocess.run([*command, "--dry-run"], env=ENV, cwd=path.parent, capture_output=True, text=True, timeout=100)
+            plan = subprocess.run([*command, "--dry-run"], env=ENV, cwd=path.parent, capture_output=True, text=True, timeout=HANGS)
             verdict = re.search(r"^fits: ([\d.]+ \w+) of", plan.stdout, re.M)
             if not verdict:
                 raise Failure(f"{path.name}: {plan.stdout}\n{plan.stderr}")
             if "--memory" not in arguments:
                 memory = enough(binary, command[1:], path.parent)
                 tight = subprocess.run([*command, "--output-dir", folder, "--memory", memory], env=ENV, cwd=path.parent, stdin=subprocess.DEVNULL,
-                                       capture_output=True, text=True, timeout=100)
+                                       capture_output=True, text=True, timeout=HANGS)
                 if tight.returncode != 0:
                     raise Failure(f"{path.name}: {memory} are said to be enough\n{tight.stderr}")
         predicted = size(verdict[1])
@@ -400,7 +401,7 @@ def check_refused(binary):
             program.write_text("sial refused\npredefined int norb\naoindex i = 1:norb\naoindex j = 1:norb\nindex k = 1:3\ndistributed a[i,j]\ntemp t[i,j]\nscalar x\n"
                                f"println \"begun\"\n{body}endsial refused\n")
             done = subprocess.run([binary, str(program), "--set", "norb=20", "--segments", "ao=" + ",".join(["10"] * 20), "--memory", "200kB", "--results", "none", "--run-json", "none"],
-                                  env=ENV, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+                                  env=ENV, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANGS)
             if (done.returncode, "begun" in done.stdout, "out of memory for distributed `a`: the job needs at least" in done.stderr) != ((3, False, True) if refused else (0, True, False)):
                 raise Failure(f"{name}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     print("what certainly does not fit is refused")
@@ -438,18 +439,17 @@ def check_pairs(binary):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = str(parser.parse_args().bin.resolve() / "sialrun")
+    binary = str(BIN / "sialrun")
     failures = []
-    for cases, more, options in ((CASES, [], {}), (NODE_CASES, ["--schedule", "static"], {}), (LAB_CASES, [], {"lab": True, "drawn": True}), (DRAWN_CASES, [], {"drawn": True})):
-        for job, own, layouts in cases:
-            for layout in layouts.split():
+    for cases, more, options in ((CASES, [], {}), (NODE_CASES, ["--schedule", "static"], {}), (LAB_CASES, [], {"lab": True, "drawn": True}), (DRAWN_CASES, [], {"drawn": True}))[: 4 if ALL else 2]:
+        for number, (job, own, all_layouts) in enumerate(cases):
+            layouts = all_layouts.split()
+            for layout in layouts if ALL else [layouts[number % len(layouts)]]:
                 try:
                     compare(binary, job, [*own, *more], layout, **options)
                 except Failure as failure:
                     failures.append(str(failure))
-    for check in (check_pairs, check_kept, check_data_file, check_language, check_tight, check_spill, check_verdict, check_refused, check_far_too_large):
+    for check in (check_pairs, check_data_file, check_refused, check_verdict, check_kept, check_language, check_tight, check_spill, check_far_too_large)[: 9 if ALL else 4]:
         try:
             check(binary)
         except Failure as failure:

@@ -4,15 +4,16 @@
     plugin.py --bin DIR --build DIR --cmake CMAKE --cxx CXX --cc CC
 """
 import argparse
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV
+
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLE = HERE.parents[1] / "examples" / "15_plugin"
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 
 REPORT = """sial report
 special plugin_report uw
@@ -59,11 +60,11 @@ atoms 0 call 1 rank 0 of 1
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("bin", "build", "cmake", "cxx", "cc"):
+    for name in ("build", "cmake", "cxx", "cc"):
         parser.add_argument(f"--{name}", required=True)
     options = parser.parse_args()
     failures = []
-    sialrun = str(pathlib.Path(options.bin).resolve() / "sialrun")
+    sialrun = str(BIN / "sialrun")
     with tempfile.TemporaryDirectory(prefix="sialx-plugin-") as name:
         folder = pathlib.Path(name)
 

@@ -15,10 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from generate import generate  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from generate import generate
+from harness import ALL, BIN
 
 COUNTERS = ["flops", "iterations", "gets", "puts", "accumulates", "scalar_puts", "block_operations", "super_instructions"]
 LINE = re.compile(r"^ +(\w+) (.*\S) +# (\d+):\d+$")
@@ -28,11 +27,11 @@ HEADERS = ("do ", "pardo ", "if ", "where ", "enddo", "endpardo", "endif", "else
 
 
 class Facts:
-    def __init__(self, options, work):
-        self.bin, self.work = options.bin.resolve(), work
+    def __init__(self, work):
+        self.work = work
 
     def sialc(self, kind, name, arguments):
-        p = subprocess.run([str(self.bin / "sialc"), "-w", f"--emit={kind}", f"{name}.sialx", *arguments], cwd=self.work, capture_output=True, text=True)
+        p = subprocess.run([str(BIN / "sialc"), "-w", f"--emit={kind}", f"{name}.sialx", *arguments], cwd=self.work, capture_output=True, text=True)
         if p.returncode:
             sys.exit(f"sialc --emit={kind} {name}.sialx {' '.join(arguments)}: {p.stderr}")
         return p.stdout
@@ -62,7 +61,7 @@ class Facts:
         """Outputs by name; every job's run.json is NAME.json."""
         (self.work / "jobs.txt").write_text("".join(
             f"{' '.join(p + '.sialx' for p in names)} {' '.join(arguments)} --print-format plain --run-json {name}.json --name {name}\n" for name, names, arguments in jobs))
-        p = subprocess.run([str(self.bin / "sialrun"), "-O0", "--store=copy", "--batch", "jobs.txt"], cwd=self.work, capture_output=True, text=True, timeout=600)
+        p = subprocess.run([str(BIN / "sialrun"), "-O0", "--store=copy", "--batch", "jobs.txt"], cwd=self.work, capture_output=True, text=True, timeout=600)
         outputs: dict[str, list[str]] = {}
         name = None
         for line in p.stdout.splitlines():
@@ -93,17 +92,15 @@ def poison_last_uses(program, uses):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("--count", type=int, default=150)
+    parser.add_argument("--count", type=int, default=150 if ALL else 50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=pathlib.Path)
-    parser.add_argument("--launcher", help="not used: one rank")
     options = parser.parse_args()
     failures, exact_jobs, checked, poisoned, accesses = [], 0, 0, 0, 0
     with tempfile.TemporaryDirectory() as scratch:
         work = options.keep or pathlib.Path(scratch)
         work.mkdir(parents=True, exist_ok=True)
-        facts = Facts(options, work)
+        facts = Facts(work)
         jobs, runs = [], []
         for seed in range(options.seed, options.seed + options.count):
             first = generate(seed, f"p{seed}")

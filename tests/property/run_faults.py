@@ -16,8 +16,9 @@ import sys
 import tempfile
 import time
 
-from harness import MPIRUN, Runner, make_jobs
-from run_property import CHUNK, COUNT, configurations, fake_cuda_of
+from batches import MPIRUN, Runner, make_jobs
+from harness import BIN
+from run_property import CHUNK, COUNT, FAKE_CUDA, configurations
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDS = HERE / "faults.json"
@@ -38,7 +39,7 @@ class Field:
         self.made = None
 
     def runner(self, fault=""):
-        return Runner(self.options.bin.resolve(), pathlib.Path(self.scratch.name), self.options.launcher, fault)
+        return Runner(pathlib.Path(self.scratch.name), self.options.launcher, fault)
 
     def jobs(self, seeds):
         if self.made is None or self.made[0] != seeds:
@@ -53,7 +54,7 @@ class Field:
             if "names no check" in messages:
                 sys.exit(f"the programs under test do not know {fault}: build them anew")
             return next((("compiler", job.seed) for job in jobs if runner.compile([job])), None)
-        for configuration in configurations(number, False, fake_cuda_of(self.options.bin)):
+        for configuration in configurations(number, False, FAKE_CUDA):
             if names is not None and configuration.name not in names:
                 continue
             if names is None and configuration.optimisation:
@@ -79,12 +80,12 @@ def hunt(field, wanted, count):
     return found
 
 
-def switch_is_loud(bin_dir):
+def switch_is_loud():
     """The switch says that it is set, and refuses a name it does not know."""
     complaints = []
     for program, arguments in (("sialc", ["--syntax-only", "none.sialx"]), ("sialrun", ["none.sialx"])):
         for fault, word in ((faults()[0], "RESULTS MAY BE WRONG ON PURPOSE"), ("no_such_check", "names no check")):
-            p = subprocess.run([bin_dir / program, *arguments], env={"SIALX_FAULT": fault, "PATH": ""}, capture_output=True, text=True)
+            p = subprocess.run([BIN / program, *arguments], env={"SIALX_FAULT": fault, "PATH": ""}, capture_output=True, text=True)
             if word not in p.stderr or p.returncode == 0:
                 complaints.append(f"{program} with SIALX_FAULT={fault} does not say `{word}`: {p.stderr}")
     return complaints
@@ -92,7 +93,6 @@ def switch_is_loud(bin_dir):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--fault", default="")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--count", type=int, default=COUNT, help="seeds to look through for a check without a good record")
@@ -100,7 +100,7 @@ def main():
     options = parser.parse_args()
     records = json.loads(RECORDS.read_text()) if RECORDS.exists() else {}
     wanted = [p for p in faults() if options.fault in p]
-    complaints = switch_is_loud(options.bin.resolve())
+    complaints = switch_is_loud()
     field = Field(options)
     stale = []
     for fault in wanted:
@@ -109,7 +109,7 @@ def main():
             stale.append(fault)
             continue
         seed, names = record["seed"], [record["configuration"]]
-        if "cuda" in names[0] and not fake_cuda_of(options.bin):
+        if "cuda" in names[0] and not FAKE_CUDA:
             print(f"{fault}: left out, the fake CUDA driver is not built", flush=True)
             continue
         start = time.monotonic()
@@ -117,7 +117,7 @@ def main():
         if not field.notices(fault, (seed - 1) // CHUNK, range(seed, seed + 1), names):
             stale.append(fault)
             continue
-        clean = [c for c in configurations((seed - 1) // CHUNK, False, fake_cuda_of(options.bin)) if c.name in names]
+        clean = [c for c in configurations((seed - 1) // CHUNK, False, FAKE_CUDA) if c.name in names]
         field.runner().compile(jobs)
         for configuration in clean:
             if not jobs[0].agrees(field.runner().batch(configuration, jobs, TIMEOUT)[0].get(jobs[0].name)):

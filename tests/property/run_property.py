@@ -5,7 +5,7 @@ and kernels. Bitwise for data of small integers, to rounding for reals.
     run_property.py --bin DIR [--count N] [--seed S] [--reals N] [--long] [--config TEXT] [--keep DIR] [--workers N]
 
 Programs are generated from consecutive seeds (those whose numbers grow beyond exactness are passed over), evaluated by the
-oracle, and run in batches. Without --long and --seed, after the first chunk only every other seed is taken and those that faults.json
+oracle, and run in batches. There are 100 in the gate, 450 with --all, ten times as many with --long. Without --long and --seed, after the first chunk only every other seed is taken and those that faults.json
 records; a costly configuration (processes, blocks outside memory, a driver) takes every other program. A program that disagrees is made smaller while it still disagrees, and printed with its seed. `generate.py SEED` prints a
 program again.
 """
@@ -20,14 +20,17 @@ import sys
 import tempfile
 import time
 
-from harness import BASELINE, MPIRUN, Configuration, Runner, make_jobs, without_warnings
+from batches import BASELINE, MPIRUN, Configuration, Runner, make_jobs, without_warnings
+from harness import ALL, BIN, LONG
 
 CHUNK = 50
 COUNT = 450
+GATE = 100
 SHRINK = 3  # more failures mostly repeat the cause
 ARRAYS = [f"{name}{number}" for name in ("q", "g", "half") for number in range(2, 10)]  # remote ones of programs that are generated
 MEMORY_FOLDER = pathlib.Path("/dev/shm")
 RECORDS = pathlib.Path(__file__).resolve().parent / "faults.json"
+FAKE_CUDA = BIN / "fake-cuda" if (BIN / "fake-cuda/libcublas.so.13").exists() else None
 
 
 def block_folder(seed):
@@ -133,22 +136,17 @@ def configurations(seed, long, fake_cuda=None):
     return result
 
 
-def fake_cuda_of(bin_dir):
-    folder = bin_dir.resolve() / "fake-cuda"
-    return folder if (folder / "libcublas.so.13").exists() else None
-
-
 def run_chunk(number, seeds, reals, options):
     """One chunk through all its configurations: what happened, as text, and how much."""
     lines, counts, failures = [], {}, []
     with tempfile.TemporaryDirectory() as scratch:
         work = options.keep / f"chunk{number}" if options.keep else pathlib.Path(scratch)
         work.mkdir(parents=True, exist_ok=True)
-        runner = Runner(options.bin.resolve(), work, options.launcher, os.environ.get("SIALX_FAULT", ""))
+        runner = Runner(work, options.launcher, os.environ.get("SIALX_FAULT", ""))
         start = time.monotonic()
         jobs, passed_over = make_jobs(runner, seeds, reals)
         counts["made and evaluated"] = (len(jobs), passed_over, time.monotonic() - start)
-        for position, configuration in enumerate(configurations(number, options.long, fake_cuda_of(options.bin))):
+        for position, configuration in enumerate(configurations(number, options.long, FAKE_CUDA)):
             if options.config not in configuration.name:
                 continue
             start = time.monotonic()
@@ -161,7 +159,7 @@ def run_chunk(number, seeds, reals, options):
             if not bad or len(failures) > SHRINK:
                 continue
             lines.append(f"{configuration.name} ({' '.join(configuration.flags)}): seeds {' '.join(str(j.seed) for j in bad[:20])} disagree{' (reals)' if reals else ''}")
-            alone = Runner(runner.bin, work / "alone", runner.launcher, os.environ.get("SIALX_FAULT", ""))  # not on the modules of the batch
+            alone = Runner(work / "alone", runner.launcher, os.environ.get("SIALX_FAULT", ""))  # not on the modules of the batch
             alone.work.mkdir(exist_ok=True)
             culprit = next((j for j in bad[:10] if alone.disagrees(configuration, j)), None)
             if culprit is None:
@@ -176,11 +174,10 @@ def run_chunk(number, seeds, reals, options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--count", type=int, help="programs on integers")
     parser.add_argument("--reals", type=int, help="programs on reals (a tenth of --count)")
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--long", action="store_true", default=os.environ.get("SIALX_LONG_TESTS") == "1")
+    parser.add_argument("--long", action="store_true", default=LONG)
     parser.add_argument("--config", default="", help="only configurations with this in their name")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the programs instead of a temporary one")
     parser.add_argument("--launcher", default=MPIRUN)
@@ -188,7 +185,7 @@ def main():
     parser.add_argument("--no-shrink", action="store_true")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(time.time()) if options.long else 1
-    count = options.count or (10 * COUNT if options.long else COUNT)
+    count = options.count or (10 * COUNT if options.long else COUNT if ALL else GATE)
     reals = options.reals if options.reals is not None else count // 10
     every = options.long or options.seed is not None or options.count is not None
     chunks = [(n, seeds_of(seed + at, seed + min(at + CHUNK, count), every), False) for n, at in enumerate(range(0, count, CHUNK))]

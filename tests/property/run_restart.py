@@ -8,7 +8,6 @@ configuration each piece has another number of ranks; where that is refused, it 
 """
 import argparse
 import difflib
-import os
 import pathlib
 import shutil
 import subprocess
@@ -16,7 +15,8 @@ import sys
 import tempfile
 import time
 
-from harness import Runner, make_jobs, normalised
+from batches import Runner, make_jobs, normalised
+from harness import ALL, LONG
 
 STOPPED = 4
 MOST = 500
@@ -57,17 +57,16 @@ def in_pieces(runner, job, layouts, refused):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--count", type=int)
     parser.add_argument("--seed", type=int)
-    parser.add_argument("--long", action="store_true", default=os.environ.get("SIALX_LONG_TESTS") == "1")
+    parser.add_argument("--long", action="store_true", default=LONG)
     parser.add_argument("--launcher", default="")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int(time.time()) if options.long else 1
-    count = options.count or (200 if options.long else 8)
+    count = options.count or (200 if options.long else 8 if ALL else 2)
     failed = 0
     with tempfile.TemporaryDirectory() as scratch:
-        runner = Runner(options.bin.resolve(), pathlib.Path(scratch), options.launcher)
+        runner = Runner(pathlib.Path(scratch), options.launcher)
         jobs, _ = make_jobs(runner, range(seed, seed + count))
         for position, (name, layouts) in enumerate(configurations(seed)):
             start, pieces = time.monotonic(), 0

@@ -8,12 +8,13 @@ Exits with 77 where ASE is missing.
 import copy
 import pathlib
 import sys
-import tempfile
 import unittest
 import unittest.mock
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
+from harness import InFolder, main
 from needed import need, use
 from reference_gradients import AMIDOGEN, DIPOLE_OF_WATER, MINIMA, OF_AMIDOGEN, OF_WATER, WATER
 
@@ -44,12 +45,7 @@ class Counted:
         return self.original(*arguments, **options)
 
 
-class Calculator(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="sialx-ase-test-")
-        self.addCleanup(temporary.cleanup)
-        self.dir = pathlib.Path(temporary.name)
-
+class Calculator(InFolder):
     def counted(self, **options):
         counted = Counted(**options)
         patch = unittest.mock.patch.object(sialx.ase, "calculate", counted)
@@ -230,11 +226,9 @@ class Calculator(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--bin")
-    use(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
+    use()
     import sialx
     import sialx.ase
     from sialx.ase import SIALX
 
-    unittest.main()
+    main()

@@ -10,13 +10,14 @@ import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import unittest.mock
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
+from harness import EXAMPLES, InFolder, main
 from needed import use
 from reference_gradients import AMIDOGEN, DIPOLE_OF_AMIDOGEN, DIPOLE_OF_WATER, OF_AMIDOGEN, OF_WATER, WATER
 
@@ -38,15 +39,9 @@ for length, ranks in ((1.2, 1), (1.4 + 0.2 * rank, 1), (1.4 + 0.2 * rank, 2)):
     assert plan.fits and plan.peak_bytes, plan.text
 print(f"{{rank}}:{{energy:.7f}}", flush=True)
 """
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
 
-class Calculations(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="sialx-calculation-")
-        self.addCleanup(temporary.cleanup)
-        self.dir = pathlib.Path(temporary.name)
-
+class Calculations(InFolder):
     def molecule(self, of, **options):
         return sialx.Molecule(of["symbols"], np.array(of["positions"]) / BOHR, options.pop("basis", "3-21g"), **options)
 
@@ -197,9 +192,7 @@ class Calculations(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--bin")
-    use(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
+    use()
     import sialx
 
-    unittest.main()
+    main()

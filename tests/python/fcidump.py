@@ -8,13 +8,13 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-import unittest
 import warnings
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import BIN, ENV, ROOT, InFolder, main
+
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
 
@@ -50,14 +50,9 @@ def random_hamiltonian(n: int, electrons: int) -> sialx.Hamiltonian:
     return sialx.Hamiltonian(h + h.T, v, electrons, -1.25, 3, range(1, n + 1), 4, rng.normal(size=n))
 
 
-class InFolder(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="sialx-fcidump-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Dumps(InFolder):
     def written(self, text: str) -> pathlib.Path:
-        path = self.folder / "FCIDUMP"
+        path = self.dir / "FCIDUMP"
         path.write_text(text)
         return path
 
@@ -71,28 +66,28 @@ class InFolder(unittest.TestCase):
         self.assertEqual((one.electrons, one.multiplicity), (two.electrons, two.multiplicity))
 
 
-class Files(InFolder):
+class Files(Dumps):
     def test_round_trip(self) -> None:
         """The second time to the last bit: a file has one of the elements that are equal by symmetry."""
         for n in (1, 2, 5):
             made = random_hamiltonian(n, 2 * (n // 2)) if n > 1 else sialx.Hamiltonian([[0.1]], [[[[1 / 3]]]], 2, 1e-300)
-            made.to_fcidump(self.folder / "FCIDUMP")
-            again = sialx.Hamiltonian.from_fcidump(self.folder / "FCIDUMP")
+            made.to_fcidump(self.dir / "FCIDUMP")
+            again = sialx.Hamiltonian.from_fcidump(self.dir / "FCIDUMP")
             self.alike(made, again, 1e-14 if n > 1 else 0.0)
             self.assertEqual((made.symmetries, made.symmetry), (again.symmetries, again.symmetry))
             if n > 1:
                 np.testing.assert_array_equal(made.orbital_energies, again.orbital_energies)
-            again.to_fcidump(self.folder / "again")
-            self.alike(sialx.Hamiltonian.from_fcidump(self.folder / "again"), again, 0.0)
-        lines = (self.folder / "again").read_text().splitlines()
+            again.to_fcidump(self.dir / "again")
+            self.alike(sialx.Hamiltonian.from_fcidump(self.dir / "again"), again, 0.0)
+        lines = (self.dir / "again").read_text().splitlines()
         self.assertEqual(len(lines), 4 + 15 * 16 // 2 + 15 + 5 + 1)  # pairs of pairs, pairs, energies, core
 
     def test_threshold(self) -> None:
         h = hubbard(3, 1e-3, 2)
-        h.to_fcidump(self.folder / "FCIDUMP", threshold=1e-2)
-        self.assertEqual(np.count_nonzero(sialx.Hamiltonian.from_fcidump(self.folder / "FCIDUMP").two_electron), 0)
+        h.to_fcidump(self.dir / "FCIDUMP", threshold=1e-2)
+        self.assertEqual(np.count_nonzero(sialx.Hamiltonian.from_fcidump(self.dir / "FCIDUMP").two_electron), 0)
         with self.assertRaisesRegex(ValueError, "threshold=-1 is negative"):
-            h.to_fcidump(self.folder / "FCIDUMP", threshold=-1)
+            h.to_fcidump(self.dir / "FCIDUMP", threshold=-1)
 
     def test_forms(self) -> None:
         """The same Hamiltonian as PySCF, Molpro and others write it."""
@@ -207,7 +202,7 @@ $end
             with self.subTest(pattern=pattern), self.assertRaisesRegex(ValueError, pattern):
                 self.read(text)
         with self.assertRaisesRegex(ValueError, "not_there: the file cannot be read: No such file"):
-            sialx.Hamiltonian.from_fcidump(self.folder / "not_there")
+            sialx.Hamiltonian.from_fcidump(self.dir / "not_there")
 
     def test_arrays_that_are_refused(self) -> None:
         h, v = np.eye(2), np.zeros((2,) * 4)
@@ -232,7 +227,7 @@ $end
                 sialx.Hamiltonian(*given)
 
 
-class Orbitals(InFolder):
+class Orbitals(Dumps):
     def test_hubbard(self) -> None:
         """Plane waves by symmetry: the lowest orbitals of h, each with u n/2 more."""
         found = hubbard(6, 2.0, 6).hartree_fock()
@@ -301,11 +296,11 @@ class Orbitals(InFolder):
             hubbard(6, 4.0, 6).hartree_fock()
 
 
-class Methods(InFolder):
+class Methods(Dumps):
     def run_method(self, name: str, h: object, *given: object, spin: str = "closed-shell", **options: object) -> sialx.equations.methods.MethodResults:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            return sialx.method(EXAMPLE / f"{name}.txt", spin=spin).run(h, *given, folder=self.folder, **options)  # type: ignore[arg-type, misc]
+            return sialx.method(EXAMPLE / f"{name}.txt", spin=spin).run(h, *given, folder=self.dir, **options)  # type: ignore[arg-type, misc]
 
     def test_two_sites(self) -> None:
         """CCSD is exact for two electrons: (u - sqrt(u**2 + 16 t**2))/2."""
@@ -324,7 +319,7 @@ class Methods(InFolder):
         found = self.run_method("ccsd", chain())
         self.assertAlmostEqual(found.correlation_energy, -0.028904701109, delta=1e-9)
         self.assertAlmostEqual(found.energy, -0.675981289540, delta=1e-9)
-        corrected = sialx.method(EXAMPLE / "ccsd_t.txt", after=sialx.method(EXAMPLE / "ccsd.txt")).run(chain(), folder=self.folder)
+        corrected = sialx.method(EXAMPLE / "ccsd_t.txt", after=sialx.method(EXAMPLE / "ccsd.txt")).run(chain(), folder=self.dir)
         self.assertAlmostEqual(corrected.energy - found.energy, -0.000008204010, delta=1e-9)
         again = found.hamiltonian()
         self.assertAlmostEqual(again.core_energy, 0.75)
@@ -334,8 +329,8 @@ class Methods(InFolder):
         of_molecule = {name: self.run_method(name, WATER, "sto-3g") for name in ("ccsd", "ccsdt")}
         h = of_molecule["ccsdt"].hamiltonian()
         self.assertAlmostEqual(h.core_energy, 9.194964854505, delta=1e-11)
-        h.to_fcidump(self.folder / "FCIDUMP")
-        again = sialx.Hamiltonian.from_fcidump(self.folder / "FCIDUMP")
+        h.to_fcidump(self.dir / "FCIDUMP")
+        again = sialx.Hamiltonian.from_fcidump(self.dir / "FCIDUMP")
         self.alike(h, again, 1e-14)
         rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(7, 7)))[0]
         for given in (again, again.transformed(rotation)):
@@ -351,7 +346,7 @@ class Methods(InFolder):
     def test_functions_left_out(self) -> None:
         """As in tests/examples/edges.py, whose references are of NumPy and PySCF in the remaining space: a coarse threshold drops a function."""
         programs = [ROOT / "examples" / "04_rhf" / "rhf.sialx", EXAMPLE / "integrals.sialx"]
-        left = sialx.Job(programs, sialx.Molecule.from_xyz(WATER, "6-31g*"), values={"lindep_tol": 1}).run(self.folder / "rhf")
+        left = sialx.Job(programs, sialx.Molecule.from_xyz(WATER, "6-31g*"), values={"lindep_tol": 1}).run(self.dir / "rhf")
         h = sialx.Hamiltonian.from_results(left)
         self.assertEqual((h.orbitals, left.static_shape("c")), (17, (18, 18)))
         found = self.run_method("ccsd", h)
@@ -364,21 +359,18 @@ class Methods(InFolder):
             ("a Hamiltonian has no basis set", lambda: ccsd.run(ring, "sto-3g")),
             ('spin="unrestricted" take a molecule', lambda: sialx.method(EXAMPLE / "ccsd.txt", spin="unrestricted").run(ring)),
             ("there is nothing to correlate", lambda: ccsd.run(hubbard(6, 2.0, 12))),
-            ("no integrals over orbitals of RHF.*orbitals of UHF", lambda: sialx.method(EXAMPLE / "ccsd.txt", spin="unrestricted").run(WATER, "sto-3g", folder=self.folder).hamiltonian()),
+            ("no integrals over orbitals of RHF.*orbitals of UHF", lambda: sialx.method(EXAMPLE / "ccsd.txt", spin="unrestricted").run(WATER, "sto-3g", folder=self.dir).hamiltonian()),
         ):
             with self.subTest(pattern=pattern), self.assertRaisesRegex(ValueError, pattern):
                 what()
 
     def test_example(self) -> None:
-        done = subprocess.run([sys.executable, EXAMPLE / "hubbard.py"], cwd=self.folder, env={**os.environ, "PYTHONPATH": str(ROOT / "runtime" / "python")}, capture_output=True, text=True)
+        done = subprocess.run([sys.executable, EXAMPLE / "hubbard.py"], cwd=self.dir, env={**os.environ, "PYTHONPATH": str(ROOT / "runtime" / "python")}, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("CCSD      -5.4089559095", done.stdout)
         self.assertIn("again     -5.4089559095", done.stdout)
 
 
 if __name__ == "__main__":
-    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    sys.argv.remove("--bin")
-    os.environ["SIALRUN"] = str(programs / "sialrun")
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-    unittest.main()
+    os.environ.update(ENV, SIALRUN=str(BIN / "sialrun"))
+    main()

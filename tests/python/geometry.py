@@ -8,12 +8,13 @@ Exits with 77 where geomeTRIC is missing.
 import logging
 import pathlib
 import sys
-import tempfile
 import unittest
 import unittest.mock
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
+from harness import InFolder, main
 from needed import need, use
 from reference_gradients import MINIMA, WATER
 
@@ -42,11 +43,9 @@ class Heard(logging.Handler):
         self.names.append(record.name)
 
 
-class Geometries(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="sialx-geometry-")
-        self.addCleanup(temporary.cleanup)
-        self.dir = pathlib.Path(temporary.name)
+class Geometries(InFolder):
+    def setUp(self) -> None:
+        super().setUp()
         self.water = sialx.Molecule(WATER["symbols"], np.array(WATER["positions"]) / BOHR, "sto-3g")
 
     def test_minimum(self):
@@ -132,9 +131,7 @@ class Geometries(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--bin")
-    use(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
+    use()
     import sialx
 
-    unittest.main()
+    main()

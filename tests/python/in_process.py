@@ -23,9 +23,11 @@ import unittest
 import warnings
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import BIN, ROOT, main, skip, taken
+
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
 from sialx import in_process, magic  # noqa: E402
@@ -584,17 +586,8 @@ sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
 
 
 if __name__ == "__main__":
-
-    def option(name, preset=None):
-        if name not in sys.argv:
-            return preset
-        at = sys.argv.index(name)
-        sys.argv.pop(at)
-        return sys.argv.pop(at)
-
-    os.environ["SIALRUN"] = str(pathlib.Path(option("--bin")).resolve() / "sialrun")
-    RUNS = int(option("--runs", "500"))
-    if not option("--native", ""):
-        print("skipped: sialx was built without Python's headers (python3-dev), or with sanitizers")
-        sys.exit(77)
-    unittest.main()
+    os.environ["SIALRUN"] = str(BIN / "sialrun")
+    RUNS = int(taken("--runs", "500"))
+    if not taken("--native", ""):
+        skip("sialx was built without Python's headers (python3-dev), or with sanitizers")
+    main()

@@ -3,10 +3,10 @@ import importlib.util
 import os
 import pathlib
 import sys
-from typing import NoReturn
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SKIPPED = 77  # SKIP_RETURN_CODE of CTest
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV, ROOT, skip
+
 _TRIED = "SIALX_TESTS_IN_VENV"
 
 
@@ -18,16 +18,11 @@ def need(*modules: str) -> None:
     venv = ROOT / "build" / "python-venv" / "bin" / "python"
     if venv.is_file() and _TRIED not in os.environ:
         os.environ[_TRIED] = "1"
-        os.execv(venv, [str(venv), *sys.argv])
+        os.execv(venv, [str(venv), *sys.argv, "--bin", str(BIN)])
     skip(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed; bash tests/python/packages.sh installs what the tests need")
 
 
-def skip(reason: str) -> NoReturn:
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
-
-
-def use(folder: str) -> None:
-    """The package of this checkout with the programs in `folder`, more ranks than cores allowed."""
+def use() -> None:
+    """The package of this checkout with the programs under test, more ranks than cores allowed."""
     sys.path.insert(0, str(ROOT / "runtime" / "python"))
-    os.environ.update(SIALRUN=str(pathlib.Path(folder) / "sialrun"), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+    os.environ.update(ENV, SIALRUN=str(BIN / "sialrun"))

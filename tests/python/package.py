@@ -14,16 +14,18 @@ import unittest
 import unittest.mock
 import warnings
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import BIN, ENV, ROOT, main
+
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
 
 RHF = ROOT / "examples" / "04_rhf" / "rhf.sialx"
 MP2 = ROOT / "examples" / "05_mp2" / "mp2.sialx"
-os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+os.environ.update(ENV)
 
 # STO-3G of hydrogen (W. J. Hehre, R. F. Stewart, J. A. Pople, J. Chem. Phys. 51, 2657 (1969)).
 STO3G_H = [0, [3.425250914, 0.1543289673], [0.6239137298, 0.5353281423], [0.168855404, 0.4446345422]]
@@ -587,7 +589,5 @@ endsial names
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--bin")
-    os.environ["SIALRUN"] = str(pathlib.Path(sys.argv[at + 1]).resolve() / "sialrun")
-    del sys.argv[at : at + 2]
-    unittest.main()
+    os.environ["SIALRUN"] = str(BIN / "sialrun")
+    main()

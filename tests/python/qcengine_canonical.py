@@ -6,7 +6,7 @@
 Of test_canonical_config.py all tests (memory, scratch folders, cores), of test_canonical_fields.py that of native files, each with inputs and results of
 QCSchema 1 and 2. Its standard suite and its tests of orientation run for Hartree-Fock (RHF and UHF), energies and gradients: against its reference values, of molecules
 that are moved, turned and renumbered. Each case of the standard suite runs in all five combinations of schemas; of those of orientation, whose molecules take the same way
-through the schemas, each runs in one and all five occur, with SIALX_LONG_TESTS=1 each in all. Exits with 77 where QCEngine or pytest is missing.
+through the schemas, each runs in one and all five occur, with run.sh --long each in all. Exits with 77 where QCEngine or pytest is missing.
 """
 import ast
 import importlib.util
@@ -15,7 +15,9 @@ import pathlib
 import sys
 import tempfile
 
-from needed import ROOT, need, use
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import ROOT
+from needed import need, use
 
 need("qcengine", "qcelemental", "pytest", "h5py")
 import pytest  # noqa: E402
@@ -45,9 +47,9 @@ import sialx.qcengine
 SUBJECTS = {"rhf": "hf", "uhf": "bh3p"}
 TURNED = {"do_shift": True, "do_rotate": True, "do_resort": True}
 VERSIONS = [None, "as_v1", "as_v2", "to_v1", "to_v2"]
-ALL = os.environ.get("SIALX_LONG_TESTS") == "1"
+LONG = os.environ.get("SIALX_TEST_LEVEL") == "long"
 ORIENTED = [(*case, version) for n, case in enumerate(itertools.product(SUBJECTS, ("energy", "gradient"), ("fixed", "free")))
-            for version in (VERSIONS if ALL else [VERSIONS[n % len(VERSIONS)]])]
+            for version in (VERSIONS if LONG else [VERSIONS[n % len(VERSIONS)]])]
 
 
 def check(schema_versions, request, reference, driver, scramble, frame, monkeypatch):
@@ -120,9 +122,7 @@ def adapted(name: str, adapt: Adapt) -> str:
 
 
 def main() -> int:
-    at = sys.argv.index("--bin")
-    use(sys.argv[at + 1])
-    more = sys.argv[1:at] + sys.argv[at + 2 :]
+    use()
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "runtime" / "python"), os.environ.get("PYTHONPATH", "")])
     adapt = Adapt()
     with tempfile.TemporaryDirectory(prefix="sialx-canonical-") as folder:
@@ -135,7 +135,7 @@ def main() -> int:
             return 1
         (where / "test_suite.py").write_text(SUITE)
         os.chdir(where)
-        return int(pytest.main(["-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore", *more, "."]))
+        return int(pytest.main(["-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore", *sys.argv[1:], "."]))
 
 
 if __name__ == "__main__":

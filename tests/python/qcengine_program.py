@@ -9,11 +9,11 @@ import json
 import pathlib
 import stat
 import sys
-import tempfile
-import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
+from harness import InFolder, main
 from needed import need, use
 from reference_gradients import AMIDOGEN, DIPOLE_OF_WATER, MINIMA, OF_AMIDOGEN, OF_WATER, WATER
 
@@ -43,12 +43,7 @@ def compute(*arguments, task=None, **options):
     return qcengine.compute(given(*arguments, **options), "sialx", task_config={**TASK, **(task or {})})
 
 
-class Program(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="sialx-qcengine-test-")
-        self.addCleanup(temporary.cleanup)
-        self.dir = pathlib.Path(temporary.name)
-
+class Program(InFolder):
     def good(self, result):
         self.assertTrue(result.success, getattr(result, "error", None))
         return result
@@ -154,10 +149,8 @@ class Program(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--bin")
-    use(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
+    use()
     import sialx
     import sialx.qcengine
 
-    unittest.main()
+    main()

@@ -14,9 +14,11 @@ import tempfile
 import unittest
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import BIN, ENV, ROOT, main, skip, taken
+
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
 
@@ -199,25 +201,15 @@ if __name__ == "__main__":
         MODES[sys.argv[-1]](MPI.COMM_WORLD)
         sys.exit()
 
-    def option(name: str) -> str:
-        at = sys.argv.index(name)
-        value = sys.argv[at + 1]
-        del sys.argv[at : at + 2]
-        return value
-
-    os.environ["SIALRUN"] = str(pathlib.Path(option("--bin")).resolve() / "sialrun")
-    os.environ |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-    if not option("--native"):
-        print("skipped: sialx was built without Python's headers (python3-dev), or with sanitizers")
-        sys.exit(77)
+    os.environ.update(ENV, SIALRUN=str(BIN / "sialrun"))
+    if not taken("--native", ""):
+        skip("sialx was built without Python's headers (python3-dev), or with sanitizers")
     try:
         # A process of its own: loading mpi4py's MPI starts it.
-        code = f"import sys; sys.path.insert(0, {sys.path[0]!r}); from mpi4py import MPI; from sialx import in_process; print(in_process._native('_native_mpi').mpi()); print(MPI.Get_library_version())"
+        code = f"import sys; sys.path.insert(0, {str(ROOT / 'runtime/python')!r}); from mpi4py import MPI; from sialx import in_process; print(in_process._native('_native_mpi').mpi()); print(MPI.Get_library_version())"
         asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
     except subprocess.CalledProcessError as error:
-        print(f"skipped: no mpi4py: {error.stderr}")
-        sys.exit(77)
+        skip(f"no mpi4py: {error.stderr}")
     if not asked[1].startswith(asked[0]):
-        print(f"skipped: mpi4py is of {asked[1]}")
-        sys.exit(77)
-    unittest.main()
+        skip(f"mpi4py is of {asked[1]}")
+    main()

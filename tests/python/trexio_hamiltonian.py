@@ -4,15 +4,14 @@
 import os
 import pathlib
 import sys
-import tempfile
-import unittest
 import warnings
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 import trexio
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "examples"
+from harness import BIN, ENV, EXAMPLES, ROOT, InFolder, main
+
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 
 import sialx  # noqa: E402
@@ -26,16 +25,11 @@ def random_hamiltonian(n: int = 5, electrons: int = 4) -> "sialx.Hamiltonian":
     return sialx.Hamiltonian(h + h.T, np.einsum("apq,ars->pqrs", factors, factors), electrons, 0.75, 3, orbital_energies=np.arange(n))
 
 
-class Trexio(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory(prefix="sialx-trexio-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Trexio(InFolder):
     def test_out_and_in(self) -> None:
         h = random_hamiltonian()
         for name in ("h.h5", "h.text"):
-            path = self.folder / name
+            path = self.dir / name
             h.to_trexio(path)
             again = sialx.Hamiltonian.from_trexio(path)
             self.assertEqual((again.electrons, again.multiplicity, again.core_energy), (4, 3, 0.75))
@@ -48,8 +42,8 @@ class Trexio(unittest.TestCase):
     def test_order(self) -> None:
         """Elements are <pq|rs> = (pr|qs), each of those that are equal by symmetry once."""
         h = random_hamiltonian()
-        h.to_trexio(self.folder / "h.h5")
-        with trexio.File(str(self.folder / "h.h5"), "r", trexio.TREXIO_HDF5) as f:
+        h.to_trexio(self.dir / "h.h5")
+        with trexio.File(str(self.dir / "h.h5"), "r", trexio.TREXIO_HDF5) as f:
             where, what, count, _ = trexio.read_mo_2e_int_eri(f, 0, 1000)
             self.assertEqual(count, 15 * 16 // 2)
             for (p, q, r, s), value in zip(where[:count], what[:count]):
@@ -60,11 +54,11 @@ class Trexio(unittest.TestCase):
     def test_all_elements(self) -> None:
         """A file of another program may have all of those that are equal by symmetry."""
         h = random_hamiltonian(3, 2)
-        path = self.folder / "all.h5"
-        self.write(path, h, np.argwhere(np.ones((3,) * 4)))
+        path = self.dir / "all.h5"
+        self.write_file(path, h, np.argwhere(np.ones((3,) * 4)))
         np.testing.assert_allclose(sialx.Hamiltonian.from_trexio(path).two_electron, h.two_electron, atol=1e-13)
 
-    def write(self, path, h, where, values=None, leave_out=()):
+    def write_file(self, path, h, where, values=None, leave_out=()):
         with trexio.File(str(path), "w", trexio.TREXIO_HDF5) as f:
             if "electrons" not in leave_out:
                 trexio.write_electron_num(f, h.electrons)
@@ -86,34 +80,34 @@ class Trexio(unittest.TestCase):
             ("orbitals differ between alpha and beta", every, [1.0, 0.5], ("spin",)),
             ("two values for the element <0,1.1,0>|two values for the element <1,0.0,1>", [(0, 1, 1, 0), (1, 0, 0, 1)], [0.5, 0.6], ()),
         )):
-            path = self.folder / f"{n}.h5"
-            self.write(path, h, where, np.array(values), leave_out)
+            path = self.dir / f"{n}.h5"
+            self.write_file(path, h, where, np.array(values), leave_out)
             with self.subTest(pattern=pattern), self.assertRaisesRegex(ValueError, f"{n}.h5: .*({pattern})"):
                 sialx.Hamiltonian.from_trexio(path)
-        (self.folder / "text.h5").write_text("no HDF5 file\n")
+        (self.dir / "text.h5").write_text("no HDF5 file\n")
         with self.assertRaisesRegex(ValueError, "text.h5: the file cannot be read"):
-            sialx.Hamiltonian.from_trexio(self.folder / "text.h5")
+            sialx.Hamiltonian.from_trexio(self.dir / "text.h5")
         with self.assertRaisesRegex(ValueError, "there is no such file"):
-            sialx.Hamiltonian.from_trexio(self.folder / "none.h5")
+            sialx.Hamiltonian.from_trexio(self.dir / "none.h5")
 
     def test_methods(self) -> None:
         """From a file, as from the arrays."""
         ring = -(np.eye(6, k=1) + np.eye(6, k=-1) + np.eye(6, k=5) + np.eye(6, k=-5))
         v = np.zeros((6,) * 4)
         v[range(6), range(6), range(6), range(6)] = 2.0
-        sialx.Hamiltonian(ring, v, 6).to_trexio(self.folder / "ring.h5")
+        sialx.Hamiltonian(ring, v, 6).to_trexio(self.dir / "ring.h5")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = sialx.method(EXAMPLES / "19_equations" / "ccsd.txt").run(sialx.Hamiltonian.from_trexio(self.folder / "ring.h5"), folder=self.folder)
+            found = sialx.method(EXAMPLES / "19_equations" / "ccsd.txt").run(sialx.Hamiltonian.from_trexio(self.dir / "ring.h5"), folder=self.dir)
         self.assertAlmostEqual(found.energy, -5.4089559095, delta=1e-9)
 
     def test_orbitals(self) -> None:
         """What sialrun writes, by the package."""
         water = sialx.Molecule.from_xyz(EXAMPLES / "molecules" / "water.xyz", "sto-3g")
         job = sialx.Job([EXAMPLES / "04_rhf" / "rhf.sialx"], water)
-        path = job.write(self.folder / "job")
-        self.assertEqual(os.system(f'cd "{self.folder}" && "{os.environ["SIALRUN"]}" "{path}" --trexio water.h5 >/dev/null 2>"{self.folder}/err"'), 0, (self.folder / "err").read_text() if (self.folder / "err").exists() else "")
-        found = next(self.folder.rglob("water.h5"))
+        path = job.write(self.dir / "job")
+        self.assertEqual(os.system(f'cd "{self.dir}" && "{os.environ["SIALRUN"]}" "{path}" --trexio water.h5 >/dev/null 2>"{self.dir}/err"'), 0, (self.dir / "err").read_text() if (self.dir / "err").exists() else "")
+        found = next(self.dir.rglob("water.h5"))
         with trexio.File(str(found), "r", trexio.TREXIO_AUTO) as f:
             self.assertEqual(trexio.read_metadata_code(f), ["sialx"])
             self.assertEqual(trexio.read_nucleus_label(f), ["O", "H", "H"])
@@ -122,8 +116,5 @@ class Trexio(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    programs = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    sys.argv.remove("--bin")
-    os.environ["SIALRUN"] = str(programs / "sialrun")
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-    unittest.main()
+    os.environ.update(ENV, SIALRUN=str(BIN / "sialrun"))
+    main()

@@ -11,7 +11,10 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
+
+from harness import BIN, main, skip, taken
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "runtime" / "python"))
 import sialx  # noqa: E402
@@ -116,12 +119,9 @@ class Values(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    bin_dir = pathlib.Path(sys.argv.pop(sys.argv.index("--bin") + 1)).resolve()
-    native = sys.argv.pop(sys.argv.index("--native") + 1)
-    sys.argv = [a for a in sys.argv if a not in ("--bin", "--native")]
+    native = taken("--native", "")
     if not native:
-        print("there is no compiled module of Python here: skipped")
-        sys.exit(77)
-    os.environ.update(SIALX_NATIVE=native, SIALRUN=str(bin_dir / "sialrun"))
-    os.environ["PATH"] = f"{bin_dir}{os.pathsep}{os.environ['PATH']}"
-    unittest.main()
+        skip("there is no compiled module of Python here")
+    os.environ.update(SIALX_NATIVE=native, SIALRUN=str(BIN / "sialrun"))
+    os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    main()

@@ -19,14 +19,15 @@ import tempfile
 import time
 from typing import Any, cast
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV, EXAMPLES, ROOT
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
 import sialx  # noqa: E402
 from sialx.job import JobError  # noqa: E402
 
-EXAMPLES = ROOT / "examples"
-os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+os.environ.update(ENV)
 
 # method: programs it adds to the chain, in order; numbers: (key in values.json, where to find it, tolerance)
 PROGRAMS = {
@@ -159,7 +160,7 @@ def check_system(system, options):
         start = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="sialx-references-") as folder:
             try:
-                results = run(system, methods, layout, segments, options.bin, pathlib.Path(folder))
+                results = run(system, methods, layout, segments, BIN, pathlib.Path(folder))
                 found: dict = {}
                 for method in methods:
                     found |= measured(method, results)
@@ -184,7 +185,6 @@ def check_system(system, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--systems", default=",".join(SMALL))
     parser.add_argument("--methods", default="")
     parser.add_argument("--layouts", default="1")
@@ -192,7 +192,6 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--times", action="store_true")
     options = parser.parse_args()
-    options.bin = options.bin.resolve()
     options.layouts = options.layouts.split()
     options.methods = [m for m in options.methods.split(",") if m]
     systems = {s["name"]: s for s in json.loads((HERE / "values.json").read_text())["systems"]}

@@ -5,18 +5,16 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import expect
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 EXTENTS = (4, 3, 2)
 StrPath = str | os.PathLike[str]
-
-
-def expect(condition: object, text: str) -> None:
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 class Tools:

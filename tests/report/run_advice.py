@@ -4,14 +4,16 @@ nothing else; and that a comparison shows predicted gains beside reached ones.
 
     run_advice.py --bin DIR
 """
-import argparse
 import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
-from common import HERE, ROOT, Tools, edited, expect
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from common import HERE, Tools, edited
+from harness import BIN, ROOT, expect
 from redeclare import permuted
 
 LADDER = """pardo mu, la, nu, si
@@ -308,10 +310,8 @@ def check_no_times(runs):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     with tempfile.TemporaryDirectory() as work:
-        runs = Runs(Tools(parser.parse_args().bin, work))
+        runs = Runs(Tools(BIN, work))
         run = check_symmetry(runs)
         check_alone(runs, run)
         check_repeated(runs)

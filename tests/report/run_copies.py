@@ -4,20 +4,17 @@ remark there that says why, with its cost and what to change, and one remark onl
 
     run_copies.py --bin DIR
 """
-import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 import tomllib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ROOT, expect
+
 JOBS = ("04_rhf/job.toml", "05_mp2/job.toml", "06_uhf/job.toml", "09_ccsd/job_sto3g.toml", "11_ccsd_t/job_sto3g.toml", "12_lambda/job_sto3g.toml")
-
-
-def expect(condition, text):
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 def check(binaries, job, work):
@@ -46,9 +43,7 @@ def check(binaries, job, work):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binaries = parser.parse_args().bin.resolve()
+    binaries = BIN
     with tempfile.TemporaryDirectory() as work:
         counts = {job: check(binaries, job, pathlib.Path(work)) for job in JOBS}
     expect(counts["09_ccsd/job_sto3g.toml"] > 0, "no copy was counted at all")

@@ -9,10 +9,12 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import tomllib
 
-from common import ROOT, expect
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ROOT, expect
 from redeclare import SourceTree
 
 # Larger segments than the examples' tests have, so that block operations are worth something.
@@ -111,14 +113,13 @@ def check(job):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--only")
     options = parser.parse_args()
     followed = 0
     with tempfile.TemporaryDirectory() as work:
         for name, toml in JOBS.items():
             if options.only in (None, name):
-                followed += check(Job(options.bin.resolve(), name, work, toml))
+                followed += check(Job(BIN, name, work, toml))
     expect(followed > 0 or options.only, "no report asked for another declaration: nothing was tested")
     print(f"{followed} changes of declarations followed: none made a job slower by the model, none was undone")
 

@@ -3,16 +3,18 @@
 
     run_faces.py --bin DIR
 """
-import argparse
 import json
 import pathlib
 import re
+import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import jsonschema
 import yaml
 
-from common import EXTENTS, ROOT, Tools, edited, expect
+from common import EXTENTS, Tools, edited
+from harness import BIN, ROOT, expect
 
 MEAN = sum(EXTENTS) / len(EXTENTS)
 SEGMENTS = len(EXTENTS)
@@ -261,10 +263,8 @@ def check_refusals(tools, run):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     with tempfile.TemporaryDirectory() as work:
-        tools = Tools(parser.parse_args().bin, work)
+        tools = Tools(BIN, work)
         run = tools.run("run.json", "--simulate", "ranks=2,seed=1")
         check_text(tools, run)
         check_filters(tools)

@@ -6,12 +6,15 @@ edited since, and beside no other statement.
 """
 from __future__ import annotations
 
-import argparse
 import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, expect
 
 SOURCE = """sial hinted
 predefined int norb
@@ -46,11 +49,6 @@ norb = 3
 [segments]
 ao = [4, 3, 2]
 """
-
-
-def expect(condition: object, text: str) -> None:
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 class Session:
@@ -141,9 +139,7 @@ def check(session: Session) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binaries = parser.parse_args().bin.resolve()
+    binaries = BIN
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "job.toml").write_text(JOB)
         check(Session(binaries, pathlib.Path(folder)))

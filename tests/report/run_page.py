@@ -6,7 +6,6 @@
 The browser is Debian's `chromium`, which `examples/setup.sh --browser` installs where that is possible; where not, the test says so and is
 skipped (exit code 77).
 """
-import argparse
 import html.parser
 import json
 import pathlib
@@ -16,9 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-from common import EXTENTS, ROOT, Tools, expect
-
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from common import EXTENTS, Tools
+from harness import BIN, ROOT, SKIPPED, expect
 
 
 def find_browser():
@@ -218,11 +217,8 @@ def check_clicks(browser, page):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        tools = Tools(options.bin, work)
+        tools = Tools(BIN, work)
         run = tools.run("run.json", "--simulate", "ranks=2,seed=1")
         page = pathlib.Path(work) / "report.html"
         tools.report(tools.module, run, "--format=html", "-o", page)

@@ -6,15 +6,17 @@
 Programs are run on one and two ranks, predicted for other ranks and networks, and run there: errors of time, waiting and memory are printed, and
 held to bounds. A part of a time counts by what it is off in the whole: that little of little is guessed badly does no harm.
 """
-import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import jsonschema
 
-from common import ROOT, edited, expect
+from common import edited
+from harness import BIN, ROOT, expect
 
 FAST, SLOW = "latency=10us,bandwidth=7GB/s", "latency=100us,bandwidth=1GB/s"
 SMALL = ["--segments", "ao_target=6", "--segments", "occ_target=3", "--segments", "virt_target=6"]
@@ -146,10 +148,8 @@ def check_refusals(lab):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
     with tempfile.TemporaryDirectory() as work:
-        lab = Laboratory(parser.parse_args().bin, work)
+        lab = Laboratory(BIN, work)
         check_errors(lab)
         check_text(lab)
         check_refusals(lab)

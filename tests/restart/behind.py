@@ -5,12 +5,16 @@
 """
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
+import sys
 import time
 
-from pieces import PROGRAMS, STOPPED, Pieces, items, main
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import main
+from pieces import PROGRAMS, STOPPED, Pieces, items
 
 # A disk that takes its time for blocks in files of ranks, more for those of ranks other than the first; or has no space for them.
 SLOW_DISK = """
@@ -150,4 +154,4 @@ class Behind(Pieces):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main()

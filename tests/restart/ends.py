@@ -5,6 +5,7 @@
 """
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -12,7 +13,9 @@ import subprocess
 import sys
 import time
 
-from pieces import BIN, ENV, PROGRAMS, ROOT, STEPS, STOPPED, THREE, Pieces, command, items, main
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, LONG, ROOT, main
+from pieces import ENV, PROGRAMS, STEPS, STOPPED, THREE, Pieces, command, items
 
 # A rank 1 that takes a while to install the handler of a signal that ends runs.
 SLOW_RANK = """
@@ -114,7 +117,7 @@ class Ends(Pieces):
         job = ROOT / "examples/09_ccsd/job_631gs.toml"
         args = [job, "--output-dir", "."]
         wanted = self.whole(job)[1]
-        long = os.environ.get("SIALX_LONG_TESTS") == "1"
+        long = LONG
         rng = random.Random() if long else random.Random(7)
         for ranks, more, kills in ((1, (), 5 if long else 2), (2, ("--ranks-per-node", "1"), 3 if long else 2), (3, ("--servers", "1"), 2 if long else 1)):
             with self.subTest(ranks=ranks, more=more):
@@ -301,4 +304,4 @@ class Ends(Pieces):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main()

@@ -13,10 +13,13 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy
 
+from harness import BIN, LONG, ROOT, main
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "plan"))
-from pieces import BIN, ENV, PROGRAMS, ROOT, STEPS, STOPPED, THREE, Pieces, command, items, main  # noqa: E402
+from pieces import ENV, PROGRAMS, STEPS, STOPPED, THREE, Pieces, command, items
 from slow_processor import slow_processor  # noqa: E402
 
 
@@ -240,7 +243,7 @@ class OtherRanks(Pieces):
 
     def test_killed_on_other_ranks(self):
         """One job, killed at random moments again and again (a hundred times in long tests), each time continued on another number of ranks and nodes."""
-        long = os.environ.get("SIALX_LONG_TESTS") == "1"
+        long = LONG
         rng = random.Random() if long else random.Random(11)
         args = [ROOT / "examples/09_ccsd/job_631gs.toml", "--output-dir", "."]
         wanted = self.whole(args[0])[1]
@@ -275,4 +278,4 @@ class OtherRanks(Pieces):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main()

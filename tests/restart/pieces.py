@@ -4,23 +4,21 @@ Programs under programs/ keep every kind of state alive across barriers. Where r
 byte: output, results file, counters that do not depend on time.
 """
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
-import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 import numpy
 
+import harness
+from harness import BIN, ROOT, mpirun
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
-ROOT = HERE.parents[1]
-BIN = pathlib.Path(sys.argv[2]).resolve() if sys.argv[1:2] == ["--bin"] else None
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
+ENV = {**harness.ENV, "OMP_NUM_THREADS": "1"}
 THREE = [PROGRAMS / "first.sialx", PROGRAMS / "second.sialx", PROGRAMS / "third.sialx"]
 STEPS = ["--set", "norb=2", "--set", "steps=3", "--segments", "ao=3,2"]
 STOPPED = 4
@@ -30,8 +28,7 @@ WORLDS = [(0, ()), (0, ("--simulate", "ranks=3,seed=5")), (0, ("--simulate", "ra
 
 
 def command(ranks, *args):
-    prefix = ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"] if ranks else []
-    return [*prefix, str(BIN / "sialrun"), *map(str, args)]
+    return [*mpirun(ranks), str(BIN / "sialrun"), *map(str, args)]
 
 
 def items(path):
@@ -52,11 +49,7 @@ def items(path):
     return {name: numpy.array(sorted(map(tuple, value))) if name.startswith("saved/blocks/") else value for name, value in found.items()}
 
 
-class Pieces(unittest.TestCase):
-    def setUp(self):
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sialx-restart-"))
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
-
+class Pieces(harness.InFolder):
     def run_job(self, *args, ranks=0, timeout=120, prefix=(), env=None):
         p = subprocess.run([*prefix, *command(ranks, *args)], cwd=self.dir, env={**ENV, **(env or {})}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
         return p.returncode, p.stdout, p.stderr
@@ -133,9 +126,3 @@ class Pieces(unittest.TestCase):
         code, out, err = self.run_job(*args, "--dry-run", **options)
         self.assertEqual(code, 0, out + err)
         return re.findall("^segments .*$", err, re.M)
-
-
-def main(doc):
-    if not BIN:
-        sys.exit(doc)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -10,8 +10,11 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ROOT, main
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "plan"))
-from pieces import BIN, ENV, PROGRAMS, ROOT, STEPS, STOPPED, THREE, WORLDS, Pieces, command, items, main  # noqa: E402
+from pieces import ENV, PROGRAMS, STEPS, STOPPED, THREE, WORLDS, Pieces, command, items
 from slow_processor import slow_processor  # noqa: E402
 
 
@@ -464,4 +467,4 @@ class Restart(Pieces):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main()

@@ -3,26 +3,21 @@
 
     run_schema.py --bin DIR
 """
-import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-import unittest
 from typing import Any
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from harness import BIN, ENV, EXAMPLES, ROOT, InFolder, main
+
 REFERENCES = json.loads((ROOT / "tests" / "gradient" / "references.json").read_text())
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
-EXAMPLES = ROOT / "examples"
 BOHR = 0.52917721092
 GHOST = {"scf": -75.98441468693608, "mp2": -76.11389998295348, "ump2": -75.671526244237}  # water and the functions of a hydrogen atom, 6-31G
 METHODS = {"hf": "rhf", "mp2": "mp2", "ccsd": "ccsd", "ccsd(t)": "ccsd_t"}  # names in the references
-OPTIONS: argparse.Namespace
 
 
 def given(method="hf", driver="energy", of="water", basis="6-31g", **changes):
@@ -69,22 +64,17 @@ def shells_of(path):
     return found
 
 
-class Schema(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
-
+class Schema(InFolder):
     def run_text(self, text, *arguments, ranks=1, out="out.json", code=0):
         """The result of an input, and what was printed."""
-        (self.folder / "in.json").write_text(text)
+        (self.dir / "in.json").write_text(text)
         launch = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks > 1 else []
-        done = subprocess.run([*launch, OPTIONS.bin / "sialrun", "--qcschema", "in.json", *([out] if out else []), *arguments], cwd=self.folder, env=ENV,
+        done = subprocess.run([*launch, BIN / "sialrun", "--qcschema", "in.json", *([out] if out else []), *arguments], cwd=self.dir, env=ENV,
                               capture_output=True, text=True, timeout=200)  # fmt: skip
         self.assertEqual(done.returncode, code, done.stdout[-2000:] + done.stderr)
-        result = json.loads((self.folder / out).read_text() if out else done.stdout)
+        result = json.loads((self.dir / out).read_text() if out else done.stdout)
         self.assertEqual(result["success"], code == 0)
-        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["in.json", "out.json"] if out else ["in.json"])
+        self.assertEqual(sorted(p.name for p in self.dir.iterdir()), ["in.json", "out.json"] if out else ["in.json"])
         return result, done
 
     def run_input(self, data, *arguments, **options):
@@ -163,10 +153,10 @@ class Schema(unittest.TestCase):
         self.assertAlmostEqual(self.run_input(given("mp2", charge=1, **molecule))["return_result"], GHOST["ump2"], delta=1e-7)
 
     def test_standard_streams(self):
-        (self.folder / "in.json").write_text(json.dumps(given()))
+        (self.dir / "in.json").write_text(json.dumps(given()))
         for arguments in (["-"], ["-", "-"]):
-            with open(self.folder / "in.json") as stream:
-                done = subprocess.run([OPTIONS.bin / "sialrun", "--qcschema", *arguments], cwd=self.folder, env=ENV, stdin=stream, capture_output=True, text=True, timeout=100)
+            with open(self.dir / "in.json") as stream:
+                done = subprocess.run([BIN / "sialrun", "--qcschema", *arguments], cwd=self.dir, env=ENV, stdin=stream, capture_output=True, text=True, timeout=100)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertAlmostEqual(json.loads(done.stdout)["return_result"], REFERENCES["water"]["energies"]["rhf"], delta=1e-8)
         self.assertAlmostEqual(self.run_input(given(), out=None)["return_result"], REFERENCES["water"]["energies"]["rhf"], delta=1e-8)
@@ -308,7 +298,7 @@ class Schema(unittest.TestCase):
     def test_no_convergence(self):
         for ranks in (1, 2):
             self.failure(given("ccsd", keywords={"cc_iter": 2}), "convergence_error", "CCSD did not converge", code=1, ranks=ranks)
-            out = json.loads((self.folder / "out.json").read_text())["error"]["error_message"]
+            out = json.loads((self.dir / "out.json").read_text())["error"]["error_message"]
             self.assertTrue(out.startswith("CCSD did not converge"), out)
             self.assertNotIn("segments ao", out)
         self.failure(given("hf", "gradient", keywords={"scf_iter": 3}), "convergence_error", "did not converge", code=1)
@@ -317,17 +307,17 @@ class Schema(unittest.TestCase):
         ENV["SIAL_EXAMPLES_PATH"] = str(EXAMPLES)
         self.addCleanup(ENV.pop, "SIAL_EXAMPLES_PATH")
         self.run_input(given())
-        ENV["SIAL_EXAMPLES_PATH"] = str(self.folder)
+        ENV["SIAL_EXAMPLES_PATH"] = str(self.dir)
         self.failure(given(), "input_error", "SIAL_EXAMPLES_PATH")
 
     def test_command_line(self):
-        (self.folder / "in.json").write_text(json.dumps(given()))
+        (self.dir / "in.json").write_text(json.dumps(given()))
         for arguments, word in ((["none.json", "out.json"], "none.json"), (["in.json", "in.json"], "replace"), (["in.json", "a", "b"], "takes an input"),
                                 (["in.json", "out.json", "--dry-run"], "--dry-run")):  # fmt: skip
-            done = subprocess.run([OPTIONS.bin / "sialrun", "--qcschema", *arguments], cwd=self.folder, env=ENV, capture_output=True, text=True, timeout=100)
+            done = subprocess.run([BIN / "sialrun", "--qcschema", *arguments], cwd=self.dir, env=ENV, capture_output=True, text=True, timeout=100)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(word, done.stderr)
-        self.assertEqual(json.loads((self.folder / "in.json").read_text()), given())
+        self.assertEqual(json.loads((self.dir / "in.json").read_text()), given())
 
     def test_models(self):
         """By the schema's own models, where they are installed."""
@@ -337,9 +327,9 @@ class Schema(unittest.TestCase):
         if python is None:
             self.skipTest("qcelemental is not installed")
         self.run_input(given("mp2", "gradient"))
-        good = (self.folder / "out.json").read_text()
+        good = (self.dir / "out.json").read_text()
         self.run_input(given("b3lyp"), code=2)
-        bad = (self.folder / "out.json").read_text()
+        bad = (self.dir / "out.json").read_text()
         new = json.dumps([self.run_input(second(given("mp2", "gradient"))), self.run_input(second(given("b3lyp")), code=2)])
         check = """import json, sys; from qcelemental.models import v1, v2; good, bad, new = json.load(sys.stdin)
 v1.AtomicResult(**good); v1.FailedOperation(**bad); v2.AtomicResult(**new[0]); v2.FailedOperation(**new[1])"""
@@ -360,15 +350,6 @@ def potential_of(text, element):
                       "coefficients": [[float(r[2]) for r in rows]]})  # fmt: skip
         at += 2 + count
     return {"ecp_electrons": int(electrons), "ecp_potentials": parts}
-
-
-def main():
-    global OPTIONS
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    OPTIONS, rest = parser.parse_known_args()
-    OPTIONS.bin = OPTIONS.bin.resolve()
-    unittest.main(argv=[sys.argv[0], *rest])
 
 
 if __name__ == "__main__":

@@ -6,21 +6,16 @@ import pathlib
 import sys
 from typing import Any
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "faults"))
-from faults import ENV, private_mounts, shm_files  # noqa: E402
-from in_folder import InFolder, main  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "faults"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from faults import private_mounts, shm_files
+from harness import mpirun
+from in_folder import InFolder
 
-__all__ = ["ENV", "NO_FILES", "PROGRAMS", "ROOT", "SMALL", "SMALL_BYTES", "InScratch", "blocks", "main", "mpirun", "private_mounts", "shm_files"]
+__all__ = ["NO_FILES", "PROGRAMS", "SMALL", "SMALL_BYTES", "InScratch", "blocks", "private_mounts", "shm_files"]
 
-PROGRAMS = HERE / "programs"
-ROOT = HERE.parents[1]
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 NO_FILES = ("--results", "none")
-
-
-def mpirun(ranks: int) -> list[str]:
-    """Nothing for 0: the job then runs without MPI."""
-    return ["mpirun", "-n", str(ranks), "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"] if ranks else []
 
 
 def blocks(count: int, extent: int) -> list[str]:

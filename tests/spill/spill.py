@@ -5,12 +5,16 @@
 """
 import json
 import os
+import pathlib
 import re
 import subprocess
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
-from in_scratch import ENV, NO_FILES, PROGRAMS, ROOT, SMALL, SMALL_BYTES, InScratch, blocks, main, mpirun
+from harness import ENV, ROOT, all_only, gate, main, mpirun
+from in_scratch import NO_FILES, PROGRAMS, SMALL, SMALL_BYTES, InScratch, blocks
 
 # In one process, as MPI processes, on pretend nodes, with servers.
 WORLDS = [(0, ()), (0, ("--simulate", "ranks=3,seed=5")), (0, ("--simulate", "ranks=4,seed=2,ranks-per-node=2")), (2, ()), (3, ("--ranks-per-node", "1")), (3, ("--servers", "1"))]
@@ -28,6 +32,7 @@ def sum_of_touch(count, extent, times):
     return times * sum(numbers)
 
 
+@all_only
 class Spill(InScratch):
     def assert_touched(self, out, count, extent, times):
         found = values(out)
@@ -172,6 +177,7 @@ class Spill(InScratch):
         self.assertEqual(values(out)["total"], 64 * 200 * 200 * 4 * (1 + 4 + 9))
         return self.total()
 
+    @gate
     def test_values_that_are_not_used_again_are_not_written(self):
         for ranks in (0, 2):
             with self.subTest(ranks=ranks):
@@ -217,6 +223,7 @@ class Spill(InScratch):
         self.assertLess(total["tier_reads"], 1.1 * 64)  # for the sum; on a busy machine one may leave again before its use
         self.assertLess(total["tier_demand_reads"], 8)
 
+    @gate
     def test_every_layout_of_ranks(self):
         wanted, _ = self.job("grow.sialx", *SMALL, "--set", "steps=3", *NO_FILES)
         for ranks, more in WORLDS:
@@ -334,4 +341,4 @@ class Spill(InScratch):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main()

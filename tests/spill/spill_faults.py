@@ -12,9 +12,12 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 
-from in_scratch import ENV, NO_FILES, PROGRAMS, SMALL, InScratch, blocks, main, mpirun, private_mounts, shm_files
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import ENV, main, mpirun
+from in_scratch import NO_FILES, PROGRAMS, SMALL, InScratch, blocks, private_mounts, shm_files
 
 KILLS = 30
 TWO_ARRAYS = [PROGRAMS / "second_array.sialx", *SMALL, *NO_FILES]
@@ -149,4 +152,4 @@ class SpillFaults(InScratch):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main()

@@ -3,11 +3,15 @@
 
     spill_nodes.py --bin DIR [unittest arguments]
 """
+import pathlib
 import re
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
 
-from in_scratch import NO_FILES, PROGRAMS, ROOT, SMALL, SMALL_BYTES, InScratch, main, mpirun
+from harness import ROOT, main, mpirun
+from in_scratch import NO_FILES, PROGRAMS, SMALL, SMALL_BYTES, InScratch
 
 MEMORY_NODE = ("--server-memory", "100MB")
 # Nodes of one rank and of two, one server and two.
@@ -111,4 +115,4 @@ class SpillNodes(InScratch):
 
 
 if __name__ == "__main__":
-    main(__doc__)
+    main()

@@ -4,23 +4,21 @@ any bit of a result.
 
     run_costs.py --bin DIR
 """
-import argparse
 import json
 import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import h5py
+
+from harness import BIN, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
 TABLE = HERE.parents[1] / "runtime" / "kernels" / "contraction" / "contraction_costs.def"
-
-
-def expect(condition, text):
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 def fitted():
@@ -57,9 +55,7 @@ class Runs:
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True, type=pathlib.Path)
-    binary = parser.parse_args().bin / "sialrun"
+    binary = BIN / "sialrun"
     with tempfile.TemporaryDirectory() as name:
         runs = Runs(binary, pathlib.Path(name))
         said = runs.version()

@@ -3,13 +3,15 @@
 
     run_device.py --bin DIR
 """
-import argparse
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXTENTS = (3, 2)
@@ -35,11 +37,6 @@ def run(binary, *flags, fault="", program="device.sialx", level="-O0", failure=F
             by_line = sum(row[key] for row in statistics["device_transfers"])
             expect(by_line == statistics["total"][counter], f"{flags}: {key} by line and array add up to {by_line}, {counter} is {statistics['total'][counter]}")
         return done.stdout, statistics["total"]
-
-
-def expect(condition, text):
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 def check(total, name, expected):
@@ -370,9 +367,7 @@ def check_self_check(binary, plain):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = parser.parse_args().bin.resolve() / "sialrun"
+    binary = BIN / "sialrun"
     plain, total = run(binary)
     check(total, "without a device", {"device_operations": 0, "device_in": 0, "device_bytes_in_unoptimized": 0})
     output, total = run(binary, "--device", "simulated")

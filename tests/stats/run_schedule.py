@@ -3,11 +3,14 @@
 
     run_schedule.py --bin DIR
 """
-import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN
 
 HERE = pathlib.Path(__file__).resolve().parent
 SEGMENTS = 6
@@ -28,9 +31,7 @@ def run(binary, ranks, differs, *more):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = parser.parse_args().bin / "sialrun"
+    binary = BIN / "sialrun"
     tuples = SEGMENTS**2
     for ranks in (1, 3, 4):
         for differs in (0, 1, 2, 3):

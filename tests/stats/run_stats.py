@@ -3,12 +3,15 @@
 
     run_stats.py --bin DIR
 """
-import argparse
 import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, ENV, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXTENTS = (3, 2)
@@ -22,11 +25,6 @@ def run(binary, *flags, program="counted", level="-O0"):
         subprocess.run([binary, level, HERE / f"{program}.sialx", "--set", "norb=2", "--segments", "ao=" + ",".join(map(str, EXTENTS)),
                         "--results", "none", "--run-json", "run.json", "--output-dir", out, *flags], check=True, timeout=60)
         return json.loads((pathlib.Path(out) / "run.json").read_text())
-
-
-def expect(condition, text):
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 def check_counts(total, name):
@@ -173,7 +171,7 @@ def check_kernels(binary):
         command = [binary, "-O0", HERE / "kernels.sialx", "--set", "norb=2", "--segments", "ao=3,2", "--results", "none", "--output-dir", out]
 
         def text(*flags, launcher=(), good=(0,)):
-            environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
+            environment = dict(ENV)
             done = subprocess.run([*launcher, *command, *flags], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
             expect(done.returncode in good, f"{flags}: ended with {done.returncode}: {done.stderr}")
             return done.stdout, done.stderr
@@ -245,9 +243,7 @@ def check_orders(binary):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = parser.parse_args().bin.resolve() / "sialrun"
+    binary = BIN / "sialrun"
 
     for name, flags in (("one rank", ()), ("one node", ("--simulate", "ranks=3,seed=1"))):
         statistics = run(binary, *flags)

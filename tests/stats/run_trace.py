@@ -4,20 +4,18 @@ times of run.json by line add up to the wall time.
 
     run_trace.py --bin DIR
 """
-import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import BIN, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
 LANES = {1: "program", 2: "compute", 3: "communication", 4: "barrier"}
 TOLERANCE = 0.0015  # us: times are whole nanoseconds
-
-
-def expect(condition, text):
-    if not condition:
-        raise SystemExit("FAILED: " + text)
 
 
 def run(binary, *flags, program="counted.sialx", segments="ao=300,280"):
@@ -112,9 +110,7 @@ def check_lines(events, statistics, name):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binary = parser.parse_args().bin.resolve() / "sialrun"
+    binary = BIN / "sialrun"
     network = ("--simulate-network", "latency=5ms,bandwidth=1GB/s")
     for name, flags in {"one rank": (), "one node": ("--simulate", "ranks=3,seed=1"),
                         "three nodes": ("--simulate", "ranks=3,seed=2,ranks-per-node=1", *network)}.items():

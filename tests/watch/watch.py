@@ -13,9 +13,12 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import harness
+from harness import BIN, main
+
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
-BIN = None
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
+ENV = {**harness.ENV, "OMP_NUM_THREADS": "1"}
 FAILED = 3
 PATIENCE = 60  # seconds for what takes a few
 
@@ -180,7 +183,4 @@ class Stalls(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] != "--bin":
-        sys.exit("usage: watch.py --bin DIR [unittest arguments]")
-    BIN = pathlib.Path(sys.argv[2]).resolve()
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    main()

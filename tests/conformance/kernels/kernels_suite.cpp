@@ -15,6 +15,7 @@
 #include "runtime/kernels/block_op.h"
 #include "runtime/kernels/contraction/tiles.h"
 #include "runtime/kernels/implementations.h"
+#include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/cases.h"
 
 using namespace sial;
@@ -164,9 +165,9 @@ TEST_CASE("kernels agree with a naive evaluation of the labels") {
   CHECK(std::string(kernels->name()) == name);
   const std::uint64_t seed = base_seed();
   WARN(name << ": SIALX_SEED=" << seed);
-  for (std::uint64_t i = 0; i < 4000; ++i) contraction_case(*kernels, seed + i);
-  for (std::uint64_t i = 0; i < 1500; ++i) copy_case(*kernels, seed + i);
-  for (std::uint64_t i = 0; i < 1500; ++i) dot_case(*kernels, seed + i);
+  for (std::uint64_t i = 0; i < gate_count<std::uint64_t>(4000); ++i) contraction_case(*kernels, seed + i);
+  for (std::uint64_t i = 0; i < gate_count<std::uint64_t>(1500); ++i) copy_case(*kernels, seed + i);
+  for (std::uint64_t i = 0; i < gate_count<std::uint64_t>(1500); ++i) dot_case(*kernels, seed + i);
   CHECK(workspace.stats().bytes_in_use == 0);
 }
 

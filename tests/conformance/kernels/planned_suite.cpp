@@ -40,7 +40,7 @@ const std::vector<std::string> strategies{"",
                                           "turned",
                                           "turned, columns in place"};
 
-std::int64_t rounds() { return long_tests() ? case_count(20000) : case_count(500); }
+std::int64_t rounds() { return test_level::is_long() ? case_count(20000) : case_count(500); }
 
 }  // namespace
 

@@ -1,11 +1,10 @@
 // The suite in the simulator: every rule and random histories, over many schedules and layouts.
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <cstring>
 
 #include "runtime/transport/loopback.h"
 #include "runtime/transport/simulated.h"
 #include "suite.h"
+#include "tests/level.h"
 
 using namespace sial;
 
@@ -31,11 +30,6 @@ std::string name(const Layout& l, std::uint64_t seed) {
          " servers, seed " + std::to_string(seed);
 }
 
-bool long_tests() {
-  const char* s = std::getenv("SIALX_LONG_TESTS");
-  return s && std::strcmp(s, "1") == 0;
-}
-
 }  // namespace
 
 TEST_CASE("loopback: rules and histories") {
@@ -58,7 +52,7 @@ TEST_CASE("simulator: every rule on every layout") {
 }
 
 TEST_CASE("simulator: random histories") {
-  const std::uint64_t seeds = long_tests() ? 4000 : 400;
+  const std::uint64_t seeds = test_level::is_long() ? 4000 : test_level::is_gate() ? 100 : 400;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const Layout& l = layouts[seed % std::size(layouts)];
     INFO(name(l, seed));

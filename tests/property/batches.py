@@ -7,7 +7,6 @@ import copy
 import difflib
 import io
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -15,10 +14,11 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "oracle"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "oracle")]
 
 from generate import generate  # noqa: E402
+from harness import BIN, ENV  # noqa: E402
 from model import Json, LanguageError  # noqa: E402
 from oracle import job_data, run_job  # noqa: E402
 from program import Program, Reducer  # noqa: E402
@@ -78,10 +78,9 @@ class Job:
 
 
 class Runner:
-    def __init__(self, bin_dir: pathlib.Path, work: pathlib.Path, launcher: str = MPIRUN, fault: str = "") -> None:
-        self.bin, self.work, self.launcher = bin_dir, work, launcher
-        self.env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                        OMPI_MCA_rmaps_base_oversubscribe="1", OMP_NUM_THREADS="1")
+    def __init__(self, work: pathlib.Path, launcher: str = MPIRUN, fault: str = "") -> None:
+        self.bin, self.work, self.launcher = BIN, work, launcher
+        self.env = {**ENV, "OMP_NUM_THREADS": "1"}
         self.env.pop("SIALX_FAULT", None)
         if fault:
             self.env["SIALX_FAULT"] = fault
