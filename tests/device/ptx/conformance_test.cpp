@@ -3,6 +3,7 @@
 // right number within a bound.
 
 #include "tests/device/ptx/kernel_cases.h"
+#include "tests/level.h"
 
 using namespace ptx;
 
@@ -54,7 +55,7 @@ TEST_CASE("chains on blocks that fill a GPU leave the bits of the host's") {
   for (const Setting& setting : large)
     for (const Form& form : forms()) {
       CAPTURE(++seed);
-      if (seed % 2 == 0 || kernel_cases::long_tests()) right(chain_problem(seed, &form, 0, ptx, &setting));
+      if (seed % 2 == 0 || test_level::is_long()) right(chain_problem(seed, &form, 0, ptx, &setting));
     }
 }
 
