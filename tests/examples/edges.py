@@ -99,9 +99,12 @@ multiplicity = {multiplicity}
                 ("CN", uhf, "C 0 0 0; N 0 0 1.172", "6-31g*", "multiplicity = 2", -92.2041824757),
                 ("SiO+", uhf, "Si 0 0 0; O 0 0 1.52", "6-31g", "charge = 1\nmultiplicity = 2", -363.3308936437),
                 ("H2 far away, closed", rhf, "H 0 0 0; H 0 0 1000", "sto-3g", "", -0.5461253173),
-                ("C2, closed", rhf, "C 0 0 0; C 0 0 1.24", "6-31g", "", -75.3642163921)):
+                ("C2, closed", rhf, "C 0 0 0; C 0 0 1.24", "6-31g", "", -75.3642163921),
+                ("HF far apart, closed, three ranks", rhf, "H 0 0 0; F 0 0 3", "sto-3g", "", -98.1160399750),
+                ("HF far apart, closed, segments of a spin", rhf, "H 0 0 0; F 0 0 3", "sto-3g", "[segments]\nocc_target = 1\nbeta_virt_target = 1", -98.1160399750)):
             with self.subTest(name):
-                out, scalars = self.minimum(program, xyz, basis, more)
+                flags = ("--simulate", "ranks=3,seed=5") if "ranks" in name else ()
+                out, scalars = self.minimum(program, xyz, basis, more, flags)
                 self.assertAlmostEqual(scalars["scf_energy"], energy, delta=2e-9)
                 if "closed" in name:
                     self.assertIn("is a minimum among closed shells only", out)

@@ -14,18 +14,40 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from machine import Machine, Persistence, digits
-from model import JobData, Json, LanguageError
+from model import Array, Block, JobData, Json, LanguageError
 
 
-def run_job(programs: Iterable[Json], data: JobData, write: Callable[[str], object] | None = None, exact_limit: float | None = None) -> Machine:
-    """Runs parsed programs in order; returns the machine of the last one."""
+def run_job(programs: Iterable[Json], data: JobData, write: Callable[[str], object] | None = None, exact_limit: float | None = None) -> list[Machine]:
+    """Runs parsed programs in order; returns their machines."""
     persistence = Persistence()
-    machine: Any = None
+    machines = []
     for program in programs:
-        machine = Machine(program, data, persistence, write or sys.stdout.write, exact_limit)
-        machine.run()
-    return machine
+        machines.append(Machine(program, data, persistence, write or sys.stdout.write, exact_limit))
+        machines[-1].run()
+    return machines
+
+
+def kept_arrays(machines: Iterable[Machine]) -> dict[str, Any]:
+    """The arrays that a job leaves, as results.h5 names them: static ones of each program and saved ones."""
+    kept = {}
+    for number, machine in enumerate(machines, 1):
+        kept.update({f"programs/{number}/{a.name}": a.dense for a in machine.entities("array") if a.array_kind == "static"})
+        for array, label in machine.marked:
+            if array.kind == "array":
+                kept[f"saved/{label}"] = array.dense if array.array_kind == "static" else dense(array)
+    return kept
+
+
+def dense(array: Array) -> Block:
+    """A remote array as a whole, with zeros for absent blocks."""
+    result: Block = np.zeros([d.total() for d in array.dims], order="F")
+    for key, block in array.remote.items():
+        at = [d.offset(segment) for d, segment in zip(array.dims, key)]
+        result[tuple(slice(o, o + n) for o, n in zip(at, block.shape))] = block
+    return result
 
 
 def job_data(sets: Iterable[str], segments: Iterable[str]) -> JobData:
@@ -43,7 +65,7 @@ def main() -> None:
     parser.add_argument("--statics", action="store_true", help="print its static arrays, in memory order")
     options = parser.parse_args()
     try:
-        machine = run_job([json.load(open(p)) for p in options.programs], job_data(options.set, options.segments))
+        machine = run_job([json.load(open(p)) for p in options.programs], job_data(options.set, options.segments))[-1]
     except LanguageError as error:
         sys.stdout.flush()
         sys.exit(f"oracle: {error}")

@@ -12,15 +12,17 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+import h5py
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "oracle")]
 
 from generate import generate  # noqa: E402
 from harness import BIN, ENV  # noqa: E402
-from model import Json, LanguageError  # noqa: E402
-from oracle import job_data, run_job  # noqa: E402
+from model import Block, Json, LanguageError  # noqa: E402
+from oracle import job_data, kept_arrays, run_job  # noqa: E402
 from program import Program, Reducer  # noqa: E402
 from run_compare import normalised, split_options  # noqa: E402
 
@@ -40,6 +42,21 @@ def without_warnings(err: str) -> str:
     return "\n".join(kept)[-2000:]
 
 
+def written(arrays: Mapping[str, Block]) -> str:
+    """Elements in memory order, a line per array."""
+    return "".join(f"{name}: {' '.join(map(repr, (values.ravel(order='F') + 0.0).tolist()))}\n" for name, values in sorted(arrays.items()))
+
+
+def left(results: pathlib.Path) -> str:
+    """The arrays in a file of results: static ones of each program, and saved ones."""
+    if not results.exists():
+        return "no results\n"
+    with h5py.File(results, "r") as f:
+        arrays = {f"programs/{name.split('_')[0]}/{n}": d[()].T for name, group in f["programs"].items() for n, d in group.items() if "declared" in d.attrs}
+        arrays.update({f"saved/{n}": d[()].T for kind in ("statics", "arrays") for n, d in f.get(f"saved/{kind}", {}).items()})
+    return written(arrays)
+
+
 class Configuration:
     def __init__(self, name: str, flags: Sequence[str], ranks: int = 0, optimisation: str = "", env: dict[str, str] | None = None) -> None:
         """`env`: more of the environment."""
@@ -55,7 +72,7 @@ BASELINE = ["--store=copy", "--kernels=reference"]
 
 
 class Job:
-    """Programs with one set of arguments, and what they must print."""
+    """Programs with one set of arguments, and what they must print and leave."""
 
     def __init__(self, program: Program, reals: bool = False) -> None:
         self.programs, self.reals = [program, *program.followers], reals
@@ -120,20 +137,22 @@ class Runner:
         return done.stderr if done.returncode else ""
 
     def expect(self, job: Job, trees: Iterable[Json]) -> str:
-        """What the oracle prints; the reason where it cannot say."""
+        """What the oracle prints and leaves; the reason where it cannot say."""
         out = io.StringIO()
         try:
-            machine = run_job(trees, job_data(*split_options(job.arguments)), out.write, FINITE if job.reals else EXACT)
+            machines = run_job(trees, job_data(*split_options(job.arguments)), out.write, FINITE if job.reals else EXACT)
         except LanguageError as error:
             return str(error)
-        job.want, job.scale = normalised(out.getvalue()), machine.largest
+        job.want, job.scale = normalised(out.getvalue()) + written(kept_arrays(machines)), max(m.largest for m in machines)
         return ""
 
     def batch(self, configuration: Configuration, jobs: Sequence[Job], timeout: float) -> tuple[dict[str, str], str]:
-        """Outputs by name, and what went to the error stream. Modules are those of compile(), but for another optimisation."""
+        """Outputs by name, the arrays that are left behind them, and what went to the error stream. Modules are those of compile(), but for another optimisation."""
         suffix = ".sialx" if configuration.optimisation else ".siox"
         listing = self.work / "jobs.txt"
-        listing.write_text("".join(f"{' '.join(p.name + suffix for p in j.programs)} {' '.join(j.arguments)} --print-format plain --name {j.name}\n" for j in jobs))
+        listing.write_text("".join(f"{' '.join(p.name + suffix for p in j.programs)} {' '.join(j.arguments)} --print-format plain --name {j.name} --results {j.name}.h5\n" for j in jobs))
+        for job in jobs:
+            (self.work / f"{job.name}.h5").unlink(missing_ok=True)
         command = [*configuration.command(self.bin, self.launcher), "--batch", listing.name]
         try:
             p = subprocess.run(command, cwd=self.work, env={**self.env, **configuration.env}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
@@ -148,7 +167,7 @@ class Runner:
                 outputs[name] = ""
             elif name is not None:
                 outputs[name] += line
-        return {n: normalised(text) for n, text in outputs.items()}, err
+        return {n: normalised(text) + left(self.work / f"{n}.h5") for n, text in outputs.items()}, err
 
     def disagrees(self, configuration: Configuration, job: Job, valid: Iterable[Configuration] = ()) -> str | None:
         """The difference of one job's output, or None: no difference, or not a valid job, or one that `valid` configurations refuse."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random programs, stopped at each of their barriers and continued: together the pieces print what the oracle computes.
+"""Random programs, stopped at each of their barriers and continued: together the pieces print and leave what the oracle computes.
 
     run_restart.py --bin DIR [--count N] [--seed S] [--long]
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from batches import Runner, make_jobs, normalised
+from batches import Runner, left, make_jobs, normalised
 from harness import ALL, LONG
 
 STOPPED = 4
@@ -31,14 +31,14 @@ def configurations(seed):
 
 
 def in_pieces(runner, job, layouts, refused):
-    """What all pieces print, how many there were, and what went wrong. `refused`: layouts that a checkpoint was not continued with are added."""
+    """What all pieces print and the last leaves, how many there were, and what went wrong. `refused`: layouts that a checkpoint was not continued with are added."""
     folder = runner.work / "pieces"
     shutil.rmtree(folder, ignore_errors=True)
     output = ""
     flags: list[str] = []
     for piece in range(MOST):
         def run(flags, piece=piece):
-            command = [str(runner.bin / "sialrun"), *(f"{p.name}.siox" for p in job.programs), *job.arguments, *flags, "--print-format", "plain", "--results", "none",
+            command = [str(runner.bin / "sialrun"), *(f"{p.name}.siox" for p in job.programs), *job.arguments, *flags, "--print-format", "plain",
                        "--output-dir", folder.name, "--checkpoint-every", "0", "--stop-after", "1", *(["--restart"] if piece else [])]
             return subprocess.run(command, cwd=runner.work, env=runner.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         before, flags = flags, layouts[piece % len(layouts)]
@@ -49,7 +49,7 @@ def in_pieces(runner, job, layouts, refused):
             p = run(flags)
         output += p.stdout
         if p.returncode == 0:
-            return normalised(output), piece, ""
+            return normalised(output) + left(folder / "results.h5"), piece, ""
         if p.returncode != STOPPED:
             return normalised(output), piece, p.stderr
     return normalised(output), MOST, "no end"

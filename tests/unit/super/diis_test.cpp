@@ -69,7 +69,7 @@ void check_properties(const Gram& g, double noise) {
       scale += std::abs(c[i] * c[j]) * std::sqrt(g.at(i, i) * g.at(j, j));
     }
   }
-  if (std::isfinite(shortest)) CHECK(parts <= 5.01 * std::sqrt(shortest) + 1e-150);
+  if (std::isfinite(shortest)) CHECK(parts <= 20.01 * std::sqrt(shortest) + 1e-150);
   if (std::isfinite(shortest)) CHECK(residual <= shortest * (1.0 + 1e-6) + scale * (noise + 1e-14));
 }
 
