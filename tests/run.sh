@@ -30,7 +30,9 @@ bash tests/python/packages.sh
 
 step "build"
 cmake --preset ci >/dev/null
-cmake --build --preset ci -- -j"$jobs" --quiet
+targets=(all)
+[ $level = gate ] || targets+=(sialx_all_tests tests/bench/all)
+cmake --build --preset ci --target "${targets[@]}" -- -j"$jobs" --quiet
 
 if [ $level = gate ]; then
   step "tests"
