@@ -64,7 +64,7 @@ def make(build: pathlib.Path, table: list[Mutation]) -> str:
 def noticing(build: pathlib.Path, m: Mutation) -> str:
     """The test that fails, empty where all pass."""
     env = {**ENV, "PYTHONDONTWRITEBYTECODE": "1"}
-    call = ["ctest", "--test-dir", build, "-R", f"^({'|'.join(m.tests)})$", "--timeout", HANGS, "--stop-on-failure"]
+    call = ["ctest", "--test-dir", str(build), "-R", f"^({'|'.join(m.tests)})$", "--timeout", HANGS, "--stop-on-failure"]
     said = subprocess.run(call, env=env, capture_output=True, text=True).stdout
     return " ".join(re.findall(r"Test +#\d+: (\S+) (?!.*(?:Passed|Skipped|Not Run))", said))
 
