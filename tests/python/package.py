@@ -79,6 +79,8 @@ class Package(unittest.TestCase):
         results = sialx.Job(program, molecule=molecule).run(self.dir / "job")
         self.assertAlmostEqual(results.scalars["e"], 1 / np.linalg.norm(coordinates[0] - coordinates[1]), places=13)
         np.testing.assert_allclose(results.molecule["coordinates"], coordinates, rtol=1e-12)
+        (self.dir / "h2.xyz").write_text(molecule.xyz())
+        np.testing.assert_allclose(sialx.Molecule.from_xyz(self.dir / "h2.xyz", "sto-3g").coordinates, coordinates, rtol=1e-12)
         self.assertEqual(results.molecule["symbols"], ["H", "H"])
         self.assertEqual((results.molecule["charge"], results.molecule["multiplicity"], results.molecule["basis"]), (0, 1, "sto-3g"))
         with h5py.File(results.path, "r") as f:
