@@ -285,6 +285,7 @@ TEST_CASE("block operations") {
       {"is not a single element",
        [](Module& m) { find(m, Opcode::real_element).b = find(m, Opcode::real_contract).b; }},
       {"has an index twice", [](Module& m) { m.refs[find(m, Opcode::real_contract).b].entries[1].index = IndexId(0); }},
+      {"has an index twice", [](Module& m) { m.refs[find(m, Opcode::real_contract).c].entries[0].index = IndexId(0); }},
       {"do not have the same indices",
        [](Module& m) { m.refs[find(m, Opcode::real_contract).b].entries[1].index = IndexId(2); }},
       {"`l[*,*]` denotes a set of blocks",

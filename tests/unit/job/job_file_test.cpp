@@ -53,7 +53,7 @@ TEST_CASE("a job file without a molecule") {
   JobFolder f;
   Job job = f.read(
       "programs = [\"p.sialx\"]\nmemory = \"512 MB\"\ninclude = [\"lib\"]\n[values]\nN = 4\nconv = 1e-9\n[segments]\nao = [8, 8, 4]\n"
-      "[output]\ndir = \"out\"\nresults = \"r.h5\"\nprint_format = \"plain\"\n[arrays]\nv = [1, 2, 3]\nw = [1.5, 2]\n");
+      "[run]\nlook_ahead = 3\n[output]\ndir = \"out\"\nresults = \"r.h5\"\nprint_format = \"plain\"\n[arrays]\nv = [1, 2, 3]\nw = [1.5, 2]\n");
   CHECK(job.programs == std::vector<std::string>{f.path("p.sialx")});
   CHECK(job.include_dirs == std::vector<std::string>{f.path("lib")});
   CHECK(job.memory_per_rank == 512'000'000);
@@ -64,6 +64,7 @@ TEST_CASE("a job file without a molecule") {
   CHECK(job.output_dir == f.path("out"));
   CHECK(job.results_path == "r.h5");
   CHECK(job.print_format == "plain");
+  CHECK(job.look_ahead == 3);
   CHECK(job.data.arrays.at("v").data == std::vector<double>{1, 2, 3});
   CHECK(job.data.int_arrays.at("v").data == std::vector<std::int32_t>{1, 2, 3});
   CHECK(job.data.int_arrays.count("w") == 0);
@@ -87,6 +88,7 @@ TEST_CASE("a molecule gives segments and predefined values") {
   Job job = f.read(f.molecule("basis = \"CC-PVDZ\"\n[segments]\nao_target = 9\nocc_target = 3\nvirt_target = 7\n"));
   CHECK(job.data.molecule.n_basis() == 24);
   CHECK(std::abs(job.data.scalars.at("nn_repulsion") - 9.1949648545) < 1e-10);
+  CHECK(job.data.scalars.at("scf_conv") == 1e-10);
   const auto& ao = job.data.segments.at(IndexKind::ao);
   CHECK(ao.size() >= 3);
   CHECK(std::accumulate(ao.begin(), ao.end(), 0) == 24);

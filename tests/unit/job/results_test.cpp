@@ -23,6 +23,7 @@ void write(const std::string& path, std::int64_t dense_limit) {
   ResultsWriter w(path, dense_limit);
   Molecule molecule;
   molecule.atoms = {{8, "O", {0, 0, 0.25}}, {1, "He", {0, 1, 2}}};
+  molecule.atoms[1].core_electrons = 1;
   molecule.multiplicity = 3;
   molecule.basis_name = "sto-3g";
   w.about("1.2", 1700000000, {{"ao", {2, 1}}}, &molecule);

@@ -196,7 +196,7 @@ TEST_CASE("symbols, folding and colours of a half-typed program") {
 
 TEST_CASE("positions count units of UTF-16, or bytes where the editor offers that") {
   const std::string text =
-      "sial p\nscalar x\nprintln \"\xF0\x9D\x84\x9E\xC3\xA4\"  # \xC3\xA4\nx = yy\nprintln x\nendsial p\n";
+      "sial p\nscalar x\nprintln \"\xF0\x9D\x84\x9E\xE2\x82\xAC\"  # \xC3\xA4\nx = yy\nprintln x\nendsial p\n";
   Client units;
   units.open(uri, text);
   units.change(uri,
