@@ -73,7 +73,7 @@ def skip(reason: str) -> NoReturn:
     sys.exit(SKIPPED)
 
 
-def expect(condition: object, text: str) -> None:
+def expect(condition: object, text: object) -> None:
     if not condition:
         raise SystemExit(f"FAILED: {text}")
 

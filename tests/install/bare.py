@@ -14,8 +14,9 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import ROOT, SKIPPED  # noqa: E402
+
 OPTIONS = None
 # With /proc, which programs find themselves by, and /dev; as root, or as whom a namespace takes for root.
 ENTER = 'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && cd "$0" && exec chroot . /bin/sh -c "cd /home && $1"'

@@ -3,7 +3,6 @@
 
     smoke.py --bin DIR
 """
-import argparse
 import json
 import math
 import pathlib
@@ -20,14 +19,10 @@ from jobs import Failure
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "report"))
 import run_page  # noqa: E402
+from harness import BIN, expect  # noqa: E402
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FILL = "import sys; b = bytearray(int(sys.argv[1])); b[::4096] = b'1' * len(b[::4096]); sys.exit(b[::4096].count(b'1') != len(b[::4096]))"
-
-
-def expect(condition: object, text: object) -> None:
-    if not condition:
-        raise SystemExit(f"FAILED: {text}")
 
 
 def check_caps(result: dict[str, Any]) -> None:
@@ -122,14 +117,11 @@ def check_cgroups(folder: pathlib.Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    binaries = parser.parse_args().bin
     with tempfile.TemporaryDirectory(prefix="sialx-memory-smoke-") as folder:
         out = pathlib.Path(folder)
         if reason := check_cgroups(out):
             print(f"memory cgroups and swap: skipped: {reason}")
-        command = [sys.executable, str(HERE / "measure.py"), "--bin", str(binaries), "--out", folder, "--smoke"]
+        command = [sys.executable, str(HERE / "measure.py"), "--bin", str(BIN), "--out", folder, "--smoke"]
         done = subprocess.run(command, capture_output=True, text=True)
         expect(done.returncode == 0, done.stdout + done.stderr)
         result = json.loads((out / "memory.json").read_text())
