@@ -1,5 +1,6 @@
 // One rule of the store each, on all ranks of a job.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -415,29 +416,37 @@ void deterministic_sum(Transport& transport, std::uint64_t seed) {
   options.deterministic = true;
   if (transport.is_server()) return serve(transport, options);
   Job job(transport, options);
-  // The same numbers for every schedule seed: what differs is only the order in which they arrive.
-  constexpr int per_rank = 6;
-  const auto number = [](int rank, int k) {
-    std::mt19937_64 random(static_cast<std::uint64_t>(rank * 100 + k));
+  // The same numbers for every schedule seed: what differs is only the order in which they arrive. Those of a phase are
+  // added before the next ones, also where nobody reads in between.
+  constexpr int per_phase = 3, phases = 2, blocks = 8;
+  const auto number = [](int rank, int k, int block) {
+    std::mt19937_64 random(static_cast<std::uint64_t>((block * 100 + rank) * 100 + k));
     return std::ldexp(static_cast<double>(random() % 1000003) / 1000003 - 0.5, static_cast<int>(random() % 60) - 30);
   };
   std::mt19937_64 pause(seed * 64 + static_cast<std::uint64_t>(job.rank));
-  for (int k = 0; k < per_rank; ++k) {
-    for (std::uint64_t i = pause() % 4; i > 0; --i) transport.pause();
-    job.accumulate(ArrayId(0), at(1), of(number(job.rank, k)));
-    if (k % 2) job.store->update().increment(ArrayId(0), at(2), 20, number(job.rank, k), job.next());
-  }
-  job.barrier();
-  double sum = 0, sum2 = 0;
-  for (int r = 0; r < job.ranks; ++r)
-    for (int k = 0; k < per_rank; ++k) {
-      sum += number(r, k);
-      if (k % 2) sum2 += number(r, k);
+  std::array<double, blocks> sum{}, sum2{};
+  for (int phase = 0; phase < phases; ++phase) {
+    for (int k = phase * per_phase; k < (phase + 1) * per_phase; ++k) {
+      for (std::uint64_t i = pause() % 4; i > 0; --i) transport.pause();
+      for (int b = 0; b < blocks; ++b) {
+        job.accumulate(ArrayId(0), at(b), of(number(job.rank, k, b)));
+        if (k % 2) job.store->update().increment(ArrayId(0), at(b, 1), 20, number(job.rank, k, b), job.next());
+      }
     }
-  job.get(ArrayId(0), at(1), 20);
-  job.get(ArrayId(0), at(2), 20);
-  EXPECT(job.read(ArrayId(0), at(1), 20) == of(sum));
-  EXPECT(job.read(ArrayId(0), at(2), 20) == of(sum2));
+    job.barrier();
+    for (int r = 0; r < job.ranks; ++r)
+      for (int k = phase * per_phase; k < (phase + 1) * per_phase; ++k)
+        for (int b = 0; b < blocks; ++b) {
+          sum[b] += number(r, k, b);
+          if (k % 2) sum2[b] += number(r, k, b);
+        }
+  }
+  for (int b = 0; b < blocks; ++b) {
+    job.get(ArrayId(0), at(b), 20);
+    job.get(ArrayId(0), at(b, 1), 20);
+    EXPECT(job.read(ArrayId(0), at(b), 20) == of(sum[b]));
+    EXPECT(job.read(ArrayId(0), at(b, 1), 20) == of(sum2[b]));
+  }
   job.store->synchronization().end_program({0, 92});
 }
 
