@@ -523,6 +523,7 @@ int run_reporting(int argc, char** argv) {
       throw InputError("`--until-done` is not the first argument",
                        "sialrun --until-done mpirun -n 4 sialrun job.toml --checkpoint-every 30");
     if (!arguments.manual.empty()) return print_manual(app, arguments.manual);
+    std::cerr << gone_options(arguments) << std::flush;
     KernelOptions& block_kernels = arguments.session.kernel_options;
     block_kernels.jit = arguments.jit == "on";
     read_device_arguments(arguments.device, arguments.session);

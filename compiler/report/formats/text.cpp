@@ -416,9 +416,6 @@ class Text : Writer {
           "  {} of kernels and products; of small work {} waited, {} of them together with others of their shape, in {}",
           plural(starts, "start"), plural(run.counter("device_waited"), "piece"),
           count_number(run.counter("device_batched")), plural(run.counter("device_batches"), "group"));
-    if (const double graphs = run.counter("device_graphs"); graphs > 0)
-      line("  {} among these starts, with {} kernels and products", plural(graphs, "graph"),
-           count_number(run.counter("device_in_graphs")));
     const double requests = run.counter("device_allocations");
     line(
         "  memory: {} in use at most; {} requests, {:.2f} % of them without a call of the driver; {} blocks left for want of room",
