@@ -207,7 +207,7 @@ class Options(unittest.TestCase):
             self.assertIn(text, self.tool("sialrun", "little.sialx", *args, code=2).stderr)
 
     def test_options_of_earlier_versions_are_warned_of(self):
-        for flag, value in (("--device-graphs", "on"),):
+        for flag, value in (("--device-graphs", "on"), ("--record-heap", "heap")):
             p = self.tool("sialrun", "little.sialx", "--results", "none", flag, value)
             self.assertIn(f"warning: `{flag} {value}` has no effect", p.stderr)
             self.assertNotIn(flag, self.tool("sialrun", "--help").stdout + self.page)
