@@ -54,7 +54,7 @@ void predict_memory(const std::shared_ptr<const Module>& module, const report::R
   } catch (const SialError& error) { prediction.no_memory = error.what(); }
 }
 
-std::optional<report::TierBytes> predicted_tiers(const report::Job& job) {
+std::optional<report::TierPrediction> predicted_tiers(const report::Job& job) {
   if (job.programs.empty()) return {};
   const report::Run& first = job.programs.front().run;
   if (!first.job || !first.tier_movement()) return {};
@@ -79,8 +79,11 @@ std::optional<report::TierBytes> predicted_tiers(const report::Job& job) {
     const SpillModel spill = model_spill(programs, data, saved, setting, plan, few_accesses);
     if (!spill.known) return {};
     const auto owners = static_cast<double>(first.servers > 0 ? first.servers : nodes);
-    return report::TierBytes{owners * static_cast<double>(spill.moved.total.bytes_written),
-                             owners * static_cast<double>(spill.moved.total.bytes_read)};
+    const auto of_all = [&](const ReplayResult& r) {
+      return report::TierBytes{owners * static_cast<double>(r.total.bytes_written),
+                               owners * static_cast<double>(r.total.bytes_read)};
+    };
+    return report::TierPrediction{of_all(spill.moved), of_all(spill.optimum)};
   } catch (const SialError&) { return {}; }
 }
 

@@ -16,6 +16,6 @@ void predict_memory(const std::shared_ptr<const Module>& module, const report::R
 
 /// What blocks that do not fit into memory move in a job, of which some have; nothing where that is not known: without
 /// all modules, or for more accesses than are soon followed.
-std::optional<report::TierBytes> predicted_tiers(const report::Job& job);
+std::optional<report::TierPrediction> predicted_tiers(const report::Job& job);
 
 }  // namespace sial

@@ -130,18 +130,7 @@ void Session::make_device_of_rank() {
   if (device_options.batch != auto_device_batch)
     options_.facts.emplace_back("device_batch",
                                 device_options.batch > 0 ? std::to_string(device_options.batch) : "off");
-  warn_of_no_graphs(device_options);
   choose_device_messages();
-}
-
-/// Where they were asked for and there are none: it is faster or slower so, and right either way.
-void Session::warn_of_no_graphs(const DeviceOptions& device_options) {
-  if (device_options.graphs != DeviceGraphs::on || transport_.rank() != 0) return;
-  const std::string why = device_options.batch <= 0 ? "with `--device-batch off` nothing waits to be started together"
-                          : options_.device_times   ? "with `--device-times` each piece of work is by itself"
-                                                    : device_->why_no_graphs();
-  if (!why.empty())
-    err_ << fmt::format("warning: `--device-graphs on` has no effect: {}\n  hint: leave it out\n", why) << std::flush;
 }
 
 void Session::choose_device_messages() {

@@ -95,7 +95,6 @@ class Session {
   std::shared_ptr<const kernels::ContractionCosts> costs_of_all();
   void make_device_of_rank();
   std::int64_t min_block() const;
-  void warn_of_no_graphs(const DeviceOptions& device_options);
   void choose_device_messages();
   std::string best_segments(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs);
   /// The job with the arrays that the programs need whole: the one given where nothing is to be read, or a copy that

@@ -356,9 +356,6 @@ int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, c
   options.servers = arguments.simulated ? simulation_options(arguments).servers : arguments.servers;
   if (!options.trace.empty() && !arguments.batch.empty())
     throw InputError("a trace holds one job, and a batch has many", "trace the job by itself, without `--batch`");
-  if (!options.store.record_heap.empty() && !arguments.batch.empty() && !mpi)
-    throw InputError("each job of a batch in one process has a heap of its own, and `--record-heap` one file per rank",
-                     "run the batch with `--transport mpi`, where its jobs share the heap");
   if (!mpi && !arguments.batch.empty()) return run_batch(arguments, options, compile, plugins, nullptr);
   // The job is read before MPI starts, by every rank; what is wrong with it is said once.
   std::optional<Job> job;
@@ -523,6 +520,7 @@ int run_reporting(int argc, char** argv) {
       throw InputError("`--until-done` is not the first argument",
                        "sialrun --until-done mpirun -n 4 sialrun job.toml --checkpoint-every 30");
     if (!arguments.manual.empty()) return print_manual(app, arguments.manual);
+    std::cerr << gone_options(arguments) << std::flush;
     KernelOptions& block_kernels = arguments.session.kernel_options;
     block_kernels.jit = arguments.jit == "on";
     read_device_arguments(arguments.device, arguments.session);

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/base/input_file.h"
+#include "runtime/base/printable.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/resegment.h"
@@ -45,6 +46,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   add(app, option(OptionId::name), arguments.job.target);
 #define OPTION(name, group, flags, type, preset, record, target, help) \
   add(app, option(OptionId::name), arguments.target);
+#define GONE(flag) app.add_option(flag, arguments.gone[flag])->group("");
 #include "runtime/job/options.def"
 #undef SETTING
 #undef JOB_OPTION
@@ -93,6 +95,16 @@ int workers_of(const Arguments& arguments) {
   if (!runs && arguments.planned_ranks > 0) return arguments.planned_ranks;
   if (arguments.simulated) return simulation_options(arguments).ranks;
   return arguments.transport == "loopback" ? 1 : std::max(1, launched_ranks() - arguments.servers);
+}
+
+std::string gone_options(const Arguments& arguments) {
+  std::string text;
+  for (const auto& [flag, value] : arguments.gone)
+    if (!value.empty() && is_first_launched())
+      text += fmt::format(
+          "warning: `{} {}` has no effect: this version has no such option any more\n  hint: leave it out\n", flag,
+          printable(value));
+  return text;
 }
 
 std::string ignored_ranks(const Arguments& arguments) {

@@ -51,7 +51,8 @@ struct Arguments {
   int aces_workers = -1, aces_servers = -1;
   bool describe = false, until_done = false;
   std::string write_dat, qcschema;
-  SchemaRun* schema = nullptr;  // of `qcschema`, once it was read
+  std::map<std::string, std::string> gone;  // by flags of options that there are no more; empty where not given
+  SchemaRun* schema = nullptr;              // of `qcschema`, once it was read
 };
 
 struct BatchEntry {
@@ -68,6 +69,8 @@ SimulationOptions simulation_options(const Arguments& arguments);
 void settle_homes(Arguments& arguments, const SpillRequest& spill);
 /// How many workers the job will have, known before MPI starts.
 int workers_of(const Arguments& arguments);
+/// Warnings of options that there are no more.
+std::string gone_options(const Arguments& arguments);
 /// A warning where `--ranks` has no effect; else empty.
 std::string ignored_ranks(const Arguments& arguments);
 /// Where the programs of an initial-data file are looked for.

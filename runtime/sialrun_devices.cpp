@@ -10,9 +10,6 @@ void read_device_arguments(const DeviceArguments& arguments, SessionOptions& ses
   session.device_options.batch = arguments.batch == "auto"  ? auto_device_batch
                                  : arguments.batch == "off" ? 0
                                                             : read_integer(arguments.batch).value_or(auto_device_batch);
-  session.device_options.graphs = arguments.graphs == "auto" ? DeviceGraphs::measured
-                                  : arguments.graphs == "on" ? DeviceGraphs::on
-                                                             : DeviceGraphs::off;
   session.device_deferred_puts = arguments.puts == "defer";
   if (arguments.messages != "auto")
     session.device_messages = arguments.messages == "direct" ? DeviceMessages::direct : DeviceMessages::staged;

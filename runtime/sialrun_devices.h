@@ -9,7 +9,7 @@ namespace sial {
 
 /// As given; what needs no reading goes to the session's options at once.
 struct DeviceArguments {
-  std::string memory, copies = "direct", messages = "auto", puts = "defer", batch = "auto", graphs = "off";
+  std::string memory, copies = "direct", messages = "auto", puts = "defer", batch = "auto";
 };
 
 /// After the parsing. Throws SialError for what cannot be read.

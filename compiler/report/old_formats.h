@@ -1,5 +1,6 @@
 #pragma once
-// run.json of earlier versions, in the words of the present format (4). Formats 2 and 3 differ from it in names alone.
+// run.json of earlier versions, in the words of the present format (5). Formats 2 and 3 differ from it in names alone;
+// 4 has counters that are gone.
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -190,15 +190,9 @@ std::optional<DeviceSeconds> Run::device_seconds() const {
                        counter("device_copy_time"),   counter("device_overlap_time"), counter("device_wait_time")};
 }
 
-std::optional<TierMovement> Run::tier_movement() const {
-  TierMovement m;
-  m.measured = {counter("tier_bytes_written"), counter("tier_bytes_read")};
-  if (m.measured.sum() == 0) return {};
-  m.optimum = {counter("tier_bytes_written_offline_optimum"), counter("tier_bytes_read_offline_optimum")};
-  m.recorded = counter("tier_bytes_recorded");
-  m.uses = counter("tier_uses");
-  m.unrecorded = counter("tier_uses_unrecorded");
-  return m;
+std::optional<TierBytes> Run::tier_movement() const {
+  const TierBytes measured{counter("tier_bytes_written"), counter("tier_bytes_read")};
+  return measured.sum() > 0 ? std::optional(measured) : std::nullopt;
 }
 
 std::string Run::option(const std::string& name) const {

@@ -5,7 +5,6 @@
 // alive and unchanged for as long as work in a stream needs them. Owned by one rank and used by its thread.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,10 +60,6 @@ struct BatchCount {
   BatchCount since(const BatchCount& start) const;
 };
 
-/// Whether small work that comes in the same composition again is started as one graph; measured: where that takes the
-/// host less time, see GroupTrial.
-enum class DeviceGraphs { off, measured, on };
-
 struct DeviceOptions {
   std::int64_t memory = 0;  // bytes that one rank may use; 0: what there is
   int streams = 2;          // of computation, at most max_compute_streams
@@ -75,8 +70,7 @@ struct DeviceOptions {
   int rank_here = 0, ranks_here = 1;
   std::int64_t batch = 0;  // elements up to which work is small and waits to be started with its like, see
                            // make_batching_device(); 0: none does
-  DeviceGraphs graphs = DeviceGraphs::off;  // cuda: of small work
-  std::string code_cache;                   // folder of generated code; empty: none is kept
+  std::string code_cache;  // folder of generated code; empty: none is kept
   std::int64_t staged_from =
       -1;  // bytes from which copies in from memory that is not pinned are staged; less than 0: measured
 };
@@ -146,13 +140,7 @@ class Device {
   virtual bool waits(int /*stream*/) const { return false; }  // whether any does there at present
   virtual void start_waiting() {}                             // all that does, in any stream
   virtual BatchCount batched() const { return {}; }
-  /// Has `work` put pieces into the stream that may be started as one; `composition` is the same where they differ in
-  /// addresses alone, mostly. Whether that is right does not depend on it. `work` puts the same in when it is called a
-  /// second time, as it is where nothing came of the first.
-  virtual void run_group(int /*stream*/, std::uint64_t /*composition*/, const std::function<void()>& work) { work(); }
-  /// Empty where run_group() starts graphs, else why it does not, in a few words.
-  virtual std::string why_no_graphs() const { return "this device has none"; }
-  /// Since it was made: kernels and products that were started, those of a graph as one.
+  /// Since it was made: kernels and products that were started.
   virtual std::int64_t starts() const = 0;
 
   // --- what the time goes to

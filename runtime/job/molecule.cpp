@@ -113,16 +113,4 @@ std::int32_t chemical_core(const Molecule& m) {
   return sum;
 }
 
-double nuclear_repulsion(const Molecule& m) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < m.atoms.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) {
-      if (m.atoms[i].charge == 0 || m.atoms[j].charge == 0) continue;  // may be where another centre is
-      const auto &p = m.atoms[i].position, &q = m.atoms[j].position;
-      const double x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
-      sum += m.atoms[i].charge * m.atoms[j].charge / std::sqrt(x * x + y * y + z * z);  // hypot takes ten times as long
-    }
-  return sum;
-}
-
 }  // namespace sial

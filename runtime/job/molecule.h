@@ -1,6 +1,8 @@
 #pragma once
 // Molecules: reading xyz files, elements, electron counts. Coordinates are held in bohr.
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +50,9 @@ void take_electrons(Molecule& molecule, const XyzElectrons& said, bool states_ch
 
 /// In Angstrom; 0 for what is no element up to 86.
 double covalent_radius(std::int32_t charge);
+/// Calls f(k, i, distance in bohr) for the pairs of atoms k < i that are nearer than `reach` bohr, by i, then by k.
+void for_each_near_pair(const std::vector<Atom>& atoms, double reach,
+                        const std::function<void(std::size_t, std::size_t, double)>& f);
 /// A sentence where the distances between the atoms look as if they were in another unit; else empty.
 std::string unusual_distances(const std::vector<Atom>& atoms);
 

@@ -202,28 +202,20 @@ class XyzReader {
     return atom;
   }
 
-  /// Atoms at one place are a mistake; a geometry in bohr that was to be in Angstrom is one as well. The squares of all
-  /// distances are soon there.
+  /// Atoms at one place are a mistake; a geometry in bohr that was to be in Angstrom is one as well.
   void check_distances() {
-    const double reach = largest_radius / bohr_in_angstrom;
     std::size_t near = 0;
-    for (std::size_t i = 0; i < atoms_.size(); ++i)
-      for (std::size_t k = 0; k < i; ++k) {
-        const auto &p = atoms_[i].position, &q = atoms_[k].position;
-        const double x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
-        if (x * x + y * y + z * z < reach * reach) near += compare(k, i, near);
-      }
+    for_each_near_pair(atoms_, largest_radius / bohr_in_angstrom, [&](std::size_t k, std::size_t i, double bohr) {
+      near += compare(k, i, bohr * bohr_in_angstrom, near);
+    });
     if (near > max_distance_warnings)
       warn(3, fmt::format("{} more pairs of atoms are nearer than half a usual bond", near - max_distance_warnings));
   }
 
-  /// Whether atoms k and i are nearer than usual.
-  bool compare(std::size_t k, std::size_t i, std::size_t warned) {
+  /// Whether atoms k and i, d Angstrom apart, are nearer than usual.
+  bool compare(std::size_t k, std::size_t i, double d, std::size_t warned) {
     const Atom &a = atoms_[k], &b = atoms_[i];
     if (a.charge == 0 || b.charge == 0) return false;  // a ghost may be anywhere
-    const double d =
-        std::hypot(a.position[0] - b.position[0], a.position[1] - b.position[1], a.position[2] - b.position[2]) *
-        bohr_in_angstrom;
     const double half_bond = 0.5 * (covalent_radius(a.charge) + covalent_radius(b.charge));
     const int line = static_cast<int>(i) + 3;
     if (d < min_distance) {

@@ -65,7 +65,8 @@ std::vector<std::string> flags_of(const CLI::Option& option) {
 }
 
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
-  return app.get_options([](const CLI::Option* option) { return !option->get_positional(); });
+  return app.get_options(
+      [](const CLI::Option* option) { return !option->get_positional() && !option->get_group().empty(); });
 }
 
 std::string roff(std::string_view text) {

@@ -39,8 +39,7 @@ NodeHeap::NodeHeap(std::byte* base, std::size_t at, int arenas, std::size_t byte
       arenas_(arenas),
       bytes_per_arena_(round_up(bytes_per_arena, page)),
       range_per_arena_(bytes_per_arena_ * (hooks.uncommit ? ranges_per_budget : 1)),
-      hooks_(std::move(hooks)),
-      takes_last_(!hooks_.recorder) {
+      hooks_(std::move(hooks)) {
   SIAL_CHECK(arenas > 0 && at % 64 == 0, "{} arenas at {}", arenas, at);
   const std::uint64_t bookkeeping = sizeof(Arena) * static_cast<std::size_t>(arenas);
   data_at_ = round_up(at + bookkeeping, page);
@@ -76,7 +75,6 @@ std::int64_t NodeHeap::leave_own(Chunk* c) {
   const auto bytes = static_cast<std::int64_t>(c->bytes);
   count(c, -bytes);
   c->use = static_cast<std::uint8_t>(Use::node);
-  if (hooks_.recorder) record(HeapEvent::Kind::use, c, c->owner, c->use);
   return bytes;
 }
 
@@ -94,7 +92,6 @@ PhasePeak NodeHeap::close_phase(int own, bool first) {
   if (first) peak.shared = node.shared_high_water[phase].exchange(0, relaxed);
   a.phase.store(phase ^ 1, relaxed);
   raise(node.shared_high_water[phase ^ 1], node.shared_in_use.load(relaxed));
-  if (hooks_.recorder) record(HeapEvent::Kind::phase, nullptr, own, 0);
   return peak;
 }
 
@@ -125,7 +122,7 @@ inline void NodeHeap::count_own_here(Arena& a, std::int64_t bytes) {
 Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
   const std::uint64_t bytes = chunk_bytes(doubles);
   const int k = class_of(bytes);
-  if (doubles < 0 || own < 0 || own >= arenas_ || !takes_last_) return nullptr;  // try_allocate() says so, or looks
+  if (doubles < 0 || own < 0 || own >= arenas_) return nullptr;  // try_allocate() says so, or looks
   Arena& a = arena(own);
   if (!a.lock.try_lock()) return nullptr;
   Chunk* c = a.first[k] == 0 ? nullptr : chunk(a.first[k]);
@@ -175,7 +172,6 @@ Chunk* NodeHeap::take(int index, const Request& request, std::string* reason) {
     count(c, taken);
   }
   raise_high_water(a);
-  if (hooks_.recorder) record(HeapEvent::Kind::take, c, request.owner, c->use);
   return c;
 }
 
@@ -238,7 +234,6 @@ void NodeHeap::keep(Chunk* c) {
   count(c, -bytes);
   c->use = static_cast<std::uint8_t>(Use::own);
   count(c, bytes);
-  if (hooks_.recorder) record(HeapEvent::Kind::use, c, c->owner, c->use);
 }
 
 // The ranks that hold spare chunks look at `waiting` whenever they use the store, those that lend also while they wait
@@ -302,8 +297,7 @@ Chunk* NodeHeap::allocate_or_throw(const Request& request, const std::function<s
 /// By the arena's rank itself, of a chunk of its own that nobody else holds. False, with nothing done: it is not like
 /// that, or others are at the arena.
 inline bool NodeHeap::drop_last(Chunk* c, int own) noexcept {
-  if (hooks_.recorder || c->arena != own || c->owner != own || c->use != static_cast<std::uint8_t>(Use::own) ||
-      !sole_reference(c))
+  if (c->arena != own || c->owner != own || c->use != static_cast<std::uint8_t>(Use::own) || !sole_reference(c))
     return false;
   Arena& a = arena(own);
   if (!a.lock.try_lock()) return false;
@@ -320,7 +314,6 @@ void NodeHeap::drop_reference(Chunk* c, int own) noexcept {
 
 void NodeHeap::drop_shared(Chunk* c, int own) noexcept {
   if (c->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (hooks_.recorder) record(HeapEvent::Kind::give_back, c, own, c->use);
   c->content.store(0, relaxed);
   const auto bytes = static_cast<std::int64_t>(c->bytes);
   Arena& a = arena(static_cast<int>(c->arena));
@@ -349,7 +342,6 @@ void NodeHeap::not_counted(const Chunk* c) {
   Arena& a = arena(static_cast<int>(c->arena));
   a.other_in_use.fetch_sub(static_cast<std::int64_t>(c->bytes), relaxed);
   a.uncounted.fetch_add(static_cast<std::int64_t>(c->bytes), relaxed);
-  if (hooks_.recorder) record(HeapEvent::Kind::use, c, c->owner, HeapEvent::not_counted);
 }
 
 }  // namespace sial

@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "runtime/base/fault_injection.h"
-#include "runtime/memory/heap_trace.h"
 #include "runtime/memory/resource.h"
 #include "runtime/memory/spin_lock.h"
 
@@ -74,7 +73,6 @@ struct HeapHooks {
   /// The arenas in the order in which they are asked when `own` has no room; `used`: share of each that is in use.
   /// Empty: `own` and those behind it, in a ring.
   std::function<std::vector<int>(int own, std::span<const double> used)> lenders = {};
-  std::shared_ptr<HeapRecorder> recorder = {};  // of what this rank takes and gives back; null: nothing is recorded
 };
 
 class NodeHeap {
@@ -284,7 +282,6 @@ class NodeHeap {
     alignas(64) std::atomic<std::int64_t> shared_in_use, spare_in_use;
     std::atomic<std::int32_t> waiting;  // for spare chunks to be given back
     std::array<std::atomic<std::int64_t>, 2> shared_high_water;
-    std::atomic<std::uint64_t> recorded;     // events of HeapRecorder, of all ranks
     std::atomic<std::uint32_t> budget_kind;  // BudgetKind
   };
   Arena& arena(int a) const {
@@ -341,7 +338,6 @@ class NodeHeap {
     if (a.first[k] == 0) a.occupied[k / 64] &= ~(std::uint64_t{1} << (k % 64));
     return c;
   }
-  void record(HeapEvent::Kind kind, const Chunk* c, int caller, std::uint8_t use) noexcept;
   bool back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, std::string* reason);
   void hand_back(Arena& a, int index, std::size_t limit);
   bool try_commit(std::uint64_t at, std::uint64_t bytes, std::string* reason);
@@ -380,7 +376,6 @@ class NodeHeap {
   int arenas_;
   std::size_t bytes_per_arena_, range_per_arena_;
   HeapHooks hooks_;
-  bool takes_last_;                     // the short way of take_last() is enough
   std::size_t committed_at_first_ = 0;  // beside the arenas
 };
 

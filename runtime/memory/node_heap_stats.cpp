@@ -1,23 +1,9 @@
-// What the heap of a node says about itself: statistics, sums over its arenas, events for a recorder.
+// What the heap of a node says about itself: statistics, sums over its arenas.
 #include <algorithm>
 
 #include "runtime/memory/node_heap.h"
 
 namespace sial {
-
-void NodeHeap::record(HeapEvent::Kind kind, const Chunk* c, int caller, std::uint8_t use) noexcept {
-  HeapEvent event;
-  event.kind = kind;
-  event.use = use;
-  event.caller = static_cast<std::int16_t>(caller);
-  if (c) {
-    event.chunk = offset(c);
-    event.doubles = c->doubles;
-    event.bytes = c->bytes;
-    event.arena = c->arena;
-  }
-  hooks_.recorder->record(arena(0).recorded, event);
-}
 
 ResourceStats NodeHeap::stats(int index) const {
   Arena& a = arena(index);

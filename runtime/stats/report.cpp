@@ -212,21 +212,8 @@ void print_stats(const JobStats& stats, std::ostream& out) {
   if (count(Counter::cache_prefetches) > 0)
     out << fmt::format("  look-ahead: {} blocks brought into a cache before their use\n",
                        count(Counter::cache_prefetches));
-  if (const double moved = stats.total[Counter::tier_bytes_written] + stats.total[Counter::tier_bytes_read];
-      moved > 0) {
-    const double optimum = stats.total[Counter::tier_bytes_written_offline_optimum] +
-                           stats.total[Counter::tier_bytes_read_offline_optimum];
-    const double recorded = stats.total[Counter::tier_bytes_recorded];
-    out << fmt::format("  tiers: {} moved", bytes_text(static_cast<std::int64_t>(moved)));
-    if (optimum > 0)
-      out << fmt::format("; {:.2f} times the offline optimum of {}{}", recorded / optimum,
-                         bytes_text(static_cast<std::int64_t>(optimum)),
-                         count(Counter::tier_uses_unrecorded) > 0
-                             ? fmt::format(", for the first {}", bytes_text(static_cast<std::int64_t>(recorded)))
-                             : "");
-    else if (recorded > 0) out << "; the offline optimum is nothing";
-    out << '\n';
-  }
+  if (const double moved = stats.total[Counter::tier_bytes_written] + stats.total[Counter::tier_bytes_read]; moved > 0)
+    out << fmt::format("  tiers: {} moved\n", bytes_text(static_cast<std::int64_t>(moved)));
   if (const Stats& t = stats.total; t.has(Counter::device_kernel_time))
     out << fmt::format(
         "  device: {:.3f} s at kernels, {:.3f} s at copies to it, {:.3f} s at copies from it; of {:.3f} s of copies {:.3f} s beside kernels; ranks waited {:.3f} s for it\n",

@@ -49,15 +49,8 @@ class StoreMonitor {
   virtual std::vector<AccessStats> access_stats() const = 0;
   /// One entry per barrier and end of program; the shared part on the first rank of each node only.
   virtual const std::vector<PhasePeak>& phase_peaks() const = 0;
-  /// The offline optimum of what this rank's node has moved to and from tiers since the last call; on one rank of each
-  /// node, zero on the others. While no rank uses blocks.
-  virtual TierOptimum take_tier_optimum() { return {}; }
-  /// What servers have moved since the last call, and its offline optimum. By one rank only, as take_tier_optimum().
-  struct ServerTiers {
-    TierStats counts;
-    TierOptimum optimum;
-  };
-  virtual ServerTiers take_server_tiers() { return {}; }
+  /// What servers have moved since the last call. By one rank only, while no rank uses blocks.
+  virtual TierStats take_server_tiers() { return {}; }
   /// Bytes that the fullest server needed since the last call, over all phases; 0 without servers. By one rank only.
   virtual std::int64_t server_peak() = 0;
   /// What became of the rules for memory nodes (NUMA) on this rank, and where the pages of its arena are now.

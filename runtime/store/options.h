@@ -36,8 +36,7 @@ struct StoreOptions {
   /// Other tiers than those of `spill`, for tests: collective over the ranks of a node, which get tiers over the same
   /// space.
   std::function<TierList(Transport&)> make_tiers;
-  std::string record_heap;  // what the ranks take from the heap and give back goes to this file, with .RANK; empty: no
-  int spill_every = 0;      // for tests: what may leave memory leaves it after so many statements; 0: where it is short
+  int spill_every = 0;  // for tests: what may leave memory leaves it after so many statements; 0: where it is short
 };
 
 }  // namespace sial

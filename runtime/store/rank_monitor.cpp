@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "runtime/store/remote/messages.h"
-#include "runtime/store/spill/use_optimum.h"
 
 namespace sial {
 
@@ -54,18 +53,12 @@ std::int64_t RankMonitor::server_peak() {
   return max_bytes;
 }
 
-TierOptimum RankMonitor::take_tier_optimum() {
-  if (!context_.spilled || context_.transport.node_rank() != 0) return {};
-  return take_optimum(context_.spilled->area().uses(), 0, static_cast<std::int64_t>(context_.heap.budget()));
-}
-
-StoreMonitor::ServerTiers RankMonitor::take_server_tiers() {
-  ServerTiers sum, one;
+TierStats RankMonitor::take_server_tiers() {
+  TierStats sum, one;
   ask_servers(RequestKind::tiers, std::as_writable_bytes(std::span(&one, 1)), [&](const ReplyHeader&) {
-    const std::int64_t most = std::max(sum.counts.bytes_high_water, one.counts.bytes_high_water);
-    add(sum.counts, one.counts);
-    sum.counts.bytes_high_water = most;
-    add(sum.optimum, one.optimum);
+    const std::int64_t most = std::max(sum.bytes_high_water, one.bytes_high_water);
+    add(sum, one);
+    sum.bytes_high_water = most;
   });
   return sum;
 }

@@ -28,8 +28,7 @@ class RankMonitor final : public StoreMonitor {
   }
   std::vector<AccessStats> access_stats() const override { return context_.log.all(); }
   const std::vector<PhasePeak>& phase_peaks() const override { return phases_.peaks(); }
-  TierOptimum take_tier_optimum() override;
-  ServerTiers take_server_tiers() override;
+  TierStats take_server_tiers() override;
   std::int64_t server_peak() override;
   std::vector<std::pair<std::string, std::int64_t>> memory_held() const override;
   NumaReport numa() const override { return storage_.numa(); }

@@ -35,10 +35,7 @@ NodeBlocks::Config configuration(const Transport& transport, const StoreOptions&
 
 std::unique_ptr<SpillArea> StoreImpl::make_area(Transport& transport, const StoreOptions& options, NodeHeap& heap) {
   TierList tiers = options.make_tiers ? options.make_tiers(transport) : make_tiers(transport, options, heap);
-  return tiers.empty()
-             ? nullptr
-             : std::make_unique<SpillArea>(transport, std::move(tiers),
-                                           options.memory_per_rank * static_cast<std::size_t>(transport.node_size()));
+  return tiers.empty() ? nullptr : std::make_unique<SpillArea>(transport, std::move(tiers));
 }
 
 std::unique_ptr<SpilledBlocks> StoreImpl::make_spilled(bool on_rank_thread) {

@@ -48,12 +48,6 @@ static_assert(!same<int(unsigned), int(int)> && !same<int(void*), int(const void
 #define BLAS_FUNCTION(name, ...) static_assert(same<decltype(::name), sial::cuda::Blas::name##_type>, #name);
 #include "runtime/device/cuda/blas.def"
 #undef BLAS_FUNCTION
-#define DRIVER_FUNCTION(name, ...) \
-  static_assert(same<decltype(::name), sial::cuda::GraphFunctions::name##_type>, #name);
-#define BLAS_FUNCTION(name, ...) DRIVER_FUNCTION(name, __VA_ARGS__)
-#include "runtime/device/cuda/graph.def"
-#undef BLAS_FUNCTION
-#undef DRIVER_FUNCTION
 
 template <class Ours, class Theirs>
 constexpr bool equal(Ours ours, Theirs theirs) {
@@ -67,16 +61,6 @@ static_assert(equal(Status::no_device, CUDA_ERROR_NO_DEVICE) &&
               equal(Status::invalid_image, CUDA_ERROR_INVALID_IMAGE) && equal(Status::not_ready, CUDA_ERROR_NOT_READY));
 static_assert(equal(Status::already_registered, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) &&
               equal(Status::launch_failed, CUDA_ERROR_LAUNCH_FAILED) && equal(Status::unknown, CUDA_ERROR_UNKNOWN));
-static_assert(equal(Status::capture_unsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) &&
-              equal(Status::capture_invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
-static_assert(equal(Status::capture_unmatched, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) &&
-              equal(Status::capture_isolation, CUDA_ERROR_STREAM_CAPTURE_ISOLATION));
-static_assert(equal(Status::captured_event, CUDA_ERROR_CAPTURED_EVENT) &&
-              equal(Status::update_refused, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE));
-static_assert(equal(CaptureMode::this_thread, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) &&
-              equal(2, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED));
-static_assert(sizeof(UpdateResult) == sizeof(CUgraphExecUpdateResultInfo) &&
-              offsetof(UpdateResult, node) == offsetof(CUgraphExecUpdateResultInfo, errorNode));
 static_assert(equal(Attribute::multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
 static_assert(equal(Attribute::compute_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) &&
               equal(Attribute::compute_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));

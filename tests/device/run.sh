@@ -91,8 +91,6 @@ job 04_rhf/job.toml scf_energy
 job 05_mp2/job.toml total_energy
 job 09_ccsd/job.toml ccsd_energy
 job 09_ccsd/job.toml ccsd_energy --self-check 20
-job 09_ccsd/job.toml ccsd_energy --device-graphs on
-job 09_ccsd/job.toml ccsd_energy --device-graphs auto
 job 11_ccsd_t/job.toml total_energy
 [ $SECONDS -gt $((limit / 2)) ] || [ $fake_driver -eq 1 ] || job 09_ccsd/job_dimer.toml ccsd_energy
 

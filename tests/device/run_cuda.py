@@ -88,41 +88,6 @@ def check_messages(runs):
     expect(lost > 2, f"the device was lost in {lost} runs")
 
 
-def check_graphs(runs):
-    """The body of a loop is a graph from its second time on, with `--device-graphs`, and nothing else is different."""
-    body = {"program": ROOT / "tests" / "stats" / "device_graphs.sialx"}
-    for segments in ("4,4,4", "3,2,3"):
-        plain = runs.run("--device", "host", segments=segments, **body)[0]
-        starts: dict = {}
-        for way in (None, "off", "on", "auto"):
-            flags = ["--device-graphs", way] if way else []
-            for more in ([], ["--device-memory", "8KiB"], ["--device-times"], ["--device-batch", "off"], ["--self-check", "3"]):
-                out, err, code, report = runs.run("--device", "cuda", *flags, *more, segments=segments, fake="seed=4", **body)
-                expect(code == 0 and out == plain, f"graphs {way}, {more}: exit code {code}, {out}{err}")
-                expect(report["options"].get("device_graphs") == (None if way in (None, "off") else way), f"graphs {way}: {report['options']}")
-                total = report["total"]
-                graphs, inside = total["device_graphs"], total["device_in_graphs"]
-                can = way in ("on", "auto") and not set(more) & {"--device-times", "off"}
-                expect((graphs > 0) == can or (graphs == 0 and (way == "auto" or "8KiB" in more or "--self-check" in more)), f"graphs {way}, {more}: {graphs}")
-                expect(inside >= 2 * graphs, f"graphs {way}, {more}: {inside} in {graphs}")
-                expect(way != "on" or (can == ("`--device-graphs on` has no effect" not in err)), f"graphs {way}, {more}: said {err}")
-                same = total["device_starts"] - graphs + inside
-                expect(starts.setdefault(str(more), same) == same, f"graphs {way}, {more}: {same} starts, {starts}")
-    # An old driver has none, which is said where they were asked for; a device that is no GPU, too; what fails on the way is done without.
-    plain = runs.run("--device", "host", segments="4,4,4", **body)[0]
-    for flags, how, said in ((["--device", "cuda", "--device-graphs", "on"], {"libraries": runs.binary / "fake-cuda-old"}, "warning: `--device-graphs on` has no effect: the driver or cuBLAS lacks cuStreamBeginCapture_v2"),
-                             (["--device", "cuda", "--device-graphs", "auto"], {"libraries": runs.binary / "fake-cuda-old"}, ""),
-                             (["--device", "simulated", "--device-graphs", "on"], {}, "has no effect: this device has none"),
-                             (["--device", "cuda", "--device-graphs", "on"], {"fake": "memory=20000000"}, "has no effect: there is no room for a workspace of cuBLAS"),
-                             (["--device", "cuda", "--device-graphs", "on"], {"fake": "graph=5"}, "")):
-        out, err, code, report = runs.run(*flags, segments="4,4,4", **body, **how)
-        expect(code == 0 and out == plain and report["total"]["device_graphs"] == 0, f"{flags} {how}: exit code {code}, {out}{err}")
-        expect(err.count("--device-graphs") == (1 if said else 0) and said in err, f"{flags} {how}: said {err}")
-    out, err, code, report = runs.run("--device", "cuda", "--device-graphs", "on", "--simulate", "ranks=3,seed=2", segments="4,4,4", fake="gpus=2,seed=3", **body)
-    expect(code == 0 and out == plain and report["total"]["device_graphs"] > 0, f"three ranks: exit code {code}, {out}{err}")
-    runs.fails(2, ["auto", "on", "off"], "--device", "cuda", "--device-graphs", "yes")
-
-
 def main():
     runs = Runs(BIN)
     plain, nothing, code, report = runs.run("--device", "host")  # the compiler may have something to say
@@ -200,7 +165,6 @@ def main():
         said = subprocess.run([runs.binary / "sialrun", "--version", "--verbose"], capture_output=True, text=True, timeout=60, env=dict(os.environ, SIALX_CUDA_LIBRARIES=str(libraries))).stdout
         expect(text in said, f"--version --verbose: {said}")
     check_messages(runs)
-    check_graphs(runs)
     print("OK")
 
 

@@ -31,7 +31,7 @@ KEY_VALUES = {"memory": "1GB", "memory.spill": "/tmp:1GB", "memory.numa": "local
               "run.time_limit": "2h", "gradient.scalar": "x", "gradient.step": "0.002", "gradient.symmetry": "off"}
 # Values that are not the default, of options that run.json records where they are given.
 RECORDED = {"numa": "local", "simulate_machine": "numa:1 pu:1", "large_pages": "off", "spill": "/tmp:1GB", "spill_every": "3", "pardo_order": "written", "look_ahead": "3", "integrals": "libint", "keep_integrals": "off", "optimisation": "1", "store": "copy", "schedule": "static", "kernels": "reference",
-            "jit": "off", "threads": "2", "simulate": "ranks=2,seed=1", "device_memory": "1GB", "device_from": "7", "device_copies": "staged", "device_graphs": "on",
+            "jit": "off", "threads": "2", "simulate": "ranks=2,seed=1", "device_memory": "1GB", "device_from": "7", "device_copies": "staged",
             "device_puts": "wait", "self_check": "3", "ranks_per_node": "1", "simulate_network": "latency=1us,bandwidth=1GB/s",
             "server_memory": "1GB", "homes": "workers"}
 
@@ -205,6 +205,14 @@ class Options(unittest.TestCase):
                            (["--device-batch", "0"], "`0` is not auto or off, or a whole number from 1 to 2000000000"), (["--devices", "0,x"], "`x`"),
                            (["--print-format", "clasic"], "`clasic` is not classic, classic-test or plain"), (["--keep-integrals", "on"], "`on` is not auto or off")):
             self.assertIn(text, self.tool("sialrun", "little.sialx", *args, code=2).stderr)
+
+    def test_options_of_earlier_versions_are_warned_of(self):
+        for flag, value in (("--device-graphs", "on"), ("--record-heap", "heap")):
+            p = self.tool("sialrun", "little.sialx", "--results", "none", flag, value)
+            self.assertIn(f"warning: `{flag} {value}` has no effect", p.stderr)
+            self.assertNotIn(flag, self.tool("sialrun", "--help").stdout + self.page)
+            self.assertEqual(self.complete("sialrun", flag), [])
+            self.assertNotIn(flag, self.tool("sialrun", "--manual", "man").stdout.replace("\\-", "-"))
 
     def test_lines_of_a_batch_have_the_options_of_a_job_only(self):
         (self.dir / "list").write_text("little.sialx --name one --print-format plain\n")

@@ -103,8 +103,7 @@ def configurations(seed, long, fake_cuda=None):
         result.append(Configuration("optimised, simulated device, mpirun 3, each its node", [*room, *together(), *messages, *(line if seed % 8 == 7 else []), "--ranks-per-node", "1"], 3))
     if fake_cuda and (seed % 4 == 1 or long):
         device_memory = r.choice([[], ["--device-memory", "64KiB"], ["--device-memory", "8KiB"]])
-        graphs = ["--device-graphs", random.Random(f"{seed} of graphs").choice(["on", "on", "auto", "off"])]
-        result.append(Configuration("optimised, cuda on the fake driver, 2 simulated ranks", ["--device", "cuda", "--device-copies", r.choice(["direct", "staged"]), *device_memory, *together(), *graphs, "--device-messages", "staged", "--ranks-per-node", "1", "--simulate", f"ranks=2,seed={seed}", *ahead()],
+        result.append(Configuration("optimised, cuda on the fake driver, 2 simulated ranks", ["--device", "cuda", "--device-copies", r.choice(["direct", "staged"]), *device_memory, *together(), "--device-messages", "staged", "--ranks-per-node", "1", "--simulate", f"ranks=2,seed={seed}", *ahead()],
                                     env={"SIALX_CUDA_LIBRARIES": str(fake_cuda), "SIALX_FAKE_CUDA": f"gpus={1 + seed % 2},seed={seed + 1}"}))
     if seed % 2 or long:
         result += [Configuration("optimised, mpirun 3, each its node", ["--ranks-per-node", "1", *ahead()], 3),

@@ -239,7 +239,7 @@ def check_refusals(tools, run):
     tools.refused(2, "is not a statistics file", tools.module, w / "text.json")
     tools.refused(2, "is not a statistics file", tools.module, w / "list.json")
     tools.refused(2, "written by an earlier sialrun", tools.module, edited(run, w / "old.json", lambda j: j.pop("format")))
-    tools.refused(2, "has format 7, and this sialreport reads formats 2 to 4", tools.module, edited(run, w / "new.json", lambda j: j.update(format=7)))
+    tools.refused(2, "has format 7, and this sialreport reads formats 2 to 5", tools.module, edited(run, w / "new.json", lambda j: j.update(format=7)))
     tools.refused(2, "is not a statistics file", tools.module, edited(run, w / "short.json", lambda j: j.pop("per_rank")))
     tools.refused(2, "-5 is not a size of a segment", tools.module, edited(run, w / "sizes.json", lambda j: j["job"]["segments"].__setitem__("ao", [-5])))
     tools.refused(2, "is no run of program `remarked`", tools.module, edited(run, w / "else.json", lambda j: j["programs"][0].update(program="other")))

@@ -56,51 +56,20 @@ class Spill(InScratch):
             self.assertGreater(total[name], 0)
             self.assertLess(total[name], ranks * total["wall_time"])
 
-    def assert_optimum(self, total):
-        """All uses were recorded; the run has moved no less than it would have, had it known them."""
-        self.assertGreater(total["tier_uses"], 0)
-        self.assertEqual(total["tier_uses_unrecorded"], 0)
-        moved = total["tier_bytes_read"] + total["tier_bytes_written"]
-        self.assertLessEqual(total["tier_bytes_recorded"], moved)
-        self.assertGreaterEqual(total["tier_bytes_recorded"], 0.9 * moved)
-        optimum = total["tier_bytes_read_offline_optimum"] + total["tier_bytes_written_offline_optimum"]
-        self.assertGreater(optimum, 0)
-        self.assertLessEqual(optimum, moved)
-
-    # ---- the offline optimum
-    def test_optimum_of_repeated_sweeps(self):
-        """Of N equal blocks M find room. Written once, each sweep in the same order: all but M leave before they are read, and a sweep reads N - M + 1 at least."""
-        block = 200 * 200 * 8
-        for ranks, more in ((0, ()), (0, ("--schedule", "static", "--simulate", "ranks=2,seed=1"))):
-            with self.subTest(ranks=ranks, more=more):
-                memory = 24 * block
-                share = memory // (2 if more else 1)
-                self.job("touch.sialx", *SMALL, "--set", "times=3", "--memory", f"{share}B", "--spill", "scratch", "--pardo-order", "written", *more, *NO_FILES, "--run-json", "run.json")
-                total = self.total()
-                self.assert_optimum(total)
-                self.assertEqual(total["tier_uses"], 64 * (1 + 3 * 2 + 1))  # a put, two statements in each sweep, the end
-                for name in ("tier_bytes_read_offline_optimum", "tier_bytes_written_offline_optimum"):
-                    self.assertEqual(total[name] % block, 0, name)
-                most = memory // block
-                self.assertGreaterEqual(total["tier_bytes_written_offline_optimum"], (64 - most) * block)
-                self.assertLessEqual(total["tier_bytes_written_offline_optimum"], 64 * block)
-                self.assertGreaterEqual(total["tier_bytes_read_offline_optimum"], 3 * (64 - most) * block)
-                self.assertLessEqual(total["tier_bytes_read_offline_optimum"], 3 * (64 - most // 2) * block)
-
-    def test_summary_and_report_show_the_optimum(self):
+    # ---- the report
+    def test_summary_and_report_show_what_was_moved_and_the_optimum(self):
         _, err = self.job("touch.sialx", *SMALL, "--set", "times=2", "--memory", "3MB", "--spill", "scratch", "--stats", *NO_FILES, "--run-json", "run.json")
-        self.assertRegex(err, r"tiers: [\d.]+ MB moved; [\d.]+ times the offline optimum of [\d.]+ MB")
+        self.assertRegex(err, r"tiers: [\d.]+ MB moved\n")
         text = self.must("sialreport", "run.json")
         for row in ("predicted by a dry run", "measured", "offline optimum"):
             self.assertRegex(text, rf"{row} +[\d.]+ MB +[\d.]+ MB +[\d.]+ MB")
         total, tiers = self.total(), json.loads(self.must("sialreport", "run.json", "--format=json"))["run"]["tiers"]
         self.assertEqual(tiers["measured"], {"bytes_written": total["tier_bytes_written"], "bytes_read": total["tier_bytes_read"]})
-        self.assertEqual(tiers["offline_optimum"]["bytes_read"], total["tier_bytes_read_offline_optimum"])
-        self.assertEqual(tiers["bytes_recorded"], total["tier_bytes_recorded"])
+        self.assertRegex(text, r"moved [\d.]+ times the offline optimum")
         plan = self.must("sialrun", "--dry-run", PROGRAMS / "touch.sialx", *SMALL, "--set", "times=2", "--memory", "3MB", "--spill", "scratch")
-        moved = float(re.search(r"([\d.]+) MB moved;", plan).group(1))
-        predicted = sum(tiers["predicted"].values()) / 1e6
-        self.assertLess(abs(predicted - moved), 0.01 * moved)
+        for name, figure in (("predicted", r"([\d.]+) MB moved;"), ("offline_optimum", r"offline optimum ([\d.]+) MB")):
+            said = float(re.search(figure, plan).group(1))
+            self.assertLess(abs(sum(tiers[name].values()) / 1e6 - said), 0.01 * said)
         self.job("touch.sialx", *SMALL, "--set", "times=1", *NO_FILES, "--run-json", "run.json")
         self.assertIsNone(json.loads(self.must("sialreport", "run.json", "--format=json"))["run"]["tiers"])
 
@@ -125,7 +94,6 @@ class Spill(InScratch):
         for name in ("one", "two"):
             total = json.loads((self.dir / f"{name}.json").read_text())["total"]
             self.assertGreater(total["tier_writes"], 0)
-            self.assert_optimum(total)
         self.write("list", "\n".join([line.format("one"), line.format("two") + " --memory 1GB", ""]))
         code, _, err = self.run_tool("sialrun", "--batch", "list", "--memory", "3MB", "--spill", "scratch", launcher=mpirun(2))
         self.assertEqual(code, 2, err)
@@ -234,7 +202,6 @@ class Spill(InScratch):
                 total = self.total()
                 for name in ("tier_writes", "tier_reads", "tier_bytes_high_water"):
                     self.assertGreater(total[name], 0, name)
-                self.assert_optimum(total)
                 self.assert_nothing_left()
 
     def test_enough_memory_moves_nothing(self):

@@ -49,14 +49,12 @@ Json device_times(const std::optional<DeviceSeconds>& t) {
 
 Json tier_movement(const Run& run) {
   const auto bytes = [](const TierBytes& b) { return Json{{"bytes_written", b.written}, {"bytes_read", b.read}}; };
-  const std::optional<TierMovement> m = run.tier_movement();
-  if (!m) return nullptr;
-  return {{"measured", bytes(m->measured)},
-          {"predicted", run.predicted_tiers ? bytes(*run.predicted_tiers) : Json()},
-          {"offline_optimum", m->uses > 0 ? bytes(m->optimum) : Json()},
-          {"bytes_recorded", m->recorded},
-          {"uses", m->uses},
-          {"uses_unrecorded", m->unrecorded}};
+  const std::optional<TierBytes> measured = run.tier_movement();
+  if (!measured) return nullptr;
+  const std::optional<TierPrediction>& p = run.predicted_tiers;
+  return {{"measured", bytes(*measured)},
+          {"predicted", p ? bytes(p->moved) : Json()},
+          {"offline_optimum", p ? bytes(p->optimum) : Json()}};
 }
 
 Json run_json(const Run& run) {
@@ -173,7 +171,7 @@ Json run_json(const Run& run) {
 
 std::string to_json(const Report& r) {
   const auto file = [&](int f) { return r.files[static_cast<std::size_t>(f)]; };
-  Json j{{"format", 3},
+  Json j{{"format", 4},
          {"program", r.program},
          {"producer", r.producer},
          {"source_hash", r.source_hash},

@@ -374,21 +374,20 @@ class Text : Writer {
 
   /// What blocks that did not fit into memory moved.
   void tiers(const Run& run) {
-    const std::optional<TierMovement> m = run.tier_movement();
-    if (!m) return;
+    const std::optional<TierBytes> measured = run.tier_movement();
+    if (!measured) return;
     line("\nblocks that did not fit into memory, whole job\n  {:<28} {:>12} {:>12} {:>12}", "", "written", "read",
          "sum");
     const auto row = [&](const char* what, const TierBytes& b) {
       line("  {:<28} {:>12} {:>12} {:>12}", what, bytes_number(b.written), bytes_number(b.read), bytes_number(b.sum()));
     };
-    if (run.predicted_tiers) row("predicted by a dry run", *run.predicted_tiers);
-    row("measured", m->measured);
-    if (m->uses == 0) return;
-    row("offline optimum", m->optimum);
-    if (m->unrecorded > 0)
-      line("  the optimum is that of the first {:.0f} % of the uses, in which {} moved: later ones were not recorded",
-           100 * m->uses / (m->uses + m->unrecorded), bytes_number(m->recorded));
-    if (m->optimum.sum() > 0) line("  moved {:.2f} times the offline optimum", m->recorded / m->optimum.sum());
+    const std::optional<TierPrediction>& predicted = run.predicted_tiers;
+    if (predicted) row("predicted by a dry run", predicted->moved);
+    row("measured", *measured);
+    if (!predicted) return;
+    row("offline optimum", predicted->optimum);
+    if (const double least = predicted->optimum.sum(); least > 0)
+      line("  moved {:.2f} times the offline optimum", measured->sum() / least);
     else line("  with all uses known beforehand nothing would have moved");
   }
 
@@ -416,9 +415,6 @@ class Text : Writer {
           "  {} of kernels and products; of small work {} waited, {} of them together with others of their shape, in {}",
           plural(starts, "start"), plural(run.counter("device_waited"), "piece"),
           count_number(run.counter("device_batched")), plural(run.counter("device_batches"), "group"));
-    if (const double graphs = run.counter("device_graphs"); graphs > 0)
-      line("  {} among these starts, with {} kernels and products", plural(graphs, "graph"),
-           count_number(run.counter("device_in_graphs")));
     const double requests = run.counter("device_allocations");
     line(
         "  memory: {} in use at most; {} requests, {:.2f} % of them without a call of the driver; {} blocks left for want of room",

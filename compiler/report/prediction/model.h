@@ -159,11 +159,10 @@ struct TierBytes {
   double written = 0.0, read = 0.0;
   double sum() const { return written + read; }
 };
-/// Of a whole run with `--spill` that moved anything.
-struct TierMovement {
-  TierBytes measured, optimum;          // optimum: with all recorded uses of blocks known from the start
-  double recorded = 0.0;                // of those measured, the bytes up to the last recorded use
-  double uses = 0.0, unrecorded = 0.0;  // recorded uses, and those behind them
+/// What the model of a dry run says that a run moves, and what it would at least with all its uses of blocks known from
+/// the start.
+struct TierPrediction {
+  TierBytes moved, optimum;
 };
 /// What a run predicted for a pardo that memory was short for.
 struct PardoOrderLine {
@@ -203,8 +202,9 @@ struct Run {
   double counter(const std::string& name, double otherwise = 0) const;
   /// All ranks and programs; nothing where it was not measured.
   std::optional<DeviceSeconds> device_seconds() const;
-  std::optional<TierMovement> tier_movement() const;
-  std::optional<TierBytes> predicted_tiers;  // of the job, by the model of a dry run; nothing where it says nothing
+  /// Of a whole run with `--spill` that moved anything.
+  std::optional<TierBytes> tier_movement() const;
+  std::optional<TierPrediction> predicted_tiers;  // of the job; nothing where the model says nothing
   std::string option(const std::string& name) const;
 };
 

@@ -149,7 +149,7 @@ std::vector<BatchQueue::Batch> BatchQueue::batches() const {
       auto found = std::find_if(shapes.begin(), shapes.end(), [&](const auto& s) { return *s.first == p.shape; });
       if (found == shapes.end()) {
         found = shapes.insert(shapes.end(), {&p.shape, result.size()});
-        result.emplace_back().shape = &p.shape;
+        result.emplace_back();
       }
       Batch& batch = result[found->second];
       if (p.steps.empty()) batch.ops.push_back(p.op);
@@ -157,20 +157,6 @@ std::vector<BatchQueue::Batch> BatchQueue::batches() const {
     }
   }
   return result;
-}
-
-std::uint64_t composition_of(std::span<const BatchQueue::Batch> batches) {
-  std::uint64_t all = 0;
-  const auto mix = [&](std::uint64_t x) {
-    all = (all ^ x) * 0x9e3779b97f4a7c15ULL;
-    all ^= all >> 29;
-  };
-  for (const BatchQueue::Batch& batch : batches) {
-    mix(batch.size());
-    mix(batch.shape->size());
-    for (const std::int64_t x : *batch.shape) mix(static_cast<std::uint64_t>(x));
-  }
-  return all;
 }
 
 }  // namespace sial

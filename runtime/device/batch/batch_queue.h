@@ -29,8 +29,7 @@ class BatchQueue {
   /// Pieces that may be started at once, all of one kind.
   struct Batch {
     std::vector<BlockOp> ops;
-    std::vector<FusedWork> chains;  // which point into the queue they were taken from, as does
-    const std::vector<std::int64_t>* shape = nullptr;
+    std::vector<FusedWork> chains;  // which point into the queue they were taken from
     std::size_t size() const { return ops.size() + chains.size(); }
   };
   /// All that is queued, in an order that keeps its results.
@@ -66,8 +65,5 @@ class BatchQueue {
   std::vector<Piece> pieces_;
   std::map<std::uintptr_t, Stretch> touched_;  // by where it begins
 };
-
-/// A number that is the same where batches differ in addresses alone, and else hardly ever.
-std::uint64_t composition_of(std::span<const BatchQueue::Batch> batches);
 
 }  // namespace sial

@@ -21,8 +21,6 @@ using kernels::FusedStep;
 /// In a stream: enough to find many of one shape among the steps of several iterations, few enough that the device does
 /// not wait for long: they take the host some milliseconds.
 constexpr std::size_t max_waiting = 512;
-/// Batches from which on they may be a graph: one alone mostly is one start.
-constexpr std::size_t min_in_group = 2;
 
 class BatchingDevice final : public Device {
  public:
@@ -90,14 +88,7 @@ class BatchingDevice final : public Device {
   std::int64_t small() const override { return small_; }
   bool waits(int stream) const override { return queues_[static_cast<std::size_t>(stream)].size() > 0; }
   void start_waiting() override { start_all(); }
-  BatchCount batched() const override {
-    BatchCount all = count_;
-    const BatchCount inner = device_->batched();
-    all.graphs = inner.graphs;
-    all.in_graphs = inner.in_graphs;
-    return all;
-  }
-  std::string why_no_graphs() const override { return device_->why_no_graphs(); }
+  BatchCount batched() const override { return count_; }
   std::int64_t starts() const override { return device_->starts(); }
   void take_times(bool on) override {
     start_all();
@@ -135,17 +126,10 @@ class BatchingDevice final : public Device {
     BatchQueue& waiting = queues_[static_cast<std::size_t>(stream)];
     if (waiting.size() == 0) return;
     const BatchQueue queue = std::exchange(waiting, {});
-    const std::vector<BatchQueue::Batch> batches = queue.batches();
-    const BatchCount before = count_;
-    const auto all = [&] {
-      count_ = before;  // nothing came of a first time
-      for (const BatchQueue::Batch& batch : batches) {
-        start(stream, std::span(batch.ops));
-        start(stream, std::span(batch.chains));
-      }
-    };
-    if (batches.size() < min_in_group) all();
-    else device_->run_group(stream, composition_of(batches), all);
+    for (const BatchQueue::Batch& batch : queue.batches()) {
+      start(stream, std::span(batch.ops));
+      start(stream, std::span(batch.chains));
+    }
   }
   template <class Work>
   void start(int stream, std::span<const Work> pieces) {

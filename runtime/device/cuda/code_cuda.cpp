@@ -41,7 +41,6 @@ DeviceCode::~DeviceCode() {
 
 Function DeviceCode::kernel(const kernels::CodeKey& key) {
   if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second.function;
-  gpu_.not_in_capture();  // loading may wait for the device
   const std::string name = kernels::code_name(key);
   const std::string& text = source_->ptx(key);
   std::array<char, 8192> log{};

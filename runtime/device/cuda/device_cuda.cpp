@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <exception>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,7 +17,6 @@
 #include "runtime/device/cuda/code.h"
 #include "runtime/device/cuda/contraction.h"
 #include "runtime/device/cuda/gpu.h"
-#include "runtime/device/cuda/graphs.h"
 #include "runtime/device/cuda/staging.h"
 #include "runtime/device/cuda/timer.h"
 #include "runtime/device/device.h"
@@ -98,7 +95,6 @@ class CudaDevice final : public Device {
                                                      streams_[static_cast<std::size_t>(first_compute_stream + s)]),
                  "giving cuBLAS a stream");
     }
-    if (options.graphs != DeviceGraphs::off) make_graphs(options.graphs);
     code_ = std::make_unique<DeviceCode>(gpu_, options.code_cache);
     staging_ = std::make_unique<Staging>(gpu_, timer_, streams_[copy_in_stream], streams_[copy_out_stream],
                                          options.staged_from);
@@ -122,10 +118,8 @@ class CudaDevice final : public Device {
     for (const Work& w : work_) {
       gpu_.free(w.workspace);
       if (w.blas) libraries().blas.cublasDestroy_v2(w.blas);
-      gpu_.free(w.blas_workspace);
     }
     if (result_) gpu_.driver().cuMemFreeHost(result_);
-    graphs_.reset();
     code_.reset();
     staging_.reset();
     for (Stream s : streams_) gpu_.drop_stream(s);
@@ -167,13 +161,11 @@ class CudaDevice final : public Device {
   PinnedCount pinned() const override { return staging_->pinned(); }
 
   void copy_in(double* device, const double* host, std::int64_t n) override {
-    gpu_.not_in_capture();
     in_.add(n);
     gpu_.enter();
     staging_->copy_in(address(device), host, n * 8);
   }
   void copy_out(double* host, const double* device, std::int64_t n) override {
-    gpu_.not_in_capture();
     out_.add(n);
     gpu_.enter();
     staging_->copy_out(host, address(device), n * 8);
@@ -209,7 +201,6 @@ class CudaDevice final : public Device {
     return ops.size();
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
-    gpu_.not_in_capture();
     gpu_.enter();
     double* total = nullptr;
     std::vector<kernels::DeviceLaunch> launches =
@@ -228,7 +219,6 @@ class CudaDevice final : public Device {
   }
 
   Event record(int stream) override {
-    gpu_.not_in_capture();
     gpu_.enter();
     Event number = 0;
     if (unused_events_.empty()) {
@@ -243,13 +233,11 @@ class CudaDevice final : public Device {
     return number;
   }
   void wait(int stream, Event event) override {
-    gpu_.not_in_capture();
     gpu_.enter();
     gpu_.check(gpu_.driver().cuStreamWaitEvent(streams_[stream], events_[event], 0), "waiting for an event");
   }
   void enter() override { gpu_.enter(); }
   bool done(Event event) override {
-    gpu_.not_in_capture();
     gpu_.enter();
     const Status status = gpu_.driver().cuEventQuery(events_[event]);
     if (status == Status::not_ready) return false;
@@ -266,21 +254,7 @@ class CudaDevice final : public Device {
     unused_events_.push_back(event);
   }
 
-  void run_group(int stream, std::uint64_t composition, const std::function<void()>& work) override {
-    // Events in between would be in the graph, and while an error unwinds failures are not told of.
-    if (!graphs_ || timer_.taking() || std::uncaught_exceptions() > 0) return work();
-    gpu_.enter();
-    graphs_->run(streams_[stream], composition, work, [this] { return code_->starts() + products_; });
-  }
-  std::string why_no_graphs() const override { return no_graphs_; }
-  BatchCount batched() const override {
-    BatchCount count;
-    if (graphs_) count.graphs = graphs_->started(), count.in_graphs = graphs_->inside();
-    return count;
-  }
-  std::int64_t starts() const override {
-    return code_->starts() + products_ - (graphs_ ? graphs_->captured() - graphs_->started() : 0);
-  }
+  std::int64_t starts() const override { return code_->starts() + products_; }
 
   void take_times(bool on) override {
     gpu_.enter();
@@ -303,30 +277,10 @@ class CudaDevice final : public Device {
   struct Work {
     BlasHandle blas = nullptr;
     Address workspace = 0;
-    std::int64_t size = 0;       // doubles
-    Address blas_workspace = 0;  // of cuBLAS, where there are graphs
+    std::int64_t size = 0;  // doubles
   };
 
   explicit CudaDevice(int number) : gpu_(number) {}
-
-  /// cuBLAS takes no memory of its own while it is captured: it gets what NVIDIA recommends for it, on small GPUs less.
-  /// Where that is refused there are no graphs. Its streams are set before, for that takes the workspace away.
-  void make_graphs(DeviceGraphs when) {
-    no_graphs_ = libraries().no_graphs;
-    if (!no_graphs_.empty()) return;
-    const std::int64_t room =
-        std::min(gpu_.capability_major() >= 9 ? 32 * mib : 4 * mib, gpu_.total_bytes() / 64 / mib * mib);
-    for (Work& w : work_) {
-      if (room > 0) w.blas_workspace = gpu_.allocate(static_cast<std::size_t>(room), "reserving workspace of cuBLAS");
-      if (w.blas_workspace &&
-          libraries().graphs.cublasSetWorkspace_v2(w.blas, pointer(w.blas_workspace), static_cast<std::size_t>(room)) ==
-              BlasStatus::success)
-        continue;
-      no_graphs_ = "there is no room for a workspace of cuBLAS";
-      return;
-    }
-    graphs_ = std::make_unique<Graphs>(gpu_, when);
-  }
 
   void chain(int stream, const MutableView& target, std::span<const FusedStep> steps) {
     const FusedWork work{target, steps};
@@ -543,8 +497,6 @@ class CudaDevice final : public Device {
   std::vector<Work> work_;
   std::unique_ptr<DeviceCode> code_;
   std::unique_ptr<Staging> staging_;
-  std::unique_ptr<Graphs> graphs_;
-  std::string no_graphs_ = "they are off";
   double* result_ = nullptr;  // pinned
   std::int64_t memory_ = 0, reserved_ = 0, workspace_limit_ = 0, products_ = 0;
   std::map<double*, std::int64_t> pieces_;  // bytes

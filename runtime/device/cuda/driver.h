@@ -15,16 +15,12 @@ struct StreamObject;
 struct EventObject;
 struct ModuleObject;
 struct FunctionObject;
-struct GraphObject;
-struct GraphRunObject;
 struct BlasObject;
 using Context = ContextObject*;
 using Stream = StreamObject*;
 using Event = EventObject*;
 using Module = ModuleObject*;
 using Function = FunctionObject*;
-using Graph = GraphObject*;
-using GraphRun = GraphRunObject*;  // instantiated
 using BlasHandle = BlasObject*;
 using Gpu = int;
 using Address = unsigned long long;
@@ -38,22 +34,10 @@ enum class Status : int {
   already_registered = 712,
   not_ready = 600,
   launch_failed = 719,
-  capture_unsupported = 900,
-  capture_invalidated = 901,
-  capture_unmatched = 903,
-  capture_isolation = 905,
-  captured_event = 907,
-  update_refused = 910,
   unknown = 999
 };
 enum class Attribute : int { multiprocessors = 16, compute_major = 75, compute_minor = 76 };
 enum class LoadOption : int { error_log = 5, error_log_bytes = 6 };
-/// What a thread may not do while it captures: in this mode only what it does itself counts.
-enum class CaptureMode : int { this_thread = 1 };
-struct UpdateResult {
-  int reason = 0;
-  void *node = nullptr, *from = nullptr;
-};
 enum class BlasStatus : int {
   success = 0,
   not_initialized = 1,
@@ -81,23 +65,10 @@ struct Blas {
 #undef BLAS_FUNCTION
 };
 
-/// All of it, or nothing.
-struct GraphFunctions {
-#define DRIVER_FUNCTION(name, ...) \
-  using name##_type = __VA_ARGS__; \
-  name##_type* name = nullptr;
-#define BLAS_FUNCTION(name, ...) DRIVER_FUNCTION(name, __VA_ARGS__)
-#include "runtime/device/cuda/graph.def"
-#undef BLAS_FUNCTION
-#undef DRIVER_FUNCTION
-};
-
 /// What was found. `trouble` is empty when both libraries are open, the driver is at work and there is a GPU.
 struct Libraries {
   Driver driver;
   Blas blas;
-  GraphFunctions graphs;
-  std::string no_graphs;  // empty where they are there
   std::string trouble, remedy;
   std::string found;  // for people: files and versions
   int gpus = 0;

@@ -12,9 +12,6 @@
 
 namespace sial::cuda {
 
-/// Thrown while work is captured, at what is refused there or cannot be part of it.
-struct NotCaptured {};
-
 class GpuDevice {
  public:
   /// Throws EnvironmentError.
@@ -33,12 +30,6 @@ class GpuDevice {
 
   /// First thing in whatever calls the driver.
   void enter() const { driver_.cuCtxSetCurrent(context_); }
-  /// Of what is put into a stream: it is captured instead, from here on or no longer. While it is, all that fails and
-  /// all that waits or asks for memory throws NotCaptured, before the driver is called where that would do harm.
-  void capture(bool on) { capturing_ = on; }
-  void not_in_capture() const {
-    if (capturing_) throw NotCaptured{};
-  }
 
   /// `operation`: what was asked for, in words. False, without a word, while an error unwinds.
   bool check(Status status, const char* operation);
@@ -72,7 +63,7 @@ class GpuDevice {
   Context context_ = nullptr;
   std::string name_;
   int major_ = 0, minor_ = 0;
-  bool lost_ = false, capturing_ = false;
+  bool lost_ = false;
   std::vector<Stream> streams_;
   std::vector<Event> events_, unused_, unused_timed_;
   double waited_ = 0;  // seconds

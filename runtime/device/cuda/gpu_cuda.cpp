@@ -57,7 +57,6 @@ bool GpuDevice::check(BlasStatus status, const char* operation) {
 }
 
 bool GpuDevice::fail(const std::string& what, const char* operation) {
-  if (std::uncaught_exceptions() == 0) not_in_capture();
   lost_ = true;
   if (std::uncaught_exceptions() > 0) return false;
   throw EnvironmentError(fmt::format("{} failed: {}, told at {}", name_, what, operation), remedy_of_lost);
@@ -90,7 +89,6 @@ void GpuDevice::drop_stream(Stream stream) noexcept {
 
 template <class F>
 Status GpuDevice::waiting(F&& wait) {
-  not_in_capture();
   const auto begin = std::chrono::steady_clock::now();
   const Status status = wait();
   waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -110,7 +108,6 @@ void GpuDevice::synchronize() {
 }
 
 Event GpuDevice::take_event() {
-  not_in_capture();
   if (!unused_.empty()) {
     const Event event = unused_.back();
     unused_.pop_back();
@@ -136,7 +133,6 @@ Event GpuDevice::take_timed_event() {
 }
 
 Address GpuDevice::allocate(std::size_t bytes, const char* what) {
-  not_in_capture();
   Address p = 0;
   const Status status = driver_.cuMemAlloc_v2(&p, bytes);
   if (status == Status::out_of_memory) return 0;

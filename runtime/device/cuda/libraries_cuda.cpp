@@ -55,11 +55,6 @@ bool open_driver(Libraries& l, const std::string& folder) {
   }
 #define DRIVER_FUNCTION(name, ...) look_up(library, #name, l.driver.name, missing);
 #include "runtime/device/cuda/driver.def"
-#define BLAS_FUNCTION(name, ...)
-#undef DRIVER_FUNCTION
-#define DRIVER_FUNCTION(name, ...) look_up(library, #name, l.graphs.name, l.no_graphs);
-#include "runtime/device/cuda/graph.def"
-#undef BLAS_FUNCTION
 #undef DRIVER_FUNCTION
   if (!missing.empty()) {
     l.trouble = fmt::format("the CUDA driver {} lacks {}", file, missing);
@@ -117,11 +112,6 @@ bool open_blas(Libraries& l, const std::string& folder) {
 #define BLAS_FUNCTION(name, ...) look_up(library, #name, l.blas.name, missing);
 #include "runtime/device/cuda/blas.def"
 #undef BLAS_FUNCTION
-#define DRIVER_FUNCTION(name, ...)
-#define BLAS_FUNCTION(name, ...) look_up(library, #name, l.graphs.name, l.no_graphs);
-#include "runtime/device/cuda/graph.def"
-#undef BLAS_FUNCTION
-#undef DRIVER_FUNCTION
   if (!missing.empty()) {
     l.trouble = fmt::format("cuBLAS {} lacks {}", file, missing);
     l.remedy = "install the CUDA toolkit 11 or later, or run with `--device host`";
@@ -136,7 +126,6 @@ Libraries open_libraries() {
   const char* named = std::getenv(folder_variable);
   const std::string folder = named ? named : "";
   if (open_driver(l, folder)) open_blas(l, folder);
-  if (!l.no_graphs.empty()) l.no_graphs = fmt::format("the driver or cuBLAS lacks {}, which CUDA 12 has", l.no_graphs);
   return l;
 }
 

@@ -198,25 +198,15 @@ JobFacts JobRunner::job_facts() const {
 
 namespace {
 
-void add_tier_optimum(Stats& stats, const TierOptimum& optimum) {
-  const auto add = [&](Counter counter, std::int64_t n) { stats[counter] += static_cast<double>(n); };
-  add(Counter::tier_uses, optimum.uses);
-  add(Counter::tier_uses_unrecorded, optimum.unrecorded);
-  add(Counter::tier_bytes_recorded, optimum.bytes_moved);
-  add(Counter::tier_bytes_read_offline_optimum, optimum.bytes_read);
-  add(Counter::tier_bytes_written_offline_optimum, optimum.bytes_written);
-}
-
 /// Servers are no ranks of the job: they count for the whole only.
-void add_server_tiers(Stats& total, const StoreMonitor::ServerTiers& servers) {
+void add_server_tiers(Stats& total, const TierStats& servers) {
 #define ADD(counter, how, ...) \
   __VA_OPT__(reduce(total[Counter::counter], static_cast<double>(__VA_ARGS__), Combine::how);)
-#define COUNTED_tier(field) servers.counts.field
+#define COUNTED_tier(field) servers.field
 #define COUNTER(number, name, unit, combine, by, meaning) ADD(name, combine, COUNTED_##by)
   const auto reduce = [](double& to, double n, Combine how) { to = how == Combine::max ? std::max(to, n) : to + n; };
 #include "runtime/stats/counters.def"
 #undef ADD
-  add_tier_optimum(total, servers.optimum);
 }
 
 }  // namespace
@@ -227,8 +217,6 @@ JobStats JobRunner::collect_stats() {
   std::int64_t most = env_.transport.rank() == 0 ? env_.store.monitor().server_peak() : 0;
   for (const std::int64_t bytes : phases) most = std::max(most, bytes);
   stats[Counter::memory_high_water] = std::max(stats[Counter::memory_high_water], static_cast<double>(most));
-  const TierOptimum optimum = env_.store.monitor().take_tier_optimum();  // all ranks are here
-  add_tier_optimum(stats, optimum);
   std::vector<Stats> ranks;
   for (const auto& bytes : env_.transport.all_gather(pack_stats(stats), {CollectiveKind::gather, {sequence_, -2}}))
     if (env_.transport.rank() == 0) ranks.push_back(unpack_stats(bytes));

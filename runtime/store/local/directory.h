@@ -36,7 +36,6 @@ struct alignas(64) Entry {
   std::uint8_t listed_dirty;    // 1 while in the directory's list of entries with pending contributions
   std::uint8_t read_ahead;      // 1: the value was read from a tier before it was asked for, and not used yet
   std::uint16_t interval;       // between its last uses, as spill/next_use.h has it; 0: not known
-  std::uint32_t recorded;       // the block's number in the record of uses (spill/use_record.h); 0: has none
   std::uint32_t put_in;         // phase of the last put or addition
   std::uint64_t value;          // the block's chunk; 0: absent
   std::uint64_t version;        // how often the value has been changed

@@ -128,7 +128,6 @@ void FetchedBlocks::bring_stale_back(HeldBlock& h) {
 void FetchedBlocks::end_statement() {
   if (!context_.spilled) return;
   copies_.end_statement();
-  context_.spilled->uses().begin_group();
   const int every = context_.options.spill_every;
   if (every > 0 && ++statements_ % static_cast<std::uint64_t>(every) == 0) {
     copies_.give_up_leases(0, [] { return false; });
@@ -219,7 +218,6 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
   prefetches_.note_own_blocks();
   if (h->evicted && !h->own) fetch_again(*h, size);
   if (h->below != 0 && !h->own) bring_stale_back(*h);
-  if (h->leased && !h->own && !h->stale) context_.spilled->uses().note_read(h->outcome.recorded);
   const bool first = context_.log.at(place, id).accesses == 0;
   StoreStats& stats = context_.stats;
   ++stats.accesses;

@@ -95,7 +95,6 @@ void NodeBlocks::replace(Entry& e, Chunk* with) {
 }
 
 void NodeBlocks::release_all(Entry& e) {
-  note(e, BlockEvent::dies, 0);
   replace(e, nullptr);
   for (std::uint64_t at = e.contributions; at != 0;) {
     Chunk* c = heap_.chunk(at);
@@ -128,11 +127,6 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
       if (!chunk && !unsettled && spilled_->is_below(*e)) chunk = spilled_->bring_back(*e, key);
       if (!access.ahead) note_use(*e);
       if (chunk && !access.ahead) value_is_used(*e, chunk);
-      if (chunk && !access.waits) {
-        if (access.place.pc < 0) spilled_->uses().begin_group();  // of no statement
-        note(*e, BlockEvent::read, chunk->doubles);
-      }
-      outcome.recorded = e->recorded;
     }
     if (chunk) heap_.add_reference(chunk);
     outcome.version = e->version;
@@ -243,19 +237,11 @@ Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* da
     replace(e, fresh);
     note_stored(fresh);
   }
-  if (spilled_ && access.place.pc < 0) spilled_->uses().begin_group();
-  note(e, BlockEvent::write, size);
   count_copy(size);
   return outcome;
 }
 
 Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& access, std::uint64_t below) {
-  return put_value(key, fresh, access, below, nullptr);
-}
-
-/// `from`: the block that has the same value; null: none.
-Outcome NodeBlocks::put_value(const BlockKey& key, Chunk* fresh, const Access& access, std::uint64_t below,
-                              const BlockKey* from) {
   Outcome outcome;
   Entry& e = *directory_.find_or_create(key);
   const BlockLock lock(*this, e);
@@ -268,9 +254,6 @@ Outcome NodeBlocks::put_value(const BlockKey& key, Chunk* fresh, const Access& a
   replace(e, fresh);
   e.below = below;
   outcome.version = e.version;
-  const Entry* source = spilled_ && from ? directory_.find(*from) : nullptr;
-  if (source) spilled_->uses().note_shared(e, source->recorded, fresh->doubles);
-  else note(e, BlockEvent::write, fresh->doubles);
   return outcome;
 }
 
@@ -282,7 +265,7 @@ Outcome NodeBlocks::put_leased(const BlockKey& key, Chunk* value, const BlockKey
     const BlockLock lock(*this, *source);
     if (source->value == heap_.offset(value)) below = spilled_->share_below(*source);
   }
-  return put_value(key, value, access, below, below != 0 ? &from : nullptr);
+  return put_chunk(key, value, access, below);
 }
 
 Outcome NodeBlocks::put_alias(const BlockKey& key, Chunk* value, const Access& access) {
@@ -308,7 +291,6 @@ Chunk* NodeBlocks::writable(Entry& e, const BlockKey& key, std::int64_t size, bo
   }
   ++e.version;
   value_changes(e);
-  note(e, old ? BlockEvent::update : BlockEvent::write, size);
   const bool in_place = old && fault_enabled(Fault::store_add_in_leased_block);
   Chunk* fresh = in_place ? nullptr : old ? allocate_unless_sole(key, old) : allocate(key, size);
   if (!fresh) {
@@ -364,7 +346,6 @@ Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_
       transport_.yield_point();
       const bool same = !config_.values || add_to_zeros(fresh->data(), data, size);
       replace(e, fresh);
-      note(e, BlockEvent::write, size);
       if (same) note_stored(fresh);
     } else if (Chunk* target = writable(e, key, size, true, outcome)) {
       if (config_.values) add_doubles(target->data(), data, size);
@@ -389,7 +370,6 @@ Outcome NodeBlocks::fill(const BlockKey& key, std::int64_t size, double number, 
   value_changes(e);
   ++e.version;
   heap_.changed(target);
-  note(e, BlockEvent::write, size);
   fill_value(target, number);
   return outcome;
 }
@@ -457,7 +437,6 @@ void NodeBlocks::apply_contributions() {
   while (Entry* e = directory_.take_dirty()) {
     const BlockLock lock(*this, *e);
     e->listed_dirty = 0;
-    if (spilled_) spilled_->uses().begin_group();
     settle_contributions(*e, {e->array, e->generation, e->block});
   }
 }
@@ -483,13 +462,10 @@ void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::ui
     Chunk* c = nullptr;
     std::uint64_t below = 0;
     std::uint32_t read_ahead = 0;
-    std::uint32_t recorded = 0;
     {
       const BlockLock lock(*this, e);
       c = value(e);
       if (!c && e.below == 0) return;
-      if (spilled_ && !move) spilled_->uses().define(e, c ? c->doubles : spilled_->size_below(e));
-      recorded = move ? std::exchange(e.recorded, 0) : e.recorded;
       if (move) {
         e.value = 0;
         below = std::exchange(e.below, 0);
@@ -501,10 +477,6 @@ void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::ui
     }
     Entry& to = *directory_.find_or_create({to_array, to_generation, e.block});
     const BlockLock lock(*this, to);
-    if (move) note(to, BlockEvent::dies, 0);
-    if (move) to.recorded = recorded;
-    else if (spilled_)
-      spilled_->uses().note_shared(to, recorded, c ? c->doubles : spilled_->area().copy(below).doubles);
     replace(to, c);
     to.below = below;
     to.read_ahead = read_ahead;

@@ -22,10 +22,9 @@ enum class BlockStatus : std::int32_t { ok = 0, absent, wrong_size, phase_confli
 
 struct Outcome {
   BlockStatus status = BlockStatus::ok;
-  std::int64_t size = 0;       // wrong_size: of the block as stored
-  EarlierUse earlier;          // phase_conflict
-  std::uint64_t version = 0;   // lease, put_chunk: of the value, from 1; equal ones of one generation mean equal values
-  std::uint32_t recorded = 0;  // lease: the block's number in the node's record of uses
+  std::int64_t size = 0;      // wrong_size: of the block as stored
+  EarlierUse earlier;         // phase_conflict
+  std::uint64_t version = 0;  // lease, put_chunk: of the value, from 1; equal ones of one generation mean equal values
 };
 
 /// Who does it. `sequence` orders the contributions of one rank.
@@ -139,10 +138,6 @@ class NodeBlocks {
     if (std::exchange(e.read_ahead, 0)) spilled_->count_unused();
     if (spilled_ && !fault_enabled(Fault::spill_changed)) spilled_->forget_below(e);
   }
-  void note(Entry& e, BlockEvent event, std::int64_t doubles) {
-    if (spilled_) spilled_->uses().note(e, event, doubles);
-  }
-  Outcome put_value(const BlockKey& key, Chunk* value, const Access& access, std::uint64_t below, const BlockKey* from);
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
   Chunk* allocate_unless_sole(const BlockKey& key, const Chunk* old);
   void fill_value(Chunk* c, double number) const {

@@ -91,14 +91,6 @@ NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options, std:
     };
     hooks.uncommit = [memory = memory_](std::size_t offset, std::size_t bytes) { memory->uncommit(offset, bytes); };
   }
-  if (!options.record_heap.empty())
-    hooks.recorder = std::make_shared<HeapRecorder>(fmt::format("{}.{}", options.record_heap, transport.rank()),
-                                                    HeapTraceHeader{.rank = transport.rank(),
-                                                                    .node = transport.node().number(),
-                                                                    .arena = transport.node_rank(),
-                                                                    .arenas = arenas,
-                                                                    .spills = spills ? 1u : 0u,
-                                                                    .bytes_per_arena = share});
   arena_ = transport.node_rank();
   page_calls_ = options.page_calls;
   placement_ = std::make_shared<BlockPlacement>();

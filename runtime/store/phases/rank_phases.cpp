@@ -34,12 +34,8 @@ bool RankPhases::synchronize(CollectiveKind kind, Place place, bool wants_attent
         "the workers have not deleted or restored the same arrays, or not in the same order",
         "delete, destroy and restore_persistent must be executed by all workers: move them out of conditions that differ between workers");
   ++context_.phase;
-  const PhasePeak peak = context_.heap.close_phase(context_.arena, transport.node_rank() == 0);
-  peaks_.push_back(peak);
-  if (context_.spilled) {
-    context_.spilled->uses().end_phase(peak.own, peak.shared);
-    context_.spilled->look_anew();
-  }
+  peaks_.push_back(context_.heap.close_phase(context_.arena, transport.node_rank() == 0));
+  if (context_.spilled) context_.spilled->look_anew();
   if (loaders > 0) snapshots_.exchange_new(place);
   return sum >= one_wish;
 }

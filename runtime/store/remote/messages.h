@@ -46,7 +46,7 @@ struct RequestHeader {
   Access access;
 };
 
-/// Followed by no bytes; payload: the block, rows of ListedBlock, or StoreMonitor::ServerTiers.
+/// Followed by no bytes; payload: the block, rows of ListedBlock, or TierStats.
 struct ReplyHeader {
   Outcome outcome;
   bool unchanged = false;  // get: the version is the one that was named, and no data follow

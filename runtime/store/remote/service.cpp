@@ -7,7 +7,6 @@
 #include "runtime/base/check.h"
 #include "runtime/base/fault_injection.h"
 #include "runtime/store/monitor.h"
-#include "runtime/store/spill/use_optimum.h"
 
 namespace sial {
 
@@ -111,16 +110,15 @@ Reply StoreService::list(const RequestHeader& r) {
 }
 
 Reply StoreService::tiers() {
-  const auto row = std::make_shared<StoreMonitor::ServerTiers>();
+  const auto row = std::make_shared<TierStats>();
   if (spilled_) {
     TierStats now;
     add(now, spilled_->counts());
     add(now, spilled_by_rank_->counts());
-    row->counts = now;
-    subtract(row->counts, told_);
+    *row = now;
+    subtract(*row, told_);
     told_ = now;
-    row->counts.bytes_high_water = static_cast<std::int64_t>(spilled_->area().bytes_high_water());
-    row->optimum = take_optimum(spilled_->area().uses(), 0, static_cast<std::int64_t>(heap_->budget()));
+    row->bytes_high_water = static_cast<std::int64_t>(spilled_->area().bytes_high_water());
   }
   return {to_bytes(ReplyHeader{}), std::as_bytes(std::span(row.get(), 1)), [row] {}};
 }

@@ -24,8 +24,8 @@ std::size_t copies_for(const std::vector<std::shared_ptr<Tier>>& tiers) {
 
 }  // namespace
 
-SpillArea::SpillArea(Transport& transport, std::vector<std::shared_ptr<Tier>> tiers, std::size_t memory)
-    : transport_(transport), uses_(transport, UseRecord::limit_for(memory)), tiers_(std::move(tiers)) {
+SpillArea::SpillArea(Transport& transport, std::vector<std::shared_ptr<Tier>> tiers)
+    : transport_(transport), tiers_(std::move(tiers)) {
   copies_at_ = sizeof(Header) + tiers_.size() * sizeof(Space);
   max_copies_ = copies_for(tiers_);
   memory_ = transport.map_node_memory(copies_at_ + max_copies_ * sizeof(TierCopy), "bookkeeping of spilled blocks");

@@ -12,7 +12,6 @@
 
 #include "runtime/memory/spin_lock.h"
 #include "runtime/store/spill/tier_copy.h"
-#include "runtime/store/spill/use_record.h"
 #include "runtime/tier/tier.h"
 #include "runtime/transport/transport.h"
 
@@ -21,8 +20,7 @@ namespace sial {
 class SpillArea {
  public:
   /// Collective over the ranks of the node, which have the same tiers in the same order.
-  /// `memory`: of the node's blocks, in bytes.
-  SpillArea(Transport& transport, std::vector<std::shared_ptr<Tier>> tiers, std::size_t memory);
+  SpillArea(Transport& transport, std::vector<std::shared_ptr<Tier>> tiers);
 
   /// A copy with one user, for a block of so many elements; it has no part of a tier yet.
   TierCopy& make(std::int64_t doubles);
@@ -43,7 +41,6 @@ class SpillArea {
   std::uint64_t bytes_in_use() const;
   std::uint64_t bytes_high_water() const;
   /// What the node's ranks do to its blocks.
-  UseRecord& uses() { return uses_; }
 
   /// Counts the uses of blocks on the node: a clock for next uses.
   std::uint64_t now() const { return header().clock.load(std::memory_order_relaxed); }
@@ -95,7 +92,6 @@ class SpillArea {
 
   Transport& transport_;
   std::shared_ptr<NodeMemory> memory_;
-  UseRecord uses_;
   std::vector<std::shared_ptr<Tier>> tiers_;  // end before it: what they complete is noted there
   std::size_t copies_at_ = 0, max_copies_ = 0;
 };

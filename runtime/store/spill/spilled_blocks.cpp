@@ -84,8 +84,7 @@ SpilledBlocks::SpilledBlocks(Transport& transport, NodeHeap& heap, Directory& di
       directory_(directory),
       area_(area),
       config_(config),
-      namer_(std::move(namer)),
-      uses_(area.uses(), config.arena + (config.on_rank_thread ? 0 : transport.node_size()), !config.on_rank_thread) {}
+      namer_(std::move(namer)) {}
 
 SpilledBlocks::~SpilledBlocks() {
   while (under_way_ > 0) {
@@ -145,7 +144,6 @@ Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, Ti
   t.reads = true;
   ++counts_.reads;
   counts_.bytes_read += copy.doubles * 8;
-  uses_.note_moved(copy.doubles * 8);
   e.read_ahead = priority == TierPriority::prefetch ? 1 : 0;
   ++(e.read_ahead ? counts_.prefetches : counts_.demand_reads);
   t.tier->read(t, priority);
@@ -203,7 +201,6 @@ bool SpilledBlocks::begin_write(TierCopy& copy, Chunk* c, const BlockKey& key) {
   area_.begin_hold();
   ++counts_.writes;
   counts_.bytes_written += c->doubles * 8;
-  uses_.note_moved(c->doubles * 8);
   bytes_writing_ += NodeHeap::chunk_bytes(c->doubles);
   t.tier->write(t);
   return true;
@@ -234,7 +231,6 @@ Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
   ++counts_.reads;
   ++counts_.demand_reads;
   counts_.bytes_read += copy.doubles * 8;
-  uses_.note_moved(copy.doubles * 8);
   t.tier->read(t, TierPriority::demand);
   wait_for(c, key);
   area_.drop_user(copy);

@@ -83,7 +83,6 @@ class SpilledBlocks {
   const std::string& problem() const { return problem_; }
 
   SpillArea& area() { return area_; }
-  UseRecorder& uses() { return uses_; }
   const TierCounts& counts() const { return counts_; }
   /// Whether this rank has deleted a block that is there until all have; such blocks leave last. Empty: none is known.
   void set_is_dead(std::function<bool(const BlockKey&)> is_dead) { is_dead_ = std::move(is_dead); }
@@ -155,7 +154,6 @@ class SpilledBlocks {
   std::function<bool(const BlockKey&)> is_dead_;
   std::function<bool(const BlockKey&, std::int64_t)> is_discarded_;
   TierCounts counts_;
-  UseRecorder uses_;
   std::string problem_;
 
   std::atomic<Transfer*> done_{nullptr};  // completed, not settled

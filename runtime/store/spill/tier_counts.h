@@ -27,13 +27,6 @@ struct TierStats {
 #include "runtime/stats/counters.def"
 };
 
-/// What the recorded uses of blocks would have moved at best, of one node or several.
-struct TierOptimum {
-  std::int64_t uses = 0, unrecorded = 0;           // uses that records hold, and those behind their limits
-  std::int64_t bytes_moved = 0;                    // by the run, up to the last recorded use
-  std::int64_t bytes_read = 0, bytes_written = 0;  // had all recorded uses been known from the start
-};
-
 /// Of one thread; bytes_high_water is the node's, and not counted here.
 struct TierCounts {
 #define COUNT_FIELD(unit, ...) __VA_OPT__(Count<CounterField<in_seconds(unit)>> __VA_ARGS__;)
@@ -57,13 +50,5 @@ inline void subtract(TierStats& sum, const TierStats& counts) {
 #include "runtime/stats/counters.def"
 }
 #undef CHANGE_FIELD
-
-inline void add(TierOptimum& sum, const TierOptimum& more) {
-  sum.uses += more.uses;
-  sum.unrecorded += more.unrecorded;
-  sum.bytes_moved += more.bytes_moved;
-  sum.bytes_read += more.bytes_read;
-  sum.bytes_written += more.bytes_written;
-}
 
 }  // namespace sial

@@ -12,30 +12,22 @@ std::uint32_t AccessSequence::add_array(std::string name) {
   return static_cast<std::uint32_t>(arrays_.size() - 1);
 }
 
-std::uint32_t AccessSequence::add_block(std::uint32_t array, std::int64_t bytes, std::int64_t overhead) {
+std::uint32_t AccessSequence::add_block(std::uint32_t array, std::int64_t bytes) {
   SIAL_CHECK(array < arrays_.size() && bytes >= 0, "array {}, {} bytes", array, bytes);
-  blocks_.push_back({bytes, array, static_cast<std::uint32_t>(overhead)});
+  blocks_.push_back({bytes, array});
   done_.emplace_back();
   return static_cast<std::uint32_t>(blocks_.size() - 1);
 }
 
 void AccessSequence::begin_phase() {
   if (phases_.empty() || phases_.back() < accesses_.size()) phases_.push_back(accesses_.size());
-  group_of_rank_.assign(group_of_rank_.size(), 0);
-  group_ = ++last_group_;
+  ++group_;
 }
 
 void AccessSequence::begin_group(std::uint16_t rank) {
   rank_ = rank;
   ranks_ = std::max<std::size_t>(ranks_, std::size_t{rank} + 1);
-  if (rank >= group_of_rank_.size()) group_of_rank_.resize(std::size_t{rank} + 1, 0);
-  group_ = group_of_rank_[rank] = ++last_group_;
-}
-
-void AccessSequence::continue_group(std::uint16_t rank) {
-  if (rank >= group_of_rank_.size() || group_of_rank_[rank] == 0) return begin_group(rank);
-  rank_ = rank;
-  group_ = group_of_rank_[rank];
+  ++group_;
 }
 
 /// A block that its group uses already stays: reading it again, or changing it again, moves nothing.

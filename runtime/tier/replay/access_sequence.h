@@ -1,6 +1,6 @@
 #pragma once
 // The accesses of a node's ranks to the blocks that lie on the node, in the order in which they happen, as predicted
-// from a program or recorded in a run: what movement between memory and a tier depends on. 16 bytes an access; beyond a
+// from a program: what movement between memory and a tier depends on. 16 bytes an access; beyond a
 // limit the sequence is not known. A value; nothing is played through here.
 
 #include <cstddef>
@@ -35,12 +35,11 @@ class AccessSequence {
   struct Block {
     std::int64_t bytes = 0;  // in memory
     std::uint32_t array = 0;
-    std::uint32_t overhead = 0;  // bytes of them that do not move
   };
 
   std::uint32_t add_array(std::string name);
   /// A block is known by one number from its first write until the end, also after it died.
-  std::uint32_t add_block(std::uint32_t array, std::int64_t bytes, std::int64_t overhead = 0);
+  std::uint32_t add_block(std::uint32_t array, std::int64_t bytes);
 
   /// From here on memory may have another size: a program begins.
   void begin_part() { parts_.push_back(accesses_.size()); }
@@ -48,8 +47,6 @@ class AccessSequence {
   void begin_phase();
   /// A rank begins an iteration, or a statement outside of loops.
   void begin_group(std::uint16_t rank);
-  /// Goes on with the group that the rank began last, after accesses of other ranks.
-  void continue_group(std::uint16_t rank);
   /// Within a group, only what changes something is kept.
   void access(std::uint32_t block, AccessKind kind, std::int32_t place);
 
@@ -79,8 +76,7 @@ class AccessSequence {
   std::vector<std::string> arrays_;
   std::vector<std::size_t> phases_, parts_;
   std::vector<Done> done_;  // per block
-  std::uint32_t group_ = 0, last_group_ = 0;
-  std::vector<std::uint32_t> group_of_rank_;
+  std::uint32_t group_ = 0;
   std::uint16_t rank_ = 0;
   std::size_t ranks_ = 1;
 };

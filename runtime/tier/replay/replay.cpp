@@ -53,9 +53,6 @@ class Replay {
   };
 
   std::int64_t bytes(std::uint32_t block) const { return sequence_.blocks()[block].bytes; }
-  std::int64_t moved(std::uint32_t block) const {
-    return sequence_.blocks()[block].bytes - sequence_.blocks()[block].overhead;
-  }
   bool has_window() const { return setting_.window >= 0; }
   bool in_sight(std::uint32_t access) const {
     return access != never_used && (!has_window() || access <= now_ + std::uint64_t(setting_.window));
@@ -150,7 +147,7 @@ class Replay {
     result_.max_resident = std::max(result_.max_resident, resident_);
     if (!reads) return;
     for (TierTraffic* traffic : {&result_.total, &result_.by_array[sequence_.blocks()[block].array]}) {
-      traffic->bytes_read += moved(block);
+      traffic->bytes_read += bytes(block);
       ++traffic->reads;
     }
   }
@@ -191,9 +188,9 @@ class Replay {
     below_ += bytes(block);
     result_.max_below = std::max(result_.max_below, below_);
     for (TierTraffic* traffic : {&result_.total, &result_.by_array[sequence_.blocks()[block].array]}) {
-      traffic->bytes_written += moved(block);
+      traffic->bytes_written += bytes(block);
       ++traffic->writes;
-      if (!wanted(blocks_[block])) traffic->bytes_in_vain += moved(block);
+      if (!wanted(blocks_[block])) traffic->bytes_in_vain += bytes(block);
     }
   }
 

@@ -144,14 +144,11 @@ molecule() {  # NAME XYZ BASIS AO OCC VIRT; with triples=yes (T) too, and not on
   fi
 }
 
-# How small operations are started: each by itself, with its like, as graphs.
+# How small operations are started: each by itself, or with its like.
 starts() {  # NAME XYZ BASIS AO OCC VIRT
-  local batch graphs
+  local batch
   prepare "$@" || return 0
-  for batch in off 65536 196608 1048576 4194304; do run_on "$1" "batch $batch" 1 "${sialrun[@]}" --device cuda --device-batch $batch --device-graphs off; done
-  for graphs in auto on; do
-    for batch in 196608 1048576; do run_on "$1" "$batch, graphs $graphs" 1 "${sialrun[@]}" --device cuda --device-batch $batch --device-graphs $graphs; done
-  done
+  for batch in off 65536 196608 1048576 4194304; do run_on "$1" "batch $batch" 1 "${sialrun[@]}" --device cuda --device-batch $batch; done
 }
 
 triples=""

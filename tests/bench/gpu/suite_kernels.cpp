@@ -244,14 +244,12 @@ Suite chain_suite(Bench& bench) {
 }
 
 /// The body of a loop: products and sums of small blocks that each need the one before, on other blocks at every second
-/// turn. Microseconds for each, started by itself or all as a graph.
-Row body_of_loop(Bench& bench, sial::DeviceGraphs graphs) {
+/// turn. Microseconds for each.
+Row body_of_loop(Bench& bench) {
   constexpr int operations = 8, turns = 2;
   const std::int64_t n = bench.quick ? 9 : 100, size = n * n;
-  sial::DeviceOptions options;
-  options.graphs = graphs;
   const std::unique_ptr<sial::Device> device =
-      sial::make_batching_device(sial::make_cuda_device(options), sial::auto_device_batch);
+      sial::make_batching_device(sial::make_cuda_device(), sial::auto_device_batch);
   const OnDevice memory(*device, (1 + turns * (operations + 1)) * size);
   double* const part = memory.get();  // of what is added, and multiplied with: each of its elements is 1 / n
   const auto block = [&](int turn, int k) { return memory.get() + (1 + turn * (operations + 1) + k) * size; };
@@ -289,10 +287,9 @@ Row body_of_loop(Bench& bench, sial::DeviceGraphs graphs) {
     }
     device->start_waiting();
   };
-  const std::string name = fmt::format("one of {} operations of a loop's body, {}", operations,
-                                       graphs == sial::DeviceGraphs::on ? "a graph for all" : "each by itself");
+  const std::string name = fmt::format("one of {} operations of a loop's body", operations);
   const double s = streamed_seconds({{name, body, wait, 100}}, bench.quick).front();
-  bool right = (device->batched().graphs > 0) == (graphs == sial::DeviceGraphs::on);
+  bool right = true;
   for (int t = 0; t < turns; ++t) {
     std::vector<double> result(static_cast<std::size_t>(size));
     bench.download(result.data(), block(t, operations), size);
@@ -360,8 +357,7 @@ Suite launch_suite(Bench& bench) {
        false,
        small.right,
        "segments of 10"});
-  for (const sial::DeviceGraphs graphs : {sial::DeviceGraphs::off, sial::DeviceGraphs::on})
-    add(body_of_loop(bench, graphs));
+  add(body_of_loop(bench));
   return suite;
 }
 

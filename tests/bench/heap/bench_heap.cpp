@@ -1,10 +1,9 @@
 // One measurement of one allocator under one workload, as a line of JSON; heap.sh runs them all.
 //   bench_heap --list                                  the allocators
-//   bench_heap WORKLOAD --describe                     what it asks for
-//   bench_heap WORKLOAD --allocator NAME --pass time|memory|check [--samples N]
+//   bench_heap WORKLOAD --allocator NAME --pass memory|check [--samples N]
 //   bench_heap --allocator NAME --pass threads [--threads N] [--rounds N]
-// WORKLOAD: --trace FILE (recorded: FILE.0, FILE.1, ...) --mix REQUESTS [--load X] [--seed N] [--ranks N], with
-//   either [--capacity BYTES]; or --phase CAPACITY. Exit code 77: the allocator cannot be had here.
+// WORKLOAD: --mix REQUESTS [--load X] [--seed N] [--ranks N] [--capacity BYTES], or --phase CAPACITY.
+// Exit code 77: the allocator cannot be had here.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,7 +30,7 @@ Options parse(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     if (!word.starts_with("--")) throw std::runtime_error("`" + word + "` is no option");
-    const bool alone = word == "--list" || word == "--describe";
+    const bool alone = word == "--list";
     if (!alone && i + 1 == count) throw std::runtime_error(word + " has no value");
     options[word.substr(2)] = alone ? "" : words[++i];
   }
@@ -52,17 +51,14 @@ Number number(const Options& options, const std::string& name, Number otherwise)
 
 Workload workload_of(const Options& options) {
   Workload w;
-  if (options.contains("trace")) {
-    w = read_trace(options.at("trace"));
-    w.capacity = number(options, "capacity", w.capacity);
-  } else if (options.contains("mix")) {
+  if (options.contains("mix")) {
     w = random_mix(number(options, "mix", 0), number(options, "capacity", std::size_t{512} << 20),
                    number(options, "load", 0.9), number(options, "seed", std::uint64_t{1}),
                    number(options, "ranks", 1));
   } else if (options.contains("phase")) {
     w = large_phase(number(options, "phase", std::size_t{0}));
   } else {
-    throw std::runtime_error("--trace, --mix or --phase says what to replay");
+    throw std::runtime_error("--mix or --phase says what to replay");
   }
   return w;
 }
@@ -77,14 +73,6 @@ std::string json(const Memory& m) {
       R"("largest_when_empty": {}, "samples": [{}]}})",
       m.requests, m.satisfied, m.first_refused, m.peak_live, m.peak_committed, m.last_satisfied, m.largest_at_first,
       m.largest_at_end, m.largest_when_empty, samples);
-}
-
-void describe(const Workload& w) {
-  std::string peaks;
-  for (const std::size_t p : w.peaks) peaks += fmt::format("{}{}", peaks.empty() ? "" : ", ", p);
-  fmt::print(R"({{"operations": {}, "ranks": {}, "capacity": {}, "peak_live": {}, "sizes": {}, "peaks": [{}]}})"
-             "\n",
-             w.operations.size(), w.ranks, w.capacity, w.peak_live, w.different_sizes, peaks);
 }
 
 int run(const Options& options) {
@@ -103,20 +91,10 @@ int run(const Options& options) {
   } else {
     w = workload_of(options);
   }
-  if (options.contains("describe")) {
-    describe(w);
-    return 0;
-  }
   const Kind* k = options.contains("allocator") ? kind(options.at("allocator")) : nullptr;
   if (!k) throw std::runtime_error("--allocator is one of those that --list names");
-  std::vector<std::uint32_t> scratch(pass == "time" ? w.operations.size() : 0);
   const auto allocator = k->make({w.capacity, w.ranks});
-  if (pass == "time") {
-    const Times t = time_calls(*allocator, w, scratch);
-    fmt::print(R"({{"mean": {:.2f}, "median": {:.2f}, "p99": {:.2f}}})"
-               "\n",
-               t.mean, t.median, t.p99);
-  } else if (pass == "threads") {
+  if (pass == "threads") {
     if (!k->threads) throw std::runtime_error(k->name + " serves one thread only");
     fmt::print(R"({{"mean": {:.2f}}})"
                "\n",
@@ -128,7 +106,7 @@ int run(const Options& options) {
     if (!problem.empty()) throw std::runtime_error(k->name + ": " + problem);
     fmt::print("{{\"intact\": true}}\n");
   } else {
-    throw std::runtime_error("--pass is time, memory, check or threads");
+    throw std::runtime_error("--pass is memory, check or threads");
   }
   return 0;
 }

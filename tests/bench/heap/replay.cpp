@@ -3,11 +3,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <barrier>
-#include <chrono>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -18,18 +16,11 @@ namespace heapbench {
 
 namespace {
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 /// Seconds of the processor that this thread had: others on the machine do not count.
 double own_seconds() {
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-std::uint64_t ticks() {
-  unsigned unused;
-  return __rdtscp(&unused);
 }
 
 /// Writes to all pages of a block.
@@ -74,56 +65,6 @@ std::size_t largest_request(Allocator& allocator, std::size_t most) {
 }
 
 }  // namespace
-
-Times time_calls(Allocator& allocator, const Workload& workload, std::vector<std::uint32_t>& each) {
-  std::vector<void*> blocks(workload.blocks);
-  Times times;
-  std::size_t calls = 0;
-  // The first replay meets memory that nobody has touched. It writes to it, as programs do, and is not counted.
-  for (const bool counted : {false, true}) {
-    calls = 0;
-    const double start = own_seconds();
-    for (const Operation& o : workload.operations) {
-      void*& p = blocks[o.block];
-      if (o.takes) {
-        p = allocator.take(o.bytes, o.rank);
-        if (!counted && p) touch(p, o.bytes);
-        ++calls;
-      } else if (p) {
-        allocator.give_back(std::exchange(p, nullptr), o.bytes, o.rank);
-        ++calls;
-      }
-    }
-    if (counted) times.mean = (own_seconds() - start) * 1e9 / static_cast<double>(std::max<std::size_t>(calls, 1));
-    clear(allocator, workload, blocks);
-  }
-  std::size_t n = 0;
-  const double start = seconds();
-  const std::uint64_t first = ticks();
-  for (const Operation& o : workload.operations) {
-    void*& p = blocks[o.block];
-    if (!o.takes && !p) continue;
-    const std::uint64_t before = ticks();
-    if (o.takes) p = allocator.take(o.bytes, o.rank);
-    else allocator.give_back(std::exchange(p, nullptr), o.bytes, o.rank);
-    each[n++] = static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks() - before, ~std::uint32_t{0}));
-  }
-  const double per_tick = (seconds() - start) * 1e9 / static_cast<double>(ticks() - first);
-  clear(allocator, workload, blocks);
-  std::uint64_t clock = ~std::uint64_t{0};
-  for (int i = 0; i < 1000; ++i) {
-    const std::uint64_t before = ticks();
-    clock = std::min(clock, ticks() - before);
-  }
-  const auto quantile = [&](double q) {
-    const auto at = each.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(n - 1));
-    std::nth_element(each.begin(), at, each.begin() + static_cast<std::ptrdiff_t>(n));
-    return std::max(0.0, static_cast<double>(*at) - static_cast<double>(clock)) * per_tick;
-  };
-  times.median = quantile(0.5);
-  times.p99 = quantile(0.99);
-  return times;
-}
 
 double time_threads(Allocator& allocator, int threads, int rounds) {
   constexpr std::size_t blocks_each = 256;

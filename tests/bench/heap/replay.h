@@ -10,14 +10,6 @@
 
 namespace heapbench {
 
-/// Nanoseconds per call, of requests that were satisfied.
-struct Times {
-  double mean = 0;             // of a replay without a clock between its calls
-  double median = 0, p99 = 0;  // of a second one, less what reading the clock takes
-};
-/// `each`: as long as the workload, made before the allocator, which may limit the memory of the process.
-Times time_calls(Allocator& allocator, const Workload& workload, std::vector<std::uint32_t>& each);
-
 /// Nanoseconds per call while each of `threads` ranks gives back a block that it chose at random and takes another;
 /// after every 64 blocks' worth of calls ranks hand the half of their blocks to the next one. Mean over all.
 double time_threads(Allocator& allocator, int threads, int rounds);

@@ -2,43 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <numeric>
 #include <random>
-#include <set>
-#include <stdexcept>
-#include <unordered_map>
-
-#include "runtime/memory/heap_trace.h"
-#include "runtime/memory/node_heap.h"
 
 namespace heapbench {
 
 namespace {
-
-using sial::HeapEvent;
-using sial::HeapTraceHeader;
-
-struct RankTrace {
-  HeapTraceHeader header;
-  std::vector<HeapEvent> events;
-};
-
-bool read_rank(const std::string& path, RankTrace& trace) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return false;
-  const auto bytes = static_cast<std::size_t>(file.tellg());
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(&trace.header), sizeof trace.header);
-  if (!file || trace.header.magic != HeapTraceHeader::expected_magic ||
-      trace.header.version != HeapTraceHeader::current_version ||
-      (bytes - sizeof trace.header) % sizeof(HeapEvent) != 0)
-    throw std::runtime_error(path + " is no trace of a heap, or of another version");
-  trace.events.resize((bytes - sizeof trace.header) / sizeof(HeapEvent));
-  file.read(reinterpret_cast<char*>(trace.events.data()), static_cast<std::streamsize>(bytes - sizeof trace.header));
-  if (!file) throw std::runtime_error(path + " cannot be read");
-  return true;
-}
 
 /// Numbers of blocks, those that were given back first of all.
 class Numbers {
@@ -59,84 +27,8 @@ class Numbers {
 
 }  // namespace
 
-void Workload::summarize() {
-  std::size_t live = 0;
-  std::set<std::uint64_t> sizes;
-  for (const Operation& o : operations) {
-    live = o.takes ? live + o.bytes : live - o.bytes;
-    peak_live = std::max(peak_live, live);
-    if (o.takes) sizes.insert(o.bytes);
-  }
-  different_sizes = sizes.size();
-}
-
-Workload read_trace(const std::string& file) {
-  std::vector<HeapEvent> events;
-  Workload w;
-  w.name = file.substr(file.rfind('/') + 1);
-  int node = 0;
-  RankTrace trace;
-  for (int rank = 0; read_rank(file + "." + std::to_string(rank), trace); ++rank) {
-    if (rank == 0) {
-      node = trace.header.node;
-      w.ranks = trace.header.arenas;
-      w.capacity = trace.header.bytes_per_arena * static_cast<std::size_t>(w.ranks);
-    }
-    if (trace.header.node == node) events.insert(events.end(), trace.events.begin(), trace.events.end());
-  }
-  if (events.empty()) throw std::runtime_error(file + ".0 is not there, or empty");
-  std::ranges::sort(events, {}, &HeapEvent::sequence);
-
-  struct Live {
-    std::uint32_t block;
-    std::uint64_t bytes;
-    bool counted;
-  };
-  std::unordered_map<std::uint64_t, Live> live;
-  Numbers numbers;
-  std::vector<std::size_t> in_use(static_cast<std::size_t>(w.ranks));
-  w.peaks.resize(in_use.size());
-  const auto kept = static_cast<std::uint8_t>(sial::NodeHeap::Use::kept);
-  for (const HeapEvent& e : events) {
-    const auto bytes = static_cast<std::uint64_t>(e.doubles) * 8;
-    std::size_t& used = in_use.at(e.arena);
-    switch (e.kind) {
-      case HeapEvent::Kind::take: {
-        const Live block{numbers.next(), bytes, e.use != kept};
-        if (!live.emplace(e.chunk, block).second) throw std::runtime_error(file + ": a chunk is taken twice");
-        w.operations.push_back({bytes, block.block, e.caller, true});
-        if (block.counted) used += e.bytes;
-        w.peaks[e.arena] = std::max(w.peaks[e.arena], used);
-        break;
-      }
-      case HeapEvent::Kind::give_back: {
-        const auto at = live.find(e.chunk);
-        if (at == live.end()) throw std::runtime_error(file + ": a chunk is given back that nobody has");
-        // A helper thread works for the rank of the arena.
-        const auto rank = static_cast<std::int16_t>(e.caller < 0 ? e.arena : e.caller);
-        w.operations.push_back({at->second.bytes, at->second.block, rank, false});
-        if (at->second.counted) used -= e.bytes;
-        numbers.give_back(at->second.block);
-        live.erase(at);
-        break;
-      }
-      case HeapEvent::Kind::use:
-        if (const auto at = live.find(e.chunk); e.use == HeapEvent::not_counted && at != live.end()) {
-          used -= e.bytes;
-          at->second.counted = false;
-        }
-        break;
-      case HeapEvent::Kind::phase: break;
-    }
-  }
-  w.blocks = numbers.used();
-  w.summarize();
-  return w;
-}
-
 Workload random_mix(int requests, std::size_t capacity, double load, std::uint64_t seed, int ranks) {
   Workload w;
-  w.name = "mix " + std::to_string(requests);
   w.capacity = capacity;
   w.ranks = ranks;
   std::mt19937_64 random(seed);
@@ -170,13 +62,11 @@ Workload random_mix(int requests, std::size_t capacity, double load, std::uint64
     used += bytes;
   }
   w.blocks = numbers.used();
-  w.summarize();
   return w;
 }
 
 Workload large_phase(std::size_t capacity) {
   Workload w;
-  w.name = "large phase";
   w.capacity = capacity;
   std::mt19937_64 random(5);
   std::vector<Operation> live;
@@ -197,7 +87,6 @@ Workload large_phase(std::size_t capacity) {
   std::ranges::shuffle(leaving, random);
   w.operations.insert(w.operations.end(), leaving.begin(), leaving.end());
   w.operations.push_back({capacity / 10 * 9, w.blocks - 1, 0, true});
-  w.summarize();
   return w;
 }
 

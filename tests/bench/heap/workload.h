@@ -1,9 +1,8 @@
 #pragma once
-// What is asked of an allocator: a list of requests, from a recorded trace or made by rule. The same list for all.
+// What is asked of an allocator: a list of requests, made by rule. The same list for all.
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace heapbench {
@@ -16,19 +15,11 @@ struct Operation {
 };
 
 struct Workload {
-  std::string name;
   std::vector<Operation> operations;
   std::uint32_t blocks = 0;  // numbers in use
   int ranks = 1;
-  std::size_t capacity = 0;   // bytes of all ranks, where the workload says so
-  std::size_t peak_live = 0;  // bytes asked for
-  std::size_t different_sizes = 0;
-  std::vector<std::size_t> peaks;  // of each arena, as chunks of the heap; traces only
-  void summarize();
+  std::size_t capacity = 0;  // bytes of all ranks
 };
-
-/// Of FILE.0, FILE.1, ...: what the ranks of the node of rank 0 did. Throws std::runtime_error.
-Workload read_trace(const std::string& file);
 
 /// `requests` of three kinds, in equal parts: small (16 to 511 B), normal (512 B to 2 MB) and large (2 to 50 MB), the
 /// last two evenly distributed by the logarithm of their size. Before a request blocks are given back, chosen at

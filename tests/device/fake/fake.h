@@ -9,17 +9,10 @@
 // beside each other and beside the host, which takes 2 microseconds to put something into a stream and waits where it
 // is told to. No time of this machine is in it.
 //
-// A stream that captures puts aside what it is given, with its parameters; what the driver refuses to a thread
-// meanwhile ends the capture, as it does there. A graph is the chain of what one stream was given. An update copies
-// parameters, of functions too, where the chains are as long and of the same kinds, and concerns no graph that was
-// started before. That the driver leaves nothing in a graph that its refusal has met is not relied on: it is poisoned.
-//
 // SIALX_FAKE_CUDA holds settings, read when the first context is made: gpus=N, memory=BYTES of each, seed=S, compute=90
 // (the capability); and what goes wrong: alloc=N (the N-th allocation of device memory and all later ones), context=1,
 // host=1 (pinned memory), pin=1 (registration of host memory), module=1 (loading of code), lose=N (the device, at the
-// N-th piece of work, for good), blas=1 (making of handles), product=1 (products, for lack of room), capture=N (the
-// N-th piece of work that is captured), graph=1 to 5 (the beginning of captures, their end, instantiation, updates,
-// starts of graphs).
+// N-th piece of work, for good), blas=1 (making of handles), product=1 (products, for lack of room).
 //
 // SIALX_FAKE_KERNELS=ptx: kernels are not stood in for by their host fallbacks, but their PTX is carried out by the
 // interpreter of tests/device/ptx, which ends the process at what a GPU might pass over. Device memory is then filled
@@ -41,7 +34,6 @@ namespace fake_cuda {
 FAKE_CUDA_SHOWN void check_device(const void* p, std::size_t bytes, const char* what);
 /// False when the device is lost.
 FAKE_CUDA_SHOWN bool post(sial::cuda::Stream stream, std::function<void()> work);
-FAKE_CUDA_SHOWN bool captures(sial::cuda::Stream stream);
 FAKE_CUDA_SHOWN long long setting(const char* name, long long otherwise);
 
 }  // namespace fake_cuda

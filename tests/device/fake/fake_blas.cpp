@@ -10,8 +10,6 @@ using namespace sial::cuda;
 namespace sial::cuda {
 struct BlasObject {
   Stream stream = nullptr;
-  void* workspace = nullptr;  // its user's
-  std::size_t bytes = 0;
 };
 }  // namespace sial::cuda
 
@@ -61,9 +59,6 @@ BlasStatus put(BlasHandle handle, const Product& p) {
   if (p.m == 0 || p.n == 0 || p.k == 0 || p.batches == 0) fake_cuda::complain("an empty product is put to cuBLAS");
   if (p.alpha == 0.0) fake_cuda::complain("cuBLAS hides what is multiplied by zero");
   if (fake_cuda::setting("product", 0) != 0) return BlasStatus::alloc_failed;
-  if (fake_cuda::captures(handle->stream) && !handle->workspace)
-    fake_cuda::complain("cuBLAS takes memory of its own in a capture");
-  if (handle->workspace) fake_cuda::check_device(handle->workspace, handle->bytes, "workspace of cuBLAS");
   check_matrix(p.a, rows_a, a_plain ? p.k : p.m, p.lda, p.stride_a, p.batches, "first factor of a product");
   check_matrix(p.b, rows_b, b_plain ? p.n : p.k, p.ldb, p.stride_b, p.batches, "second factor of a product");
   check_matrix(p.c, p.m, p.n, p.ldc, p.stride_c, p.batches, "product");
@@ -88,13 +83,7 @@ FAKE_CUDA_SHOWN BlasStatus cublasGetVersion_v2(BlasHandle, int* version) {
   return BlasStatus::success;
 }
 FAKE_CUDA_SHOWN BlasStatus cublasSetStream_v2(BlasHandle handle, Stream stream) {
-  *handle = {stream, nullptr, 0};
-  return BlasStatus::success;
-}
-FAKE_CUDA_SHOWN BlasStatus cublasSetWorkspace_v2(BlasHandle handle, void* workspace, std::size_t bytes) {
-  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0) return BlasStatus::invalid_value;
-  handle->workspace = workspace;
-  handle->bytes = bytes;
+  handle->stream = stream;
   return BlasStatus::success;
 }
 FAKE_CUDA_SHOWN BlasStatus cublasDgemm_v2(BlasHandle handle, BlasOperation of_a, BlasOperation of_b, int m, int n,

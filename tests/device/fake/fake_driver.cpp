@@ -18,7 +18,6 @@
 namespace fake_cuda {
 
 thread_local Context current = nullptr;
-thread_local Stream capturing = nullptr;
 
 World& world() {
   static World* w = new World;  // outlives everything that calls
@@ -128,33 +127,16 @@ void check_stream(Stream s) {
     complain("a stream is used while the context of another GPU, or none, is current");
 }
 
-bool refused_in_capture() {
-  if (capturing) capturing->captured->invalid = true;
-  return capturing != nullptr;
-}
-
-void put(Stream s, std::function<void()> run, double takes) {
+Status enqueue(Stream s, std::function<void()> run) {
+  World& w = world();
+  if (w.lost) return Status::launch_failed;
   s->queue.push_back({[run = std::move(run), s] {
                         World& v = world();
                         if (++v.works == setting("lose", -1)) v.lost = true;
                         if (!v.lost) run();
                         s->clock += work_takes;
                       },
-                      nullptr, 0, world().clock += takes});
-}
-
-Status enqueue(Stream s, std::function<void()> run, NodeKind kind) {
-  World& w = world();
-  if (w.lost) return Status::launch_failed;
-  if (s->captured) {
-    if (capturing != s) complain("work is put into a stream that another thread captures");
-    if (s->captured->invalid) return Status::capture_invalidated;
-    s->captured->invalid = ++w.captures == setting("capture", -1);
-    if (s->captured->invalid) return Status::capture_unsupported;
-    s->captured->nodes.push_back({kind, std::move(run)});
-  } else {
-    put(s, std::move(run), call_takes);
-  }
+                      nullptr, 0, w.clock += call_takes});
   go_on();
   return Status::success;
 }
@@ -179,27 +161,12 @@ void check_device(const void* data, std::size_t bytes, const char* what) {
 bool post(Stream stream, std::function<void()> work) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
   check_stream(stream);
-  return enqueue(stream, std::move(work), NodeKind::kernel) == Status::success;
-}
-
-bool captures(Stream stream) {
-  const std::lock_guard<std::recursive_mutex> guard(world().mutex);
-  return stream && stream->captured.has_value();
+  return enqueue(stream, std::move(work)) == Status::success;
 }
 
 }  // namespace fake_cuda
 
 using namespace fake_cuda;
-
-namespace {
-
-/// Of an event that this thread asks for.
-Status refused(Event event) {
-  const bool here = refused_in_capture();
-  return event->captured ? Status::captured_event : here ? Status::capture_unsupported : Status::success;
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -253,7 +220,7 @@ FAKE_CUDA_SHOWN Status cuDevicePrimaryCtxRetain(Context* context, Gpu gpu) {
   if (std::all_of(w.contexts.begin(), w.contexts.end(), [](const auto& c) { return c.second.holders == 0; })) {
     read_settings();
     w.random = static_cast<std::uint64_t>(setting("seed", 1)) * 0x9e3779b97f4a7c15ULL + 1;
-    w.allocations = w.works = w.captures = 0;
+    w.allocations = w.works = 0;
     w.lost = false;
   }
   if (setting("context", 0) != 0) return Status::out_of_memory;
@@ -277,9 +244,6 @@ FAKE_CUDA_SHOWN Status cuDevicePrimaryCtxRelease_v2(Gpu gpu) {
   if (std::all_of(w.contexts.begin(), w.contexts.end(), [](const auto& held) { return held.second.holders == 0; })) {
     if (!w.pinned.empty()) complain("pinned memory is left behind");
     if (!w.events.empty()) complain(fmt::format("{} events are left behind", w.events.size()));
-    if (!w.graphs.empty() || !w.graph_runs.empty())
-      complain(
-          fmt::format("{} graphs are left behind, and {} instantiated ones", w.graphs.size(), w.graph_runs.size()));
   }
   return Status::success;
 }
@@ -297,7 +261,7 @@ FAKE_CUDA_SHOWN Status cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuMemAlloc_v2(Address* p, std::size_t bytes) {
-  GUARD_UNSAFE;
+  GUARD;
   World& w = world();
   std::size_t free = 0, total = 0;
   cuMemGetInfo_v2(&free, &total);
@@ -315,7 +279,6 @@ FAKE_CUDA_SHOWN Status cuMemAlloc_v2(Address* p, std::size_t bytes) {
 }
 FAKE_CUDA_SHOWN Status cuMemFree_v2(Address p) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
-  if (refused_in_capture()) return Status::capture_unsupported;
   World& w = world();
   const auto found = w.pieces.find(reinterpret_cast<const unsigned char*>(p));
   if (found == w.pieces.end()) complain("device memory is freed that was not allocated");
@@ -327,7 +290,7 @@ FAKE_CUDA_SHOWN Status cuMemFree_v2(Address p) {
   return state();
 }
 FAKE_CUDA_SHOWN Status cuMemHostAlloc(void** p, std::size_t bytes, unsigned) {
-  GUARD_UNSAFE;
+  GUARD;
   if (setting("host", 0) != 0) return Status::out_of_memory;
   *p = std::aligned_alloc(wall, (bytes + wall - 1) / wall * wall);
   world().pinned[static_cast<const unsigned char*>(*p)] = bytes;
@@ -335,7 +298,6 @@ FAKE_CUDA_SHOWN Status cuMemHostAlloc(void** p, std::size_t bytes, unsigned) {
 }
 FAKE_CUDA_SHOWN Status cuMemFreeHost(void* p) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
-  if (refused_in_capture()) return Status::capture_unsupported;
   if (!world().lost) drain_all();
   if (world().pinned.erase(static_cast<const unsigned char*>(p)) == 0)
     complain("pinned memory is freed that was not allocated");
@@ -343,7 +305,7 @@ FAKE_CUDA_SHOWN Status cuMemFreeHost(void* p) {
   return state();
 }
 FAKE_CUDA_SHOWN Status cuMemHostRegister_v2(void* p, std::size_t bytes, unsigned) {
-  GUARD_UNSAFE;
+  GUARD;
   if (setting("pin", 0) != 0) return Status::out_of_memory;
   if (kind_of(p, bytes) != HostMemory::pageable) return Status::already_registered;
   world().pinned[static_cast<const unsigned char*>(p)] = bytes;
@@ -352,7 +314,6 @@ FAKE_CUDA_SHOWN Status cuMemHostRegister_v2(void* p, std::size_t bytes, unsigned
 }
 FAKE_CUDA_SHOWN Status cuMemHostUnregister(void* p) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
-  if (refused_in_capture()) return Status::capture_unsupported;
   if (!world().lost) drain_all();
   if (world().registered.erase(static_cast<const unsigned char*>(p)) == 0)
     complain("host memory is unregistered that was not registered");
@@ -370,27 +331,20 @@ FAKE_CUDA_SHOWN Status cuMemcpyHtoDAsync_v2(Address to, const void* from, std::s
   switch (kind_of(from, bytes)) {
     case HostMemory::mixed: return Status::invalid_value;
     case HostMemory::pinned:
-      return enqueue(
-          stream,
-          [=] {
-            if (kind_of(from, bytes) != HostMemory::pinned) complain("host memory was unpinned while a copy needed it");
-            check_device(target, bytes, "copy to the device");
-            std::memcpy(target, from, bytes);
-          },
-          NodeKind::copy);
+      return enqueue(stream, [=] {
+        if (kind_of(from, bytes) != HostMemory::pinned) complain("host memory was unpinned while a copy needed it");
+        check_device(target, bytes, "copy to the device");
+        std::memcpy(target, from, bytes);
+      });
     case HostMemory::pageable: break;
   }
-  if (stream->captured) complain("a copy of pageable memory is captured");
   if (const Status s = drain(stream); s != Status::success) return s;
   std::vector<unsigned char> staged(static_cast<const unsigned char*>(from),
                                     static_cast<const unsigned char*>(from) + bytes);
-  return enqueue(
-      stream,
-      [=, staged = std::move(staged)] {
-        check_device(target, bytes, "copy to the device");
-        std::memcpy(target, staged.data(), bytes);
-      },
-      NodeKind::copy);
+  return enqueue(stream, [=, staged = std::move(staged)] {
+    check_device(target, bytes, "copy to the device");
+    std::memcpy(target, staged.data(), bytes);
+  });
 }
 FAKE_CUDA_SHOWN Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream stream) {
   GUARD;
@@ -401,15 +355,11 @@ FAKE_CUDA_SHOWN Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t 
   check_host(to, bytes);
   const HostMemory kind = kind_of(to, bytes);
   if (kind == HostMemory::mixed) return Status::invalid_value;
-  if (kind == HostMemory::pageable && stream->captured) complain("a copy to pageable memory is captured");
-  const Status done = enqueue(
-      stream,
-      [=] {
-        if (kind_of(to, bytes) != kind) complain("host memory was pinned or unpinned while a copy needed it");
-        check_device(source, bytes, "copy to the host");
-        std::memcpy(to, source, bytes);
-      },
-      NodeKind::copy);
+  const Status done = enqueue(stream, [=] {
+    if (kind_of(to, bytes) != kind) complain("host memory was pinned or unpinned while a copy needed it");
+    check_device(source, bytes, "copy to the host");
+    std::memcpy(to, source, bytes);
+  });
   return done != Status::success || kind == HostMemory::pinned ? done : drain(stream);
 }
 
@@ -420,19 +370,18 @@ FAKE_CUDA_SHOWN Status cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_
   const auto* source = reinterpret_cast<const void*>(from);
   check_device(target, bytes, "copy on the device");
   check_device(source, bytes, "copy on the device");
-  return enqueue(stream, [=] { std::memmove(target, source, bytes); }, NodeKind::copy);
+  return enqueue(stream, [=] { std::memmove(target, source, bytes); });
 }
 
 FAKE_CUDA_SHOWN Status cuStreamCreate(Stream* stream, unsigned flags) {
   GUARD;
   if (flags != stream_non_blocking) complain("a stream that waits for the default one");
-  *stream = new StreamObject{current->gpu, {}, world().clock, {}};
+  *stream = new StreamObject{current->gpu, {}, world().clock};
   world().streams.insert(*stream);
   return Status::success;
 }
 FAKE_CUDA_SHOWN Status cuStreamDestroy_v2(Stream stream) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
-  if (refused_in_capture()) return Status::capture_unsupported;
   if (world().streams.count(stream) == 0) complain("a stream is destroyed that does not exist");
   if (!world().lost) drain(stream);
   world().streams.erase(stream);
@@ -442,18 +391,12 @@ FAKE_CUDA_SHOWN Status cuStreamDestroy_v2(Stream stream) {
 FAKE_CUDA_SHOWN Status cuStreamWaitEvent(Stream stream, Event event, unsigned) {
   GUARD;
   check_stream(stream);
-  if (stream->captured && !event->captured) {
-    refused_in_capture();
-    return Status::capture_isolation;
-  }
-  if (stream->captured) return Status::success;  // it is behind it in its chain
-  if (event->captured) complain("a stream waits for an event of what is captured");
   stream->queue.push_back({{}, event->state, event->state->recorded, world().clock += call_takes});
   go_on();
   return state();
 }
 FAKE_CUDA_SHOWN Status cuStreamSynchronize(Stream stream) {
-  GUARD_UNSAFE;
+  GUARD;
   check_stream(stream);
   const Status status = drain(stream);
   world().clock = std::max(world().clock, stream->clock);
@@ -475,8 +418,6 @@ FAKE_CUDA_SHOWN Status cuEventDestroy_v2(Event event) {
 FAKE_CUDA_SHOWN Status cuEventRecord(Event event, Stream stream) {
   GUARD;
   check_stream(stream);
-  event->captured = stream->captured.has_value();
-  if (event->captured) return enqueue(stream, [] {}, NodeKind::record);
   const std::uint64_t number = ++event->state->recorded;
   const auto reach = [state = event->state, number, stream] {
     state->reached = std::max(state->reached, number);
@@ -488,14 +429,12 @@ FAKE_CUDA_SHOWN Status cuEventRecord(Event event, Stream stream) {
 }
 FAKE_CUDA_SHOWN Status cuEventQuery(Event event) {
   GUARD;
-  if (const Status asked = refused(event); asked != Status::success) return asked;
   go_on();
   if (world().lost) return Status::launch_failed;
   return event->state->reached == event->state->recorded ? Status::success : Status::not_ready;
 }
 FAKE_CUDA_SHOWN Status cuEventSynchronize(Event event) {
   GUARD;
-  if (const Status asked = refused(event); asked != Status::success) return asked;
   const Status status = wait_until([&] { return event->state->reached == event->state->recorded; });
   world().clock = std::max(world().clock, event->state->at);
   return status;
@@ -513,7 +452,7 @@ FAKE_CUDA_SHOWN Status cuEventElapsedTime(float* milliseconds, Event begin, Even
 
 FAKE_CUDA_SHOWN Status cuModuleLoadDataEx(Module* module, const void* image, unsigned options, LoadOption* option,
                                           void** value) {
-  GUARD_UNSAFE;
+  GUARD;
   std::string problem;
   Code code;
   if (setting("module", 0) != 0) problem = "this code is refused, as a test wishes";
@@ -533,7 +472,6 @@ FAKE_CUDA_SHOWN Status cuModuleLoadDataEx(Module* module, const void* image, uns
 }
 FAKE_CUDA_SHOWN Status cuModuleUnload(Module module) {
   const std::lock_guard<std::recursive_mutex> guard(world().mutex);
-  if (refused_in_capture()) return Status::capture_unsupported;
   if (!world().lost) drain_all();
   delete module;
   return state();
@@ -553,7 +491,7 @@ FAKE_CUDA_SHOWN Status cuLaunchKernel(Function function, unsigned gx, unsigned g
   if (gx == 0 || gy == 0 || gz == 0 || gy > 65535 || gz > 65535 || bx * by * bz == 0 || bx * by * bz > 1024 ||
       shared > (48u << 10))
     return Status::invalid_value;
-  return enqueue(stream, prepare(function->code, {gx, gy, gz}, {bx, by, bz}, shared, parameters), NodeKind::kernel);
+  return enqueue(stream, prepare(function->code, {gx, gy, gz}, {bx, by, bz}, shared, parameters));
 }
 
 }  // extern "C"

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,17 +42,6 @@ struct Work {
   double put_at = 0;  // into the stream
 };
 
-/// What a stream has put aside since it captures; as a graph it is a chain of nodes. Kinds: update asks for the same.
-enum class NodeKind { kernel, copy, record };
-struct Node {
-  NodeKind kind = NodeKind::kernel;
-  std::function<void()> run;
-};
-struct Captured {
-  std::vector<Node> nodes;
-  bool invalid = false;
-};
-
 }  // namespace fake_cuda
 
 namespace sial::cuda {
@@ -64,10 +52,9 @@ struct StreamObject {
   int gpu = 0;
   std::deque<fake_cuda::Work> queue;
   double clock = 0;  // see the clock of fake.h
-  std::optional<fake_cuda::Captured> captured;
 };
 struct EventObject {
-  bool timed = false, captured = false;  // captured: when it was last recorded
+  bool timed = false;
   std::shared_ptr<fake_cuda::EventState> state = std::make_shared<fake_cuda::EventState>();
 };
 struct FunctionObject {
@@ -76,12 +63,6 @@ struct FunctionObject {
 struct ModuleObject {
   std::string name;
   FunctionObject function;
-};
-struct GraphObject {
-  std::vector<fake_cuda::Node> nodes;
-};
-struct GraphRunObject {
-  std::vector<fake_cuda::Node> nodes;
 };
 }  // namespace sial::cuda
 
@@ -96,35 +77,22 @@ struct World {
   std::map<int, ContextObject> contexts;
   std::set<Stream> streams;
   std::set<EventObject*> events;
-  std::set<GraphObject*> graphs;
-  std::set<GraphRunObject*> graph_runs;
   std::uint64_t random = 1;
-  long long allocations = 0, works = 0, captures = 0;
+  long long allocations = 0, works = 0;
   bool lost = false;
   double clock = 0;  // the host's
 };
 
 World& world();
 extern thread_local Context current;
-/// The stream that this thread captures; null: none.
-extern thread_local Stream capturing;
 
 void go_on();
 void check_stream(Stream s);
-/// The call is refused while this thread captures, and ends what it captures: it may wait for the device, or for other
-/// work than that which is captured.
-bool refused_in_capture();
-/// Into the stream, or what it captures.
-Status enqueue(Stream s, std::function<void()> run, NodeKind kind);
-/// Into the stream; `takes`: of the host's clock.
-void put(Stream s, std::function<void()> run, double takes);
+Status enqueue(Stream s, std::function<void()> run);
 
 #define GUARD                                                       \
   const std::lock_guard<std::recursive_mutex> guard(world().mutex); \
   if (!current) complain("no context is current");                  \
   if (world().lost) return Status::launch_failed
-#define GUARD_UNSAFE \
-  GUARD;             \
-  if (refused_in_capture()) return Status::capture_unsupported
 
 }  // namespace fake_cuda

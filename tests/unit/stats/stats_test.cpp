@@ -198,7 +198,7 @@ TEST_CASE("run.json and the summary show the same numbers") {
   sial::write_stats_json(job, path);
   const auto j = nlohmann::json::parse(std::ifstream(path));
   std::remove(path.c_str());
-  CHECK(j["format"] == 4);
+  CHECK(j["format"] == 5);
   CHECK(j["sialrun"] == "1.2.3");
   CHECK(j["options"]["store"] == "share");
   CHECK(std::stoi(j["machine"]["processors"].get<std::string>()) > 0);

@@ -225,37 +225,3 @@ TEST_CASE("a million accesses at random") {
   CHECK(planned(b.sequence, capacity).total.bytes_read == bound.bytes_read);
   CHECK(plan < recent(b.sequence, capacity).total.bytes());
 }
-
-TEST_CASE("bytes around a block take memory and do not move") {
-  AccessSequence s;
-  const std::uint32_t array = s.add_array("a");
-  for (int b = 0; b < 4; ++b) s.add_block(array, 10, 2);
-  for (const AccessKind kind : {AccessKind::write, AccessKind::read})
-    for (std::uint32_t b = 0; b < 4; ++b) {
-      s.begin_group(0);
-      s.access(b, kind, 0);
-    }
-  const ReplayResult r = planned(s, 20);
-  CHECK(r.max_resident == 20);
-  CHECK(r.total.writes > 0);
-  CHECK(r.total.bytes_written == 8 * r.total.writes);
-  CHECK(r.total.bytes_read == 8 * r.total.reads);
-}
-
-TEST_CASE("a rank goes on with its group after accesses of others") {
-  Blocks b(3);
-  b.sequence.begin_group(0);
-  b.sequence.access(0, AccessKind::write, 0);
-  b.sequence.begin_group(1);
-  b.sequence.access(1, AccessKind::write, 0);
-  b.sequence.continue_group(0);
-  b.sequence.access(2, AccessKind::write, 0);
-  const auto accesses = b.sequence.accesses();
-  CHECK(accesses[0].group == accesses[2].group);
-  CHECK(accesses[1].group != accesses[0].group);
-  CHECK(planned(b.sequence, 30).max_in_use[0].bytes == 30);
-  b.sequence.begin_phase();
-  b.sequence.continue_group(0);  // which ended there
-  b.sequence.access(0, AccessKind::read, 0);
-  CHECK(b.sequence.accesses().back().group != accesses[0].group);
-}
