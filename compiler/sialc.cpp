@@ -278,7 +278,8 @@ int run(int argc, char** argv) {
          "--run", o.run_file,
          "with --emit=hints|hover: the run.json of the last run; the one beside the program or where its job writes it if not given")
       ->type_name("FILE");
-  app.add_option("--dump-after", o.dump_after, "print the IR after this pass");
+  app.add_option("--dump-after", o.dump_after, "print the IR after this pass")
+      ->group(sial::hidden_group);  // compiler/README.md
   app.add_option("--explain", o.explain_code,
                  "explain a diagnostic code or a super instruction; `list` lists the codes");
   app.add_flag("--list-instructions", o.list_instructions, "list the super instructions, one line each");
@@ -293,8 +294,8 @@ int run(int argc, char** argv) {
   app.add_flag(
       "--explain-kernels", o.explain_kernels,
       "print how the index orders of contractions suit a matrix product, and what to declare otherwise; writes a module with -o only");
-  app.add_flag("--timings", o.timings, "print the time each pass took");
-  app.add_flag("--syntax-only", o.syntax_only, "stop after parsing");
+  app.add_flag("--timings", o.timings, "print the time each pass took")->group(sial::hidden_group);
+  app.add_flag("--syntax-only", o.syntax_only, "stop after parsing")->group(sial::hidden_group);
   app.add_flag("--version", version, "print the version");
   app.add_option("--manual", manual, "print the manual page, or the completions of a shell")
       ->type_name("man|bash|zsh|fish")

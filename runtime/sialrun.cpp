@@ -239,17 +239,13 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
                  options, compile, std::cout, std::cerr);
 }
 
-/// ACES4's -q WORKERS -r SERVERS: ranks that only serve. Both are needed, as there.
-void apply_aces_ranks(Arguments& arguments) {
-  if (arguments.aces_workers < 0 && arguments.aces_servers < 0) return;
-  if (arguments.aces_workers < 0 || arguments.aces_servers < 0)
-    throw InputError("-q and -r belong together", "-q WORKERS -r SERVERS, or --servers K");
+/// ACES4's -q WORKERS -r SERVERS.
+void check_aces_ranks(const Arguments& arguments) {
   const int ranks = std::max(launched_ranks(), 1);
-  if (arguments.aces_workers + arguments.aces_servers != ranks)
+  if (arguments.aces_workers >= 0 && arguments.aces_workers + arguments.servers != ranks)
     throw InputError(fmt::format("-q {} workers and -r {} servers are not the {} rank{} of this run",
-                                 arguments.aces_workers, arguments.aces_servers, ranks, ranks == 1 ? "" : "s"),
+                                 arguments.aces_workers, arguments.servers, ranks, ranks == 1 ? "" : "s"),
                      "their sum must be the number of ranks; without -q and -r every rank works and serves");
-  arguments.servers = arguments.aces_servers;
 }
 
 /// --describe and --write-dat: the job is stated, nothing runs.
@@ -286,7 +282,7 @@ std::string value_text(const std::vector<T>& values) {
 RunFacts::Pairs chosen_options(const CLI::App& app, const Arguments& arguments, bool mpi, const std::string& blas) {
   RunFacts::Pairs facts;
   const auto record = [&](const Option& option, const std::string& value) {
-    if (option.group == OptionGroup::device && arguments.session.device == "host") return;
+    if (std::string_view(option.record.key).starts_with("device_") && arguments.session.device == "host") return;
     const std::string_view flags = option.flags;
     if (is_recorded(option, app.count(std::string(flags.substr(0, flags.find_first_of(",{")))) > 0, value))
       facts.emplace_back(option.record.key, value);
@@ -322,7 +318,7 @@ void set_pardo_order(MachineOptions& options, const std::string& text) {
 
 int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, char** argv, const std::string& blas) {
   if (arguments.describe || !arguments.write_dat.empty()) return show_job(arguments);
-  apply_aces_ranks(arguments);
+  check_aces_ranks(arguments);
   SessionOptions options = arguments.session;
   options.store.copy = arguments.store == "copy";
   options.store.check = options.machine.check_slices = options.machine.check_ranks = arguments.check;
@@ -455,7 +451,9 @@ int calibrate(const std::string& cache) {
 
 int print_manual(const CLI::App& app, const std::string& form) {
   if (!is_first_launched()) return exit_ok;
-  std::cout << (form == "markdown" ? options_markdown() : program_manual(app, form, sialx_version)) << std::flush;
+  std::cout << (form == "markdown" || form == "tests" ? options_markdown(form == "tests")
+                                                      : program_manual(app, form, sialx_version))
+            << std::flush;
   return exit_ok;
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/job/molecule.h"
 #include "runtime/job/resegment.h"
 #include "runtime/job/segments.h"
+#include "runtime/manual/manual.h"
 #include "runtime/sialrun_network.h"
 #include "runtime/transport/mpi.h"
 
@@ -26,9 +27,9 @@ void add(CLI::App& app, const Option& option, T& variable) {
   const bool without_value = std::is_same_v<T, bool> || option.type.kind == OptionType::Kind::joined;
   CLI::Option* const added = without_value ? app.add_flag(option.flags, variable, option_help(option))
                                            : app.add_option(option.flags, variable, option_help(option));
-  added->group(heading(option.group));
+  added->group(option.group == OptionGroup::test ? hidden_group : heading(option.group));
   if (*option.type.shown) added->type_name(option.type.shown);
-  if (option.type.kind == OptionType::Kind::repeated && option.id != OptionId::input)
+  if (added->get_items_expected_max() > 1 && option.id != OptionId::input)
     added->take_all()->expected(1)->allow_extra_args(false);
   if (option.type.kind == OptionType::Kind::optional)
     added->expected(0, 1)->type_name(fmt::format("[{}]", option.type.shown));
@@ -36,7 +37,9 @@ void add(CLI::App& app, const Option& option, T& variable) {
   added->check([&option](const std::string& text) { return option_problem(option.type, text); });
 }
 
-bool in_batch_lines(OptionGroup group) { return group == OptionGroup::job || group == OptionGroup::legacy; }
+bool in_batch_lines(OptionGroup group) {
+  return group == OptionGroup::job || group == OptionGroup::legacy || group == OptionGroup::test;
+}
 
 }  // namespace
 
@@ -51,7 +54,6 @@ void add_options(CLI::App& app, Arguments& arguments) {
 #undef SETTING
 #undef JOB_OPTION
 #undef OPTION
-  app.get_option("--json")->excludes(app.get_option("--dat"));
 }
 
 namespace {
@@ -66,7 +68,6 @@ void add_batch_options(CLI::App& app, JobArguments& job) {
 #undef SETTING
 #undef JOB_OPTION
 #undef OPTION
-  app.get_option("--json")->excludes(app.get_option("--dat"));
 }
 
 }  // namespace
@@ -119,7 +120,6 @@ namespace {
 /// The initial-data file of the job, empty when it has none. As with ACES4 a folder of programs alone means data.dat.
 std::string data_file(const JobArguments& arguments) {
   if (!arguments.dat.empty()) return arguments.dat;
-  if (!arguments.json.empty()) return arguments.json;
   return !arguments.program_dir.empty() && arguments.inputs.empty() ? "data.dat" : "";
 }
 
@@ -162,11 +162,7 @@ namespace {
 
 /// Those of the command line act on the job, but for automatic segments.
 void settle(Job& job, const JobArguments& arguments, int ranks) {
-  if (arguments.gib > 0 || arguments.worker_gib > 0 || arguments.server_gib > 0) {
-    const auto of = [&](double own) { return own > 0 ? own : arguments.gib; };
-    job.memory_per_rank =
-        parse_memory(fmt::format("{}GiB", std::max(of(arguments.worker_gib), of(arguments.server_gib))));
-  }
+  if (!arguments.gib.empty()) job.memory_per_rank = parse_memory(fmt::format("{}GiB", std::ranges::max(arguments.gib)));
   for (const auto& [id, text] : arguments.settings)
     if (!text.empty()) set_option(job, id, text);
   // Without a results file a program run from the command line leaves no files at all.
@@ -217,7 +213,7 @@ Job make_job_to_run(const JobArguments& arguments, int ranks, Plugins& plugins) 
 }
 
 std::vector<BatchEntry> read_batch(const std::string& path, const JobArguments& defaults) {
-  if (defaults.gib > 0 || defaults.worker_gib > 0 || defaults.server_gib > 0)
+  if (!defaults.gib.empty())
     throw InputError("`-m`, `-w` and `-v` beside `--batch` state the memory of no job",
                      "give `--memory` for all jobs, or `-m` in the lines");
   std::string problem;

@@ -27,11 +27,11 @@ inline constexpr bool sialx_default_check = SIALX_DEFAULT_CHECK;  // debug build
 struct JobArguments {
   std::vector<std::string> inputs, sets, segments, include_dirs;
   std::map<OptionId, std::string> settings;  // those that job files have too; empty where not given
-  std::string name, dat, json, program_dir, resegment;
-  std::string batch_file;                          // that the line stands in
-  double gib = 0, worker_gib = 0, server_gib = 0;  // as ACES4 states memory
-  const Job* stated = nullptr;                     // otherwise than by inputs
-  bool restarts = false;                           // from a checkpoint, which has what earlier jobs gave to this one
+  std::string name, dat, program_dir, resegment;
+  std::string batch_file;       // that the line stands in
+  std::vector<double> gib;      // as ACES4 states memory
+  const Job* stated = nullptr;  // otherwise than by inputs
+  bool restarts = false;        // from a checkpoint, which has what earlier jobs gave to this one
 };
 
 struct Arguments {
@@ -48,7 +48,7 @@ struct Arguments {
   std::string stall_report, stall_limit, start_limit, lost_after;
   int ranks_per_node = 0, servers = 0, planned_ranks = 0;
   std::vector<std::string> plugins;
-  int aces_workers = -1, aces_servers = -1;
+  int aces_workers = -1;
   bool describe = false, until_done = false;
   std::string write_dat, qcschema;
   std::map<std::string, std::string> gone;  // by flags of options that there are no more; empty where not given

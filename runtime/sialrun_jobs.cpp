@@ -27,7 +27,7 @@ std::function<int(Session&)> jobs_of(const Arguments& arguments, const Job& job,
 void set_common_memory(const Arguments& arguments, const std::vector<BatchEntry>& entries, SessionOptions& options) {
   Job common;
   for (const BatchEntry& entry : entries)
-    if (const JobArguments& own = entry.arguments; own.gib > 0 || own.worker_gib > 0 || own.server_gib > 0)
+    if (const JobArguments& own = entry.arguments; !own.gib.empty())
       throw InputError("`-m`, `-w`, `-v`: the jobs of a batch under MPI have one memory",
                        "give `--memory` on the command line, for all jobs, or run this one by itself",
                        fmt::format("{}:{}", arguments.batch, entry.line));
@@ -94,8 +94,7 @@ void begin_schema(Arguments& arguments, std::optional<SchemaRun>& schema, const 
   refuse(arguments.dry_run, "`--dry-run`");
   refuse(arguments.describe, "`--describe`");
   refuse(arguments.restart.has_value(), "`--restart`");
-  refuse(!arguments.job.dat.empty() || !arguments.job.json.empty() || !arguments.job.program_dir.empty(),
-         "a data file of ACES4");
+  refuse(!arguments.job.dat.empty() || !arguments.job.program_dir.empty(), "a data file of ACES4");
   if (arguments.job.inputs.size() > 1)
     throw InputError("`--qcschema` takes an input and a result", "sialrun --qcschema in.json out.json");
   const std::string out = arguments.job.inputs.empty() ? "-" : arguments.job.inputs.front();

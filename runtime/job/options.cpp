@@ -39,9 +39,10 @@ constexpr Option table[] = {
 #undef JOB_OPTION
 #undef OPTION
 
-constexpr std::array groups{
-    OptionGroup::job,   OptionGroup::programs,    OptionGroup::kernels,    OptionGroup::device, OptionGroup::ranks,
-    OptionGroup::watch, OptionGroup::checkpoints, OptionGroup::statistics, OptionGroup::runs,   OptionGroup::legacy};
+constexpr std::array groups{OptionGroup::job,         OptionGroup::programs,   OptionGroup::kernels,
+                            OptionGroup::device,      OptionGroup::ranks,      OptionGroup::watch,
+                            OptionGroup::checkpoints, OptionGroup::statistics, OptionGroup::runs,
+                            OptionGroup::legacy,      OptionGroup::test};
 
 /// "section.key" in two.
 std::pair<std::string_view, std::string_view> split_key(std::string_view key) {
@@ -160,6 +161,7 @@ const char* heading(OptionGroup group) {
     case OptionGroup::statistics: return "Statistics";
     case OptionGroup::runs: return "Other things than one run";
     case OptionGroup::legacy: return "Jobs of ACES4";
+    case OptionGroup::test: return "";
   }
   return "";
 }
@@ -277,14 +279,18 @@ void set_option(Job& job, OptionId id, const std::string& text) {
   }
 }
 
-std::string options_markdown() {
+std::string options_markdown(bool for_tests) {
   std::string out =
-      "# Options of sialrun\n\nPrinted by `sialrun --manual markdown`. `sialrun --manual man` prints the manual page, `--manual bash`, `zsh` or `fish` the completions of a shell.\n\n"
+      for_tests
+          ? "# Options for tests and experiments\n\nPrinted by `sialrun --manual tests`. `sialrun` takes these as it takes [the others](../runtime/job/OPTIONS.md), and shows them nowhere else.\n\n"
+          : "# Options of sialrun\n\nPrinted by `sialrun --manual markdown`. `sialrun --manual man` prints the manual page, `--manual bash`, `zsh` or `fish` the completions of a shell. Options for tests and experiments have [a page](../../tests/OPTIONS.md) of their own.\n\n";
+  out +=
       "- *job.toml*: the key that states the same in a job file; `run.time_limit` is the key `time_limit` under `[run]`. The command line goes before the file.\n"
       "- *run.json*: the key under `options` where a run records it: always, or where the command line or the job file states it and it is not the default.\n\n";
   for (const OptionGroup group : groups) {
-    out += fmt::format("## {}\n\n| option | does | default | job.toml | run.json |\n|---|---|---|---|---|\n",
-                       heading(group));
+    if ((group == OptionGroup::test) != for_tests) continue;
+    if (!for_tests) out += fmt::format("## {}\n\n", heading(group));
+    out += "| option | does | default | job.toml | run.json |\n|---|---|---|---|---|\n";
     for (const Option& row : table)
       if (row.group == group)
         out += fmt::format("| {} | {} | {} | {} | {} |\n", flags_markdown(row), escaped(row.help), escaped(row.preset),

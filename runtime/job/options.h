@@ -54,8 +54,9 @@ constexpr OptionType optional(const char* shown) { return {OptionType::Kind::opt
 constexpr OptionType joined(const char* texts) { return {OptionType::Kind::joined, texts}; }
 }  // namespace option_types
 
-/// Headings of the help, in this order.
-enum class OptionGroup { job, programs, kernels, device, ranks, watch, checkpoints, statistics, runs, legacy };
+/// Headings of the help, in this order; what is for tests and experiments has none, and is in neither help nor
+/// completions.
+enum class OptionGroup { job, programs, kernels, device, ranks, watch, checkpoints, statistics, runs, legacy, test };
 
 /// What run.json keeps of an option.
 struct OptionRecord {
@@ -94,7 +95,7 @@ struct Option {
 std::span<const Option> all_options();
 const Option& option(OptionId id);
 
-/// "Job", "Block kernels", ...
+/// "Job", "Block kernels", ...; of `test` empty.
 const char* heading(OptionGroup group);
 
 /// The help with the default behind it.
@@ -119,7 +120,7 @@ void set_option(Job& job, OptionId id, const std::string& text);
 /// Whether run.json records a given value under the key of the option.
 bool is_recorded(const Option& option, bool given, std::string_view value);
 
-/// The table of the manual, in Markdown: a heading and a table for each group.
-std::string options_markdown();
+/// The table of the manual, in Markdown: a heading and a table for each group; or that of the options for tests.
+std::string options_markdown(bool for_tests);
 
 }  // namespace sial

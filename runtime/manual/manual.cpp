@@ -19,7 +19,7 @@ std::string value_text(const CLI::Option& option) {
     std::replace(choices.begin(), choices.end(), ',', '|');
     return choices;
   }
-  return type.substr(0, type.find(':'));
+  return type.substr(0, std::min(type.find(":{"), type.find(":INT")));
 }
 
 /// The texts of "a|b|c" with small letters or digits in them: placeholders such as N are none. Empty where there is one
@@ -31,7 +31,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   std::vector<std::string> result;
   while (true) {
     const std::size_t end = rest.find('|');
-    const std::string_view text = rest.substr(0, end);
+    const std::string_view text = rest.substr(0, std::min(end, rest.find('[')));
     if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::islower(c); }))
       result.emplace_back(text);
     if (end == std::string_view::npos) return result;
@@ -66,7 +66,7 @@ std::vector<std::string> flags_of(const CLI::Option& option) {
 
 std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   return app.get_options(
-      [](const CLI::Option* option) { return !option->get_positional() && !option->get_group().empty(); });
+      [](const CLI::Option* option) { return !option->get_positional() && option->get_group() != hidden_group; });
 }
 
 std::string roff(std::string_view text) {
@@ -180,7 +180,7 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
   std::vector<std::string> groups;
   for (const CLI::Option* option : app.get_options())
     if (const std::string& group = option->get_group();
-        !group.empty() && std::find(groups.begin(), groups.end(), group) == groups.end())
+        group != hidden_group && std::find(groups.begin(), groups.end(), group) == groups.end())
       groups.push_back(group);
   for (const std::string& group : groups) {
     out += fmt::format(".SH {}\n", upper_case(roff(group)));
@@ -199,6 +199,9 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
 
 std::shared_ptr<CLI::FormatterBase> help_formatter() {
   class Help final : public CLI::Formatter {
+    std::string make_group(std::string group, bool positional, std::vector<const CLI::Option*> options) const override {
+      return group == hidden_group ? "" : CLI::Formatter::make_group(std::move(group), positional, std::move(options));
+    }
     std::string make_option_name(const CLI::Option* option, bool positional) const override {
       if (positional || option->get_positional()) return option->get_name(positional);
       return fmt::format("{}{}", fmt::join(flags_of(*option), ","),

@@ -10,6 +10,9 @@
 
 namespace sial {
 
+/// Of options that help, manual page and completions leave out. Without a group messages would not name them.
+inline constexpr const char* hidden_group = "hidden";
+
 /// For `--help`: values as in the manual page.
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 

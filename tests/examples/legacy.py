@@ -127,7 +127,8 @@ class OwnFiles(Jobs):
         self.assertIn("scf_iter = 100", self.sialrun("-d", "data.dat", "p.sialx").stdout)  # another program on the file's data
         self.assertIn("scf_iter = 100", self.sialrun("-d", "data.dat", "p.sialx", "-q", "2", "-r", "1", ranks=3).stdout)
         self.assertIn("not the 1 rank", self.sialrun("-d", "data.dat", "p.sialx", "-q", "2", "-r", "1", code=2).stderr)
-        self.assertIn("belong together", self.sialrun("-d", "data.dat", "p.sialx", "-q", "1", code=2).stderr)
+        self.assertIn("not the 1 rank", self.sialrun("-d", "data.dat", "p.sialx", "-q", "2", code=2).stderr)
+        self.assertIn("537 MB each", self.sialrun("-d", "data.dat", "p.sialx", "-m", "0.25", "-w", "0.5", "-v", "0.25", "--dry-run").stdout)
 
     def test_what_a_program_asks_for_and_the_file_lacks(self):
         self.job("water", "sto-3g", ["scf_rhf_coreh"])
