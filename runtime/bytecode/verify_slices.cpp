@@ -3,10 +3,9 @@
 // put, up to where it gives up. To that end
 //   - only arithmetic, control, gets and puts are carried out, of statics only elements that the loop does not write;
 //   - what decides the way through the code is either carried out, or gives up, or all of the code that hangs on it is
-//   passed over;
+//     passed over;
 //   - every register that is read holds what it holds in the program at that point: a data-flow over the loop and the
-//   procedures
-//     it calls finds registers that were written where the slice passes over.
+//     procedures it calls finds registers that were written where the slice passes over.
 #include <algorithm>
 #include <deque>
 #include <optional>

@@ -8,11 +8,10 @@
 // has made t (a statement that replaces the whole block stands further up), liveness says that on no path the value is
 // needed, and t is certainly of the iteration of the innermost loop around the list: no loop further out can have made
 // it. Then
-//  - nobody reads it: a read on any path, also one that would be an error, counts as a use;
-//  - t is made again, if at all, in a later iteration or behind the loop, where the block of before would have been
-//  gone as well. Were
-//    it of a loop further out, a block made again in this loop would end with this loop's iteration instead of living
-//    on.
+//   - nobody reads it: a read on any path, also one that would be an error, counts as a use;
+//   - t is made again, if at all, in a later iteration or after the loop, where the block of before would have been
+//     gone as well. Were it of a loop further out, a block made again in this loop would end with this loop's iteration
+//     instead of living on.
 // A temp that has meanwhile been freed otherwise is no error for `free_block`.
 
 namespace sial::plan {
