@@ -200,7 +200,7 @@ class SliceChecker {
   }
 
   // --- data-flow: registers that do not hold what they hold in the program. Only those that the slice reads matter;
-  // they are numbered anew, scalars behind ints.
+  // they are numbered anew, scalars after ints.
   template <class F>
   void reads(const Instruction& i, F f) const {
     const auto values = operands_of(i);

@@ -4,7 +4,7 @@
 
 #include "compiler/plan/local/local.h"
 
-// Why it is right. `free_block t` stands behind the last statement of a list that uses t's array, when the same list
+// Why it is right. `free_block t` stands after the last statement of a list that uses t's array, when the same list
 // has made t (a statement that replaces the whole block stands further up), liveness says that on no path the value is
 // needed, and t is certainly of the iteration of the innermost loop around the list: no loop further out can have made
 // it. Then
@@ -27,11 +27,11 @@ bool makes_blocks(const ir::Program& p, const ir::Node& n) {
 }
 
 void free_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
-  std::size_t making = body.size();  // behind the last statement that makes a block, nothing is gained
+  std::size_t making = body.size();  // after the last statement that makes a block, nothing is gained
   while (making > 0 && !makes_blocks(l.program(), body[making - 1])) --making;
   if (making < 3) return;
   Local::LastUses last(l, body, path);
-  std::vector<std::pair<std::size_t, ir::Node>> freed;  // behind which statement
+  std::vector<std::pair<std::size_t, ir::Node>> freed;  // after which statement
   for (std::size_t at = 1; at + 1 < making; ++at) {
     const ir::Instr* i = instr_of(body[at]);
     if (i == nullptr || i->op == Opcode::free_block) continue;

@@ -163,7 +163,7 @@ class Hoist {
     return inside == everywhere && !lists;
   }
 
-  /// Every statement that touches the array is body[k] or behind it in the same list, and only body[k] writes.
+  /// Every statement that touches the array is body[k] or after it in the same list, and only body[k] writes.
   bool uses_fit(const ir::Body& list, const ir::Body& body, std::size_t k, ArrayId array) {
     for (std::size_t at = 0; at < list.size(); ++at) {
       const ir::Node& n = list[at];

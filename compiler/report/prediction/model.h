@@ -163,7 +163,7 @@ struct TierBytes {
 struct TierMovement {
   TierBytes measured, optimum;          // optimum: with all recorded uses of blocks known from the start
   double recorded = 0.0;                // of those measured, the bytes up to the last recorded use
-  double uses = 0.0, unrecorded = 0.0;  // recorded uses, and those behind them
+  double uses = 0.0, unrecorded = 0.0;  // recorded uses, and those after them
 };
 /// What a run predicted for a pardo that memory was short for.
 struct PardoOrderLine {

@@ -29,7 +29,7 @@ struct TierStats {
 
 /// What the recorded uses of blocks would have moved at best, of one node or several.
 struct TierOptimum {
-  std::int64_t uses = 0, unrecorded = 0;           // uses that records hold, and those behind their limits
+  std::int64_t uses = 0, unrecorded = 0;           // uses that records hold, and those after their limits
   std::int64_t bytes_moved = 0;                    // by the run, up to the last recorded use
   std::int64_t bytes_read = 0, bytes_written = 0;  // had all recorded uses been known from the start
 };

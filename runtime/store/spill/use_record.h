@@ -1,6 +1,6 @@
 #pragma once
 // What is done to the blocks of a node, by all its ranks in one order: the offline optimum of a run is computed from it
-// (use_optimum.h). Lies in node memory of its own, 8 bytes a use, up to a limit; what comes behind it is counted. A
+// (use_optimum.h). Lies in node memory of its own, 8 bytes a use, up to a limit; what comes after it is counted. A
 // block has a number from its first use until it is gone, which its directory entry holds. Any thread of any rank adds
 // to it, with the entry's lock held.
 
