@@ -123,15 +123,15 @@ const std::vector<Pass>& passes() {
       planned("shared-puts", 2, plan::share_puts),
       planned("combined-puts", 2, plan::combine_puts),
       planned("idle-barriers", 2, plan::drop_idle_barriers),
-      planned("kept-copies", 2, plan::keep_copies),        // behind idle-barriers: it counts the barriers that are left
-      planned("discard-values", 2, plan::discard_values),  // behind idle-barriers, too
-      planned("invariant-gets", 2, plan::get_once),        // behind all that looks for gets in their places
+      planned("kept-copies", 2, plan::keep_copies),        // after idle-barriers: it counts the barriers that are left
+      planned("discard-values", 2, plan::discard_values),  // after idle-barriers, too
+      planned("invariant-gets", 2, plan::get_once),        // after all that looks for gets in their places
       planned("share-blocks", 1, plan::share_blocks),      // of the copies that are left
       planned("free-early", 1, plan::free_early),          // last uses are known now
-      planned("fused-elementwise", 2, plan::fuse_elementwise),  // behind all that moves, drops or adds statements
+      planned("fused-elementwise", 2, plan::fuse_elementwise),  // after all that moves, drops or adds statements
       planned("access-slice", 2, plan::access_slice),           // last: it describes the code that will run
       planned("plan", 0, [](ir::Program&, plan::Plan&) {}),     // the finished plan, for its dump
-      {"verify-plan", 1,  // behind all passes: checks what they decided against the facts
+      {"verify-plan", 1,  // after all passes: checks what they decided against the facts
        [](Work& w) {
          if (!any_fault_enabled())
            plan::verify(w.as_written, w.ir, w.plan);  // bugs on purpose are for the tests to find

@@ -65,7 +65,7 @@ json formatting(Context& context, const FilePtr& file, int first, int last) {
   const std::optional<format::Formatted> formatted = format::format_source(sources, id, emitter);
   json edits = json::array();
   if (!formatted) return edits;
-  const auto begin_of = [&](int line) {  // from 1; one behind the last is the end of the text
+  const auto begin_of = [&](int line) {  // from 1; one after the last is the end of the text
     return line > file->text.line_count() ? static_cast<std::uint32_t>(file->text.bytes().size())
                                           : file->text.line_begin(line - 1);
   };

@@ -40,7 +40,7 @@ std::optional<CheckpointIndex> checkpoint_in(const std::string& folder) {
 
 std::int64_t serial_of(const std::optional<CheckpointIndex>& checkpoint) { return checkpoint ? checkpoint->serial : 0; }
 
-/// The arguments behind the program's name begin here.
+/// The arguments after the program's name begin here.
 std::size_t arguments_of_sialrun(std::span<char* const> command) {
   for (std::size_t i = 0; i < command.size(); ++i)
     if (fs::path(command[i]).filename() == "sialrun") return i + 1;

@@ -18,7 +18,7 @@ void unite(Arrays& a, const Arrays& b) {
 }
 
 /// What a stretch of code does, seen from its beginning: arrays whose old values it may use, and those whose old values
-/// nobody can use behind it.
+/// nobody can use after it.
 struct Flow {
   Arrays used, replaced;
   explicit Flow(std::size_t arrays) : used(arrays), replaced(arrays) {}
@@ -172,11 +172,11 @@ class ReplacedByNest {
 };
 
 /// Backwards. What loops and procedures use is found first, callees first (summarise); then every body is walked with
-/// what is used behind it, callers first (record).
+/// what is used after it, callers first (record).
 class Walk {
  public:
   using Facts = std::unordered_map<ir::NodeId, Arrays>;
-  /// Fills `used` behind each barrier.
+  /// Fills `used` after each barrier.
   Walk(const ir::Program& program, const Phases& phases, Facts& used)
       : p_(program), used_(used), calls_(program), summaries_(program), nests_(program, summaries_, phases) {
     procs_.assign(p_.procs.size(), Flow(size()));
@@ -192,7 +192,7 @@ class Walk {
       for_each_instr(p_.procs[q].body, [&](const ir::Instr& i, const ir::Node&) { returns |= i.op == Opcode::ret; });
       if (returns) std::fill(flow.replaced.begin(), flow.replaced.end(), char{0});
       const std::vector<std::int32_t>& callees = calls_.callees(proc_);
-      if (std::find(callees.begin(), callees.end(), proc_) != callees.end())  // goes on behind a call within it
+      if (std::find(callees.begin(), callees.end(), proc_) != callees.end())  // goes on after a call within it
         std::fill(behind_[q].begin(), behind_[q].end(), char{1});
     }
     proc_ = -1;
@@ -278,7 +278,7 @@ class Walk {
     }
     switch (i.op) {
       case Opcode::call: return call(std::get<ir::ProcId>(i.operands[0]).row, flow);
-      case Opcode::exit_loop:  // goes on behind the loop
+      case Opcode::exit_loop:  // goes on after the loop
         if (!exits_.empty()) unite(flow.used, *exits_.back());
         return;
       case Opcode::ret:
@@ -306,10 +306,10 @@ class Walk {
   Summaries summaries_;
   ReplacedByNest nests_;
   std::vector<Flow> procs_;     // by procedure
-  std::vector<Arrays> behind_;  // by procedure: used behind some call of it
+  std::vector<Arrays> behind_;  // by procedure: used after some call of it
   std::unordered_map<ir::NodeId, Flow> loops_;
-  std::vector<const Arrays*> exits_;  // what is used behind the loops that are open
-  Arrays end_;                        // and behind the body
+  std::vector<const Arrays*> exits_;  // what is used after the loops that are open
+  Arrays end_;                        // and after the body
   std::int32_t proc_ = -1;
   bool recording_ = false;
 };

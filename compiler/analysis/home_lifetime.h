@@ -1,5 +1,5 @@
 #pragma once
-// How long the values of remote arrays matter at their homes: behind which barriers no value that an array holds is
+// How long the values of remote arrays matter at their homes: after which barriers no value that an array holds is
 // used again, by any rank on any path. It is used by what reads it (a get, a use of a fetched copy, an addition to it,
 // set_persistent); it ends when the array is deleted, or replaced by a loop nest that puts every block that exists.
 //
@@ -7,8 +7,8 @@
 // own indices, in the declared ranges, puts a block; or all puts of the program to the array stand in the nest, and
 // nothing but indices and literals decides which blocks they name, so that each execution puts the same ones. There is
 // no exit in the nest, and nothing reads the array in its phase: the phase rule then orders every read of the new
-// values behind a barrier. All ranks execute the nest: those that come to the next barrier have been through the same
-// statements, but for branches and loops, of which nothing counts as replaced behind them. Every node is visited twice.
+// values after a barrier. All ranks execute the nest: those that come to the next barrier have been through the same
+// statements, but for branches and loops, of which nothing counts as replaced after them. Every node is visited twice.
 
 #include <unordered_map>
 #include <vector>

@@ -1,6 +1,6 @@
 // Liveness: backwards. What an iteration of each loop, and each procedure, may use that it has not written itself is
 // found first, with nothing live at its end (expose). Then every body is walked once more with that known at each loop
-// and call, callers first, since they have said what lives behind their calls (record).
+// and call, callers first, since they have said what lives after their calls (record).
 //
 // A name of which an index is not bound stands for any value of it: it comes unchanged through loops, and where a loop
 // binds an index, names used inside are derived from those that may be the same block. Names that a loop does not use
@@ -46,7 +46,7 @@ class Liveness {
         if (c_.kept(array)) all(array);
     if (const auto& callees = c_.calls().callees(proc_);
         proc_ >= 0 && std::find(callees.begin(), callees.end(), proc_) != callees.end())
-      for (const ArrayId array : refs_.arrays()) all(array);  // whatever the activation around does behind its call
+      for (const ArrayId array : refs_.arrays()) all(array);  // whatever the activation around does after its call
     end_ = live_.mark();
     walk(c_.body(proc_));
     c_.steps += live_.steps() + refs_.numbers();
@@ -131,7 +131,7 @@ class Liveness {
     walk(b.else_body);
     Names second = live_.changed(behind);
     live_.undo(behind);
-    // Live on one way or the other: what was live behind is not only when both have ended it.
+    // Live on one way or the other: what was live after both is gone only when both have ended it.
     std::sort(first.begin(), first.end());
     Names ended, begun;
     for (const std::int32_t k : second) {
@@ -169,7 +169,7 @@ class Liveness {
       for (const std::int32_t k : list)
         if (live_.has(k)) begin.push_back(k);
     live_.undo(behind);
-    leave(begin, l.indices);  // besides what is live behind: there may be no iteration at all
+    leave(begin, l.indices);  // besides what is live after it: there may be no iteration at all
   }
 
   template <class List>
@@ -195,7 +195,7 @@ class Liveness {
     }
   }
 
-  /// Names inside a loop that may, in its last iteration, be what lives behind it.
+  /// Names inside a loop that may, in its last iteration, be what lives after it.
   void enter(const Names& inside, const std::vector<IndexId>& indices) {
     const std::vector<IndexId> changed = sorted(indices);
     Names found;
@@ -338,7 +338,7 @@ class Liveness {
       case Opcode::stop: return live_.clear_all();
       case Opcode::exit_loop:
         return exits_.empty() ? live_.clear_all()
-                              : live_.restore(exits_.back());  // while exposing nothing lives behind loops
+                              : live_.restore(exits_.back());  // while exposing nothing lives after loops
       case Opcode::ret: return recording_ ? live_.restore(end_) : live_.clear_all();
       case Opcode::call: return call(std::get<ir::ProcId>(i.operands[0]).row);
       default: break;
@@ -399,9 +399,9 @@ class Liveness {
   std::vector<int> bound_;  // by index row: loops over it that are open here
   std::vector<IndexId> bound_rows_;
   std::vector<std::int32_t> by_name_;              // numbers of arrays as a whole that instructions may look up by name
-  std::vector<char> after_calls_;                  // by number: live behind some call
-  std::size_t end_ = 0;                            // mark of what lives behind the body
-  std::vector<std::size_t> exits_;                 // marks of what lives behind the open loops
+  std::vector<char> after_calls_;                  // by number: live after some call
+  std::size_t end_ = 0;                            // mark of what lives after the body
+  std::vector<std::size_t> exits_;                 // marks of what lives after the open loops
   std::unordered_map<ir::NodeId, Names> exposed_;  // by loop
   Names exposed_by_call_;
 };

@@ -1,6 +1,6 @@
 // Definite initialisation: forwards, callees first for what procedures make, then callers first for what they find
 // made. The result of a loop is what was there before, less what some iteration frees: what an iteration makes is gone,
-// or named differently, behind it.
+// or named differently, after it.
 #include "compiler/analysis/lifetime_context.h"
 #include "compiler/analysis/name_sets.h"
 

@@ -142,7 +142,7 @@ class MadeNames {
   void again(const Branch& b) {
     for (const auto& [slot, time] : b.times) assign(slot, time);
   }
-  /// Only what is in behind both branches.
+  /// Only what is in after both branches.
   void meet(const Branch& a, const Branch& b) {
     const std::size_t here = mark();
     std::vector<std::int32_t> both, changed;

@@ -36,7 +36,7 @@ struct Phases::Builder {
   };
   std::vector<std::vector<Call>> calls{};  // by caller in the order walked: main is the last
   std::int32_t current_proc = -1, current_entry = -1;
-  std::vector<std::int32_t> loop_exits{};  // phase behind each open loop
+  std::vector<std::int32_t> loop_exits{};  // phase after each open loop
   std::int32_t return_phase = -1;
 
   std::int32_t fresh(const ir::Node* from) {
@@ -102,7 +102,7 @@ struct Phases::Builder {
         calls.back().push_back({callee, at, after});
         return after;
       }
-      case Opcode::exit_loop: join(at, loop_exits.back()); return fresh(nullptr);  // nothing comes behind it
+      case Opcode::exit_loop: join(at, loop_exits.back()); return fresh(nullptr);  // nothing comes after it
       case Opcode::ret: returns(at); return fresh(nullptr);
       case Opcode::stop: return fresh(nullptr);
       default: break;

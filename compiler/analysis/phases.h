@@ -1,7 +1,7 @@
 #pragma once
 // Phases: what runs between two barriers, as far as the text decides. Two statements are in the same phase when some
 // run may execute both without a barrier in between: branches meet, loops carry the end of one iteration into the next,
-// a call continues the caller's phase up to the callee's first barrier and begins a new one behind its last. Ranks meet
+// a call continues the caller's phase up to the callee's first barrier and begins a new one after its last. Ranks meet
 // barriers at the same statement, so the phases of one rank are those of all. Linear in the program: phases are classes
 // of a union-find.
 //
@@ -36,7 +36,7 @@ class Phases {
 
   /// What statements of the procedure, with those it calls, do in the phase, by array.
   const std::vector<ArrayTouch>& touches(PhaseId phase) const { return local_[phase.at()]; }
-  /// The same with what callers do before and behind the call.
+  /// The same with what callers do before and after the call.
   const std::vector<ArrayTouch>& all_touches(PhaseId phase) const { return all_[phase.at()]; }
   /// Whether any rank may change the array at its home during the phase, callers included.
   bool may_put(PhaseId phase, ArrayId array) const;

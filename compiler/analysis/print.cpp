@@ -18,7 +18,7 @@
 namespace sial::analysis {
 namespace {
 
-/// Lines with the source place behind them, as in the listing of the IR.
+/// Lines with the source place after them, as in the listing of the IR.
 class Lines {
  public:
   explicit Lines(const ir::Program& p) : p_(p) {}

@@ -204,7 +204,7 @@ struct Ranges::Builder {
       } else {
         body(std::get<ir::Section>(n.value).body, at);
       }
-      // Behind a statement that may leave the body, what follows runs less often.
+      // After a statement that may leave the body, what follows runs less often.
       if (leaves(n)) at = half(at);
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
 // The block references of one body (procedure or main) and of the procedures it calls, numbered, with what each may
-// alias: the names whose lives Lifetimes follows through the program. Behind the references each of their arrays has
+// alias: the names whose lives Lifetimes follows through the program. After the references each of their arrays has
 // one more number, for uses that name no block: whole arrays, regions, wildcard references. The home side is not in it.
 // Refers to the Program.
 

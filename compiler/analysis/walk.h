@@ -33,7 +33,7 @@ struct Path {
   }
 };
 
-/// f(node, path) before what is inside the node; after(node, path), when given, behind it. Where clauses of a loop come
+/// f(node, path) before what is inside the node; after(node, path), when given, after it. Where clauses of a loop come
 /// before its body.
 template <class F, class After>
 void visit(const ir::Body& body, Path& path, const F& f, const After& after) {

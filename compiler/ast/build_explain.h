@@ -16,10 +16,10 @@ class LineView {
 
   std::size_t size() const { return line_.tokens.size(); }
   const std::vector<Token>& tokens() const { return line_.tokens; }
-  int type(std::size_t i) const;  // NL behind the last token
+  int type(std::size_t i) const;  // NL after the last token
   std::string text(std::size_t i) const;
   std::string lower(std::size_t i) const { return lower_case(text(i)); }
-  Span span(std::size_t i) const;  // behind the last token: an empty span after it
+  Span span(std::size_t i) const;  // after the last token: an empty span after it
   Span span(std::size_t first, std::size_t last) const { return cover(span(first), span(last)); }
   Span whole() const { return span(0, size() - 1); }
   /// Source text of tokens first..last.

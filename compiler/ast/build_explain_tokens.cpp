@@ -89,7 +89,7 @@ std::optional<Fix> Explainer::typographic_quotes() const {
   return fix;
 }
 
-/// Parentheses around a unary operator at `i` and the literal or name behind it; nothing for longer operands.
+/// Parentheses around a unary operator at `i` and the literal or name after it; nothing for longer operands.
 std::optional<Fix> Explainer::in_parentheses(std::size_t i) const {
   if (type(i + 1) != L::IDENT && !is_number(type(i + 1))) return {};
   if (type(i + 2) == L::LBRACK || type(i + 2) == L::POW) return {};

@@ -65,9 +65,9 @@ class Explainer {
   Fix without(std::size_t first, std::size_t last) const;
   /// Other signs for an opening token and the one that closes it.
   Fix exchange(std::size_t open, std::size_t close, std::string title, std::string opening, std::string closing) const;
-  /// Token `i` begins the next line, behind `before`; keywords behind it that begin lines do so as well.
+  /// Token `i` begins the next line, after `before`; keywords after it that begin lines do so as well.
   Fix begin_line(std::size_t i, const std::string& before = {}) const;
-  /// Each comma outside of brackets behind token `first` begins a line with the words before the first name; nothing
+  /// Each comma outside of brackets after token `first` begins a line with the words before the first name; nothing
   /// where something else than names and dimensions is separated.
   std::optional<Fix> one_name_per_line(std::size_t first) const;
   /// The separator goes, and what follows it begins the next line.
@@ -80,7 +80,7 @@ class Explainer {
   std::optional<Fix> joined_signature(std::size_t first) const;
   std::optional<Fix> blanks_for_commas() const;
   std::optional<Fix> quoted_rest() const;
-  /// The place behind a token.
+  /// The place after a token.
   Span behind(std::size_t i) const {
     Span span = line_.span(i);
     span.begin = span.end;

@@ -28,7 +28,7 @@ struct LineTree {
   std::optional<ast::Decl> declaration;
   ast::StmtPtr statement;  // of a header: with empty bodies
   std::optional<ast::Relation> where;
-  std::vector<ast::Name> names;  // of the program, a procedure, or behind the closing keyword of a loop
+  std::vector<ast::Name> names;  // of the program, a procedure, or after the closing keyword of a loop
 };
 
 /// Of a number's text: infinite where it is too large, 0 where it is too small.

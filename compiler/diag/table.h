@@ -26,14 +26,14 @@ const DiagnosticRow* find_row(std::string_view name);
 /// Codes that resemble `name`, best first, at most `limit`.
 std::vector<std::string_view> similar_codes(std::string_view name, std::size_t limit = 4);
 
-/// True when `group`, as written behind -W, names this warning: its own name ("unused-array") or its family ("unused",
+/// True when `group`, as written after -W, names this warning: its own name ("unused-array") or its family ("unused",
 /// "phase").
 bool in_group(const DiagnosticRow& row, std::string_view group);
 
 /// Number of edits (insert, delete, replace, exchange of neighbours) between two words.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// Breaks a paragraph into lines of at most 78 columns, each behind `indent`.
+/// Breaks a paragraph into lines of at most 78 columns, each after `indent`.
 std::string wrap_text(std::string_view text, std::string_view indent);
 
 /// Text of `sialc --explain CODE`, and of `--explain list`.

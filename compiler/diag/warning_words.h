@@ -1,5 +1,5 @@
 #pragma once
-// The words behind -W.
+// The words after -W.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace sial {
 
-/// Words behind -W: error, error=GROUP, no-GROUP, GROUP. Says what is wrong with them; empty: nothing.
+/// Words after -W: error, error=GROUP, no-GROUP, GROUP. Says what is wrong with them; empty: nothing.
 std::string read_warnings(const std::vector<std::string>& words, WarningOptions& out);
 
 }  // namespace sial

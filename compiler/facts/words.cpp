@@ -14,7 +14,7 @@ using report::flops_number;
 using report::seconds_number;
 
 constexpr std::size_t longest_formula = 48, longest_reason = 70;
-constexpr double least_part = 1e-3;  // of the program's time that is worth a word behind a line
+constexpr double least_part = 1e-3;  // of the program's time that is worth a word after a line
 
 std::string join(const std::vector<std::string>& parts, const char* separator) {
   return fmt::format("{}", fmt::join(parts, separator));

@@ -1,5 +1,5 @@
 #pragma once
-// Facts as an editor shows them: a few words behind a line, and pages for the pointer. Texts end without a line break.
+// Facts as an editor shows them: a few words after a line, and pages for the pointer. Texts end without a line break.
 
 #include <string>
 
@@ -18,7 +18,7 @@ std::string hover(const Facts& facts, LineKey line);
 /// Of an array, by its name in lower case: extents, blocks and bytes, where it is used, and in which phases.
 std::string array_hover(const Facts& facts, const std::string& name);
 
-/// "distributed, 4 x 3 blocks, 98 kB": behind its declaration. Empty without numbers.
+/// "distributed, 4 x 3 blocks, 98 kB": after its declaration. Empty without numbers.
 std::string array_inlay(const Facts& facts, const std::string& name);
 
 }  // namespace sial::facts

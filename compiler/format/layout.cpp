@@ -18,7 +18,7 @@ constexpr int tab_width = 8;
 /// One line on its way: columns count characters from 0, tabs as far as the next multiple of eight.
 struct LaidLine {
   std::vector<Token> tokens;
-  std::string comment;                                    // with its #, without blanks behind; empty if there is none
+  std::string comment;                                    // with its #, without trailing blanks; empty if there is none
   int code_column = 0, code_end = 0, comment_column = 0;  // in the text before
   int source_line = 0;
 
@@ -112,7 +112,7 @@ void indent_comments(std::vector<LaidLine>& lines) {
   }
 }
 
-/// Comments behind statements, of lines without a blank one between, that stood in one column stay in one: theirs, or
+/// Comments after statements, of lines without a blank one between, that stood in one column stay in one: theirs, or
 /// further to the right where a statement needs it. One that stood close and alone stays close.
 void place_comments(std::vector<LaidLine>& lines) {
   for (std::size_t begin = 0; begin < lines.size();) {

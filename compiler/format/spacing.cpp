@@ -71,7 +71,7 @@ bool is_word(Kind kind) {
          kind == Kind::number || kind == Kind::text;
 }
 
-/// Whether a sign behind this one belongs to what follows it.
+/// Whether a sign after this one belongs to what follows it.
 bool expects_operand(Kind before) {
   switch (before) {
     case Kind::name:

@@ -271,7 +271,7 @@ class Completer {
     return d && d->kind == DeclKind::subindex ? d->parent : std::string();
   }
 
-  /// Behind the keyword that begins a statement.
+  /// After the keyword that begins a statement.
   void operand(const std::string& first) {
     if (first == "get" || first == "put" || first == "create" || first == "delete") {
       arrays({"distributed"});

@@ -132,7 +132,7 @@ json signature_help(Context& context, const FilePtr& file, std::uint32_t offset)
   };
   if (word(0) != "execute" || line->tokens[1].kind != TokenClass::name || offset <= line->tokens[1].end) return nullptr;
   int depth = 0, arguments = 0;
-  bool inside = false;  // the cursor is in or just behind an argument
+  bool inside = false;  // the cursor is in or just after an argument
   for (std::size_t i = 2; i < line->tokens.size() && line->tokens[i].begin < offset; ++i) {
     const ClassedToken& t = line->tokens[i];
     if (depth == 0 && (t.kind == TokenClass::name || t.kind == TokenClass::number)) ++arguments;

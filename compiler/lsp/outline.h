@@ -48,7 +48,7 @@ struct ImportLine {
 /// From the line that opens it to the line that closes it, or to the last line that can belong to it.
 struct Block {
   std::string word;                // sial, proc, do, pardo, if, section, gpu_on
-  std::vector<std::string> names;  // behind the word
+  std::vector<std::string> names;  // after the word
   int line = 0, end_line = 0, else_line = -1;
   int parent = -1;  // position in Outline::blocks
   bool closed = false;
@@ -77,7 +77,7 @@ struct Outline {
 
 Outline outline_of(const Text& text, LineTrees& known);
 
-/// The comment lines directly above a line and the one behind it, without `#`; empty when there is none.
+/// The comment lines directly above a line and the one at its end, without `#`; empty when there is none.
 std::string comment_at(const Text& text, int line);
 
 /// The closing word of a block's opening word.

@@ -1,5 +1,5 @@
 #pragma once
-// The language server between two streams: JSON-RPC 2.0 messages behind Content-Length headers.
+// The language server between two streams: JSON-RPC 2.0 messages after Content-Length headers.
 
 #include <cstddef>
 #include <nlohmann/json.hpp>

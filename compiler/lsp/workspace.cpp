@@ -225,7 +225,7 @@ std::optional<NamedPlace> Workspace::named_at(const File& file, std::uint32_t of
   const std::vector<NameUse>& uses = file.outline.uses;
   auto after = std::upper_bound(uses.begin(), uses.end(), offset,
                                 [](std::uint32_t at, const NameUse& use) { return at < use.begin; });
-  // The place just behind a name belongs to it, as the cursor of an editor stands between characters.
+  // The place just after a name belongs to it, as the cursor of an editor stands between characters.
   for (int back = 0; back < 2; ++back) {
     if (back == 0 && after != uses.end() && !after->qualifier.empty() && offset >= after->qualifier_begin)
       return NamedPlace{&*after, true, after->qualifier_begin, after->qualifier_end};
@@ -292,7 +292,7 @@ std::vector<Use> Workspace::uses_in(const FilePtr& file, const Target& target) c
   const bool home = file->path == target.file->path;
   const Declared& d = *target.declared;
   const bool hidden = !home && file->outline.find(d.name);
-  // Where the program itself is named: behind `sial` and `endsial`.
+  // Where the program itself is named: after `sial` and `endsial`.
   int first = -1, last = -1;
   for (const Block& block : file->outline.blocks)
     if (block.word == "sial" && first < 0) {

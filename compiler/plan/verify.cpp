@@ -144,7 +144,7 @@ class Verifier {
     }
   }
 
-  /// Values that are given up stand behind a barrier behind which nobody uses them.
+  /// Values that are given up stand after a barrier after which nobody uses them.
   void given_up(const std::vector<const ir::Node*>& discarded) {
     if (discarded.empty()) return;
     const HomeLifetimes lifetimes(p_);
@@ -189,7 +189,7 @@ class Verifier {
       if (i == nullptr || (id < before_.n_nodes && !has(i->op, op::planned))) continue;
       for (const ArrayUse& u : array_uses(p_, *i)) theirs.insert(u.array);
     }
-    // What runs only once, in an if that a pass put around it, says nothing any more about what exists behind it.
+    // What runs only once, in an if that a pass put around it, says nothing any more about what exists after it.
     visit(p_, [&](const ir::Node& n, const Path& path) {
       const ir::Instr* i = instruction_of(n);
       if (i == nullptr || std::none_of(path.enclosing.begin(), path.enclosing.end(),

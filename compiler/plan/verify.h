@@ -5,12 +5,10 @@
 //
 //   initialised   a block operand that certainly held a value as written still does
 //   effects       output, collectives, persistence and super instructions of the program as written are all there, and
-//   barriers
-//                 may only go where another one follows with nothing at stake in between (checked by the phases of gets
-//                 and puts)
+//                 barriers may only go where another one follows with nothing at stake in between (checked by the
+//                 phases of gets and puts)
 //   slices        look-ahead runs nothing but the pure control of its loop, all of it that leads to a fetch, stops at
-//   what only the real
-//                 run may do, and asks for no block that the loop itself may put
+//                 what only the real run may do, and asks for no block that the loop itself may put
 
 #include "compiler/ir/ir.h"
 #include "compiler/plan/plan.h"

@@ -115,7 +115,7 @@ class Estimator {
   std::vector<char> may_be_skipped(std::int32_t begin, std::int32_t end) const {
     std::vector<char> out(static_cast<std::size_t>(std::max(end - begin, 0)), 0);
     std::vector<int> change(out.size() + 1, 0);                     // of how many stretches an instruction lies in
-    const auto stretch = [&](std::int32_t from, std::int32_t to) {  // to: the first behind it
+    const auto stretch = [&](std::int32_t from, std::int32_t to) {  // to: the first after it
       from = std::max(from, begin);
       to = std::min(to, end);
       if (from >= to) return;

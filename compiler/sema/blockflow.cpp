@@ -321,7 +321,7 @@ class BlockDomain {
     }
   }
 
-  // Behind the loop its index means nothing: the records stand for the blocks of all its iterations.
+  // After the loop its index means nothing: the records stand for the blocks of all its iterations.
   static void comes_to_rest(SymbolId index, State& s) {
     for (std::vector<Record>* records : {&s.puts, &s.gets}) {
       if (std::none_of(records->begin(), records->end(), [&](const Record& r) { return r.moved == index; })) continue;

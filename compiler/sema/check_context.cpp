@@ -44,7 +44,7 @@ Fix CheckContext::without_modifier(Span modifiers, const std::string& word) cons
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const auto at = static_cast<std::uint32_t>(text.find(word)), size = static_cast<std::uint32_t>(word.size());
   return remove(fmt::format("remove `{}`", word),
-                {modifiers.file, modifiers.begin + at, modifiers.begin + at + size + 1});  // and the blank behind it
+                {modifiers.file, modifiers.begin + at, modifiers.begin + at + size + 1});  // and the blank after it
 }
 
 SymbolId CheckContext::bind_name(const ast::Name& use, SymbolId id) {

@@ -19,7 +19,7 @@ Fix without_keyword(Span statement, std::string_view word);
 
 /// An int where a scalar is needed: 2.0 for 2, (scalar)n for n; nothing for longer expressions.
 std::optional<Fix> as_scalar(const ast::Expr& e);
-/// An expression in parentheses, or behind a cast, without them.
+/// An expression in parentheses, or after a cast, without them.
 std::optional<Fix> without_parentheses(const ast::Expr& e);
 std::optional<Fix> without_cast(const ast::Expr& e, const ast::Cast& cast);
 
@@ -33,7 +33,7 @@ std::string text_of(const ast::Block& block);
 std::string declaration_for(const ast::Name& use, const std::vector<SymbolKind>& kinds, const ast::Module& module,
                             int module_number, const SymbolTable& table, const std::vector<Symbol>& symbols);
 
-/// A declaration where the use of the name can see it: behind the last one above, procedures aside.
+/// A declaration where the use of the name can see it: after the last one above, procedures aside.
 Fix declare(const ast::Name& use, const ast::Module& module, std::string declaration);
 
 }  // namespace sial::sema

@@ -10,11 +10,13 @@
 //   void merge(const ast::Stmt&, const State& before, State& a, const State& b)
 //                                                                a, which is live, becomes the state after the if; b
 //                                                                may be dead
-//   void iteration(const ast::Stmt& loop, State&, const State* exits)   an iteration begins; exits: states that left
-//   before void where(const ast::Stmt& loop, const ast::Relation&, State&) void leave(const ast::Stmt& loop, const
-//   State& before, State&)      behind the loop void next(const ast::Stmt& loop, const State& before, State&)       end
-//   of one iteration void departs(const ast::Stmt&, State&)                       at an exit or return void
-//   returned(const ast::Stmt& call, const State& before, State&)   behind a call
+//   void iteration(const ast::Stmt& loop, State&, const State* exits)
+//                                                                an iteration begins; exits: states that left before
+//   void where(const ast::Stmt& loop, const ast::Relation&, State&)
+//   void leave(const ast::Stmt& loop, const State& before, State&)       after the loop
+//   void next(const ast::Stmt& loop, const State& before, State&)        end of one iteration
+//   void departs(const ast::Stmt&, State&)                               at an exit or return
+//   void returned(const ast::Stmt& call, const State& before, State&)    after a call
 
 #include <cstddef>
 #include <unordered_map>

@@ -107,7 +107,7 @@ class Overwritten {
     return found;
   }
 
-  // The statement behind `from` that names the array or variable; null if none of the next 50 does, or if the way to it
+  // The statement after `from` that names the array or variable; null if none of the next 50 does, or if the way to it
   // is not straight.
   const ast::Stmt* next_naming(const ast::Body& body, std::size_t from, SymbolId id) const {
     for (std::size_t at = from; at < body.size() && at < from + 50; ++at) {

@@ -10,7 +10,7 @@ file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/compiled_headers.cpp CONTENT "")
 foreach(level "" -O2 -O3)
   set(target sialx_compiled_headers${level})
   add_library(${target} OBJECT ${CMAKE_BINARY_DIR}/compiled_headers.cpp)
-  target_link_libraries(${target} PRIVATE sialx_options fmt::fmt Threads::Threads)
+  target_link_libraries(${target} PRIVATE sialx_options Threads::Threads)
   target_precompile_headers(${target} PRIVATE
     <algorithm> <array> <atomic> <bit> <cerrno> <charconv> <chrono> <cmath> <cstdint> <cstring> <deque> <filesystem> <fstream> <functional> <iterator> <limits>
     <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>

@@ -22,7 +22,7 @@ using WriteAt = std::function<int(int file, std::int64_t offset, std::span<const
 
 struct Rewritten {
   int error = 0;
-  bool restored = true;  // behind an error: the file holds again what it held
+  bool restored = true;  // after an error: the file holds again what it held
 };
 
 /// The part of rewrite_file() that works on the open file, which holds `before`.

@@ -120,12 +120,12 @@ PLAIN(iout)
 // clang-format off
 PLAIN(sin) PLAIN(sout) PLAIN(ivar) PLAIN(svar) PLAIN(real) PLAIN(str) PLAIN(ostr) PLAIN(label) PLAIN(loop) PLAIN(proc)
 PLAIN(index) PLAIN(array) PLAIN(special) PLAIN(arg) PLAIN(relop) PLAIN(setop) PLAIN(flag) PLAIN(count)
-// clang-format on
 #undef PLAIN
 #define ACCESSED(name, how) inline constexpr Spelling name##_##how{OperandKind::name, OperandAccess::how};
-        ACCESSED(ref, in) ACCESSED(ref, out) ACCESSED(ref, inout) ACCESSED(ref, set) ACCESSED(region, in)
-            ACCESSED(region, out) ACCESSED(array, in) ACCESSED(array, out) ACCESSED(array, inout) ACCESSED(item, in)
-                ACCESSED(item, out)
+ACCESSED(ref, in) ACCESSED(ref, out) ACCESSED(ref, inout) ACCESSED(ref, set) ACCESSED(region, in) ACCESSED(region, out)
+ACCESSED(array, in) ACCESSED(array, out) ACCESSED(array, inout)
+ACCESSED(item, in) ACCESSED(item, out)
+// clang-format on
 #undef ACCESSED
 }  // namespace operand
 

@@ -133,7 +133,7 @@ class SliceBinder {
     return proc_range_[proc] = most;
   }
 
-  /// The first step at or behind an instruction: what lies between is passed over.
+  /// The first step at or after an instruction: what lies between is passed over.
   std::int32_t position(std::int32_t pc) const {
     const auto it = std::lower_bound(out_.steps_.begin(), out_.steps_.end(), pc,
                                      [](const auto& s, std::int32_t p) { return s.pc < p; });

@@ -3,10 +3,9 @@
 // put, up to where it gives up. To that end
 //   - only arithmetic, control, gets and puts are carried out, of statics only elements that the loop does not write;
 //   - what decides the way through the code is either carried out, or gives up, or all of the code that hangs on it is
-//   passed over;
+//     passed over;
 //   - every register that is read holds what it holds in the program at that point: a data-flow over the loop and the
-//   procedures
-//     it calls finds registers that were written where the slice passes over.
+//     procedures it calls finds registers that were written where the slice passes over.
 #include <algorithm>
 #include <deque>
 #include <optional>
@@ -201,7 +200,7 @@ class SliceChecker {
   }
 
   // --- data-flow: registers that do not hold what they hold in the program. Only those that the slice reads matter;
-  // they are numbered anew, scalars behind ints.
+  // they are numbered anew, scalars after ints.
   template <class F>
   void reads(const Instruction& i, F f) const {
     const auto values = operands_of(i);

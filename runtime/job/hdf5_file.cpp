@@ -393,7 +393,7 @@ void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> e
 std::int64_t Hdf5File::reserve(const std::string& dataset, std::span<const std::int64_t> extents) {
   const std::vector<hsize_t> dims = reversed(extents);
   const std::string what = fmt::format("dataset `{}`", dataset);
-  // What the file has by now is written, so that what lies behind it has never been.
+  // What the file has by now is written, so that what lies after it has never been.
   hsize_t before = 0;
   if (H5Fflush(id_, H5F_SCOPE_LOCAL) < 0 || H5Fget_filesize(id_, &before) < 0) fail_write(what);
   Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));

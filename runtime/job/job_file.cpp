@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-// With assertions the library ends the process at a stray byte behind `[`; without them it reports the byte like any
+// With assertions the library ends the process at a stray byte after `[`; without them it reports the byte like any
 // other mistake.
 #define TOML_ASSERT(condition) static_assert(true)
 #include <toml++/toml.h>
@@ -581,7 +581,7 @@ void request_segments(Job& job, std::string_view one, std::string_view text) {
 void apply_segments(Job& job, std::string_view text) {
   if (lower_case(text) == "auto") job.segment_requests.clear();
   else
-    // A name behind a comma begins another kind: occ_target=3,virt_target=7.
+    // A name after a comma begins another kind: occ_target=3,virt_target=7.
     for (std::size_t begin = 0; begin < text.size() || begin == 0;) {
       const std::size_t equals = text.find('=', begin),
                         next = equals == std::string_view::npos ? equals : text.find('=', equals + 1);

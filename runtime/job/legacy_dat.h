@@ -4,12 +4,16 @@
 // file. Any byte string becomes a LegacyDat or is refused with one SialError that names the file, the byte and the
 // field; what the numbers mean is legacy_job.h's business.
 //
-//   int = 4 bytes, double = 8 bytes, nothing aligned; string = int n, n bytes with a trailing NUL; list = int n, n
-//   items int 23121991, int 1 n, n x string                                      programs in the order they run n, n x
-//   { string, int }                             predefined ints n, n x { string, double } predefined scalars n, n x {
-//   int kind, list of int }                   segment sizes of an index kind (numbers of IndexKind) n, n x { string,
-//   int rank, list of int, list of double }   arrays: extents, column-major elements n, n x { string, int rank, list of
-//   int, list of int } n, n x { string, n, n x { string, string } }       settings per program; nothing reads them
+//   int = 4 bytes, double = 8 bytes, nothing aligned; string = int n, n bytes with a trailing NUL;
+//   list = int n, n items
+//   int 23121991, int 1
+//   n, n x string                                      programs in the order they run
+//   n, n x { string, int }                             predefined ints
+//   n, n x { string, double }                          predefined scalars
+//   n, n x { int kind, list of int }                   segment sizes of an index kind (numbers of IndexKind)
+//   n, n x { string, int rank, list of int, list of double }   arrays: extents, column-major elements
+//   n, n x { string, int rank, list of int, list of int }
+//   n, n x { string, n, n x { string, string } }       settings per program; nothing reads them
 
 #include <cstddef>
 #include <cstdint>

@@ -22,13 +22,13 @@ struct OptionType {
     path,        // a file or folder
     one_of,      // one of the texts that `shown` separates by |
     whole,       // a whole number within bounds
-    whole_or,    // the same, or one of the texts that `shown` lists behind its first |
+    whole_or,    // the same, or one of the texts that `shown` lists after its first |
     listed,      // whole numbers separated by commas
     name_list,   // names separated by commas; in job files also a list
     above_zero,  // a real number
     repeated,    // a text each time that the option is given
     optional,    // a path that may be left out
-    joined,      // as one_of, behind `=`; it may be left out
+    joined,      // as one_of, after `=`; it may be left out
   };
   Kind kind = Kind::word;
   const char* shown = "";  // the value in help
@@ -98,7 +98,7 @@ const Option& option(OptionId id);
 /// "Job", "Block kernels", ...; of `test` empty.
 const char* heading(OptionGroup group);
 
-/// The help with the default behind it.
+/// The help with the default after it.
 std::string option_help(const Option& option);
 
 /// What is wrong with a value, empty where nothing is.

@@ -2,21 +2,19 @@
 // The results file: what a job leaves behind, and what a later job restores. HDF5, readable with h5py. Written by rank
 // 0 under a temporary name and renamed when complete, so that a file under its own name is always whole.
 //
-//   attributes of the root          format, format_version, sialx_version, created, units, storage_order
-//   /molecule                       symbols, coordinates, charges; attributes charge, multiplicity, basis, frozen_core
-//   /segments/KIND                  extents of all segments of an index kind
-//   /programs/N_NAME/               one group per program of the job: each scalar, int and static array at its end;
-//   attributes name,
-//                                   source_hash
-//   /scalars/NAME, /ints/NAME       last value of each variable over the job's programs; saved scalars also by their
-//   label /statics/NAME                   static arrays at the end of the last program that has them
-//   /saved/scalars/LABEL            items of set_persistent, by label
+//   attributes of the root       format, format_version, sialx_version, created, units, storage_order
+//   /molecule                    symbols, coordinates, charges; attributes charge, multiplicity, basis, frozen_core
+//   /segments/KIND               extents of all segments of an index kind
+//   /programs/N_NAME/            one group per program of the job: each scalar, int and static array at its end;
+//                                attributes name, source_hash
+//   /scalars/NAME, /ints/NAME    last value of each variable over the job's programs; saved scalars also by their label
+//   /statics/NAME                static arrays at the end of the last program that has them
+//   /saved/scalars/LABEL         items of set_persistent, by label
 //   /saved/statics/LABEL
-//   /saved/arrays/LABEL             distributed and served arrays: one dense dataset (absent blocks are 0) or, when
-//   that would be
-//                                   too large, a group with one dataset per block named 1.4.2; attributes array,
-//                                   first_segment, n_segments, segment_extents (of all dimensions, one after the other)
-//   /saved/blocks/LABEL             which blocks exist: their segment numbers
+//   /saved/arrays/LABEL          distributed and served arrays: one dense dataset (absent blocks are 0) or, when that
+//                                would be too large, a group with one dataset per block named 1.4.2; attributes array,
+//                                first_segment, n_segments, segment_extents (of all dimensions, one after the other)
+//   /saved/blocks/LABEL          which blocks exist: their segment numbers
 //
 // Static arrays, and saved ones where the program that saved them is of this job, say how they were declared:
 // `declared` (their kind), `indices` and `index_kinds` (a name per dimension), first_segment, n_segments,

@@ -17,7 +17,7 @@ SpillRequest parse_spill(std::string_view text);
 /// "200GB": what a tier may hold on each node. Throws InputError.
 std::uint64_t parse_tier_size(std::string_view text);
 
-/// Puts `tier` behind the others. InputError: they have that folder, or the memory of other nodes, already.
+/// Puts `tier` after the others. InputError: they have that folder, or the memory of other nodes, already.
 void add_tier(SpillRequest& tiers, TierRequest tier);
 
 /// As `--spill` takes it; "off" for none.

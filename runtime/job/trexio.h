@@ -50,7 +50,7 @@ TrexioData trexio_data(const Molecule& molecule, const SavedStatics& saved);
 Molecule trexio_molecule(const TrexioData& data, const std::string& path);
 
 /// Orbitals of the file over the functions of its molecule, by spin, c[ao, mo] with those of highest occupation first
-/// and zeros behind the last. Empty: it has none, or none of real finite coefficients for all functions.
+/// and zeros after the last. Empty: it has none, or none of real finite coefficients for all functions.
 std::vector<DataArray> trexio_orbitals(const TrexioData& data, const Molecule& molecule);
 
 }  // namespace sial

@@ -149,7 +149,7 @@ std::string fish_completion(const CLI::App& app, const std::string& program) {
       fmt::format("# fish completion of {}: put this file into share/fish/vendor_completions.d.\n", program);
   for (const CLI::Option* option : options_of(app)) {
     out += "complete -c " + program;
-    // A name of one letter behind one dash; of several letters behind one dash there are none.
+    // A name of one letter after one dash; of several letters after one dash there are none.
     for (const std::string& name : option->get_snames()) out += " -s " + name;
     for (const std::string& name : option->get_lnames()) out += " -l " + name;
     const auto choices = choices_of(*option);

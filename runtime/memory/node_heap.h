@@ -71,7 +71,7 @@ struct HeapHooks {
   std::function<std::size_t(std::size_t offset, std::size_t bytes)> uncommitted = {};
   std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};
   /// The arenas in the order in which they are asked when `own` has no room; `used`: share of each that is in use.
-  /// Empty: `own` and those behind it, in a ring.
+  /// Empty: `own` and those after it, in a ring.
   std::function<std::vector<int>(int own, std::span<const double> used)> lenders = {};
 };
 
@@ -230,7 +230,7 @@ class NodeHeap {
   int arenas() const { return arenas_; }
   std::size_t budget() const { return bytes_per_arena_ * static_cast<std::size_t>(arenas_); }
   /// A chunk of a rank's own becomes the node's: leave_own() before others can see it, count_shared() with its result
-  /// behind that, so that what it replaces is given back first.
+  /// after that, so that what it replaces is given back first.
   std::int64_t leave_own(Chunk* c);
   void count_shared(std::int64_t bytes, int arena);
   /// Marks a chunk as the heap user's own bookkeeping: not counted as in use.

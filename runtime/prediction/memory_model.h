@@ -39,7 +39,7 @@ struct PlanSetting {
   std::int32_t first_program = 0;        // number of the first program in its job; it decides where blocks lie
   std::int64_t most_steps = 10'000'000;  // beyond these, loops are taken by their largest iteration; beyond twice as
                                          // many the rest is left out
-  bool only_verdict = false;             // nothing is followed behind the point that no run gets to
+  bool only_verdict = false;             // nothing is followed after the point that no run gets to
   SpillRequest spill;                    // where blocks go that do not fit,
   int memory_nodes = 0;                  // servers beside those above, whose memory is for these only,
   std::size_t memory_of_server = 0;      // and of each; 0: as of a rank

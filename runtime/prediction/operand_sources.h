@@ -1,6 +1,6 @@
 #pragma once
 // From which cache or memory the operands of a program's instructions come: a block that a loop does not move away from
-// is found again after one iteration of that loop, behind everything else which that iteration touches. Facts of a
+// is found again after one iteration of that loop, after everything else which that iteration touches. Facts of a
 // counted program (work_count.h).
 
 #include <map>

@@ -37,7 +37,7 @@ class StoreSynchronization {
   /// promise for the time since the last barrier. Not collective.
   virtual void keep_copies(ArrayId array, KeepCopies which) = 0;
   /// A promise: no rank uses a value that was put into the array before the last barrier. The store need not keep them:
-  /// such a block may be absent from now on. Not collective; by every rank, behind the same barrier.
+  /// such a block may be absent from now on. Not collective; by every rank, after the same barrier.
   virtual void discard_values(ArrayId array) = 0;
 };
 

@@ -6,8 +6,8 @@
 namespace sial {
 
 inline constexpr double boys_grid = 1.0 / 16.0;
-/// The last is T = 64. Behind it exp(-T) is left out: high orders, 4l in quartets of functions of angular momentum l,
-/// multiply it by powers of T, and would lack 1e-10 of f functions behind T = 36.
+/// The last is T = 64. Beyond it exp(-T) is left out: high orders, 4l in quartets of functions of angular momentum l,
+/// multiply it by powers of T, and would lack 1e-10 of f functions beyond T = 36.
 inline constexpr int boys_points = 64 * 16 + 1;
 inline constexpr int boys_row = 8;
 

@@ -40,7 +40,7 @@ EnergyDifferences energy_differences(const SuperArg& t, const SuperArg& alpha, c
   return e;
 }
 
-/// `pairs`: half the rank. What dimensions behind the first two add is found once per line; the order of the sum stays.
+/// `pairs`: half the rank. What dimensions after the first two add is found once per line; the order of the sum stays.
 template <int pairs>
 void apply_lines(SuperArg& t, const EnergyDifferences& e) {
   const std::int64_t length = t.shape.extent[0], lines = length == 0 ? 0 : t.shape.size() / length;

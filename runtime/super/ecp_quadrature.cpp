@@ -5,8 +5,8 @@
 // and one term of the potential lives:
 //
 //   local part    sum over terms of  integral r^n exp(-z r^2) [integral over angles of a b] dr, about the axis of the
-//   product of a and b projectors    sum over terms of  integral r^n exp(-z r^2) sum over m of <a|S_lm>(r) <S_lm|b>(r)
-//   dr
+//                 product of a and b
+//   projectors    sum over terms of  integral r^n exp(-z r^2) sum over m of <a|S_lm>(r) <S_lm|b>(r) dr
 //
 // (semi-local potentials: L. E. McMurchie, E. R. Davidson, J. Comput. Phys. 44, 289 (1981).) Every factor is smooth on
 // its interval, so that integrals come out to about 1e-13; Debian's libecpint 1.0.7 is off by up to 4e-7 for functions

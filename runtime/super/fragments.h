@@ -3,9 +3,11 @@
 //
 //   w_frag_ao                    one owner per AO segment
 //   w_frag_aocc, w_frag_avirt    one per occupied (from segment 1, or from baocc on) and virtual (from bavirt on) alpha
-//   MO segment; or, w_frag_bocc, w_frag_bvirt    with as many entries as there are segments of the kind, one per
-//   segment of the whole table; beta likewise w_frag_atom                  one per atom; when absent, an atom belongs
-//   to the owner of the AO segments its functions lie in
+//                                MO segment; or, with as many entries as there are segments of the kind, one per
+//                                segment of the whole table
+//   w_frag_bocc, w_frag_bvirt    beta likewise
+//   w_frag_atom                  one per atom; when absent, an atom belongs to the owner of the AO segments its
+//                                functions lie in
 //
 // Jobs written for early versions call the MO arrays w_frag_occa, w_frag_virta, w_frag_occb, w_frag_virtb.
 

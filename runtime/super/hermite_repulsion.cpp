@@ -215,7 +215,7 @@ void HermiteRepulsion::block(const std::array<FunctionRange, 4>& ranges, std::sp
     const std::size_t end = same ? i + 1 : ket.list->pairs.size();
     for (std::size_t j = 0; j < end; ++j) {
       const HermitePair& q = ket.list->pairs[j];
-      if (DensityScreen::negligible(p.bound * q.bound, screen.largest())) {  // and so are all behind it
+      if (DensityScreen::negligible(p.bound * q.bound, screen.largest())) {  // and so are all after it
         counts_.skipped += static_cast<std::int64_t>(end - j);
         break;
       }

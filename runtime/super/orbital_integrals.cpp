@@ -20,7 +20,7 @@ constexpr double no_orbital = 1e-8;  // up to which all coefficients are those o
 
 std::size_t pairs_of(std::size_t n) { return n * (n + 1) / 2; }
 
-/// Coefficients of the orbitals that are there, of a core and of those behind it.
+/// Coefficients of the orbitals that are there, of a core and of those after it.
 class Transformation {
  public:
   Transformation(const JobData& job, const Molecule& functions, const DataArray& coefficients)

@@ -69,7 +69,7 @@ void PieceQueue::raise(TierTransfer& transfer) {
   due_.notify_one();
 }
 
-/// From the queues behind that of the demands; null when it is in none. With the lock.
+/// From the queues after that of the demands; null when it is in none. With the lock.
 TransferJob* PieceQueue::remove_later(const TierTransfer& transfer) {
   for (const TierPriority priority : {TierPriority::prefetch, TierPriority::write}) {
     auto& jobs = queued_[static_cast<std::size_t>(priority)];

@@ -52,7 +52,7 @@ void take_short_naps();
 /// Returns what was set; does nothing elsewhere.
 bool let_looks_yield(bool yield);
 
-/// Open MPI explains at length what MPI_Abort is, behind the message that says why the job ends: not from here on. Does
+/// Open MPI explains at length what MPI_Abort is, after the message that says why the job ends: not from here on. Does
 /// nothing elsewhere.
 void silence_abort();
 

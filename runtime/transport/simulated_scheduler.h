@@ -32,7 +32,7 @@ class SimulatedScheduler {
   /// For who waits, in words; called only when that is to be told.
   using Description = std::function<std::string()>;
 
-  /// Actors are `ranks` ranks and, with `helpers`, as many helpers behind them.
+  /// Actors are `ranks` ranks and, with `helpers`, as many helpers after them.
   SimulatedScheduler(const SimulationOptions& options, int ranks, bool helpers, Events& events);
 
   /// Runs all actors to their ends; `body` is what each does. Its first error, or that of fail(), ends all others and

@@ -5,7 +5,7 @@
 
 namespace sial {
 
-/// The commit, with ` and changes` behind it where files differed; how it is unknown where there was no repository.
+/// The commit, with ` and changes` after it where files differed; how it is unknown where there was no repository.
 std::string_view source_commit();
 
 }  // namespace sial

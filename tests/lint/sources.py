@@ -14,9 +14,8 @@ def entries(build):
 
 
 def words(entry):
-    """The command of a row without ccache and compiled headers: the compiler, and its arguments."""
-    command = shlex.split(re.sub(r" -Winvalid-pch -include \S+/cmake_pch\.hxx", "", entry["command"]))
-    return command[next((i + 1 for i, word in enumerate(command) if word.endswith("ccache")), 0) :]
+    """The command of a row without compiled headers: the compiler, and its arguments."""
+    return shlex.split(re.sub(r" -Winvalid-pch -include \S+/cmake_pch\.hxx", "", entry["command"]))
 
 
 def is_unity(entry):

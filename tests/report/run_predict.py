@@ -30,7 +30,7 @@ PROGRAMS = {
 MEMORY = 0.10
 
 
-class Laboratory:
+class SimulatedRuns:
     def __init__(self, binaries, work):
         self.bin, self.work, self.runs = pathlib.Path(binaries).resolve(), pathlib.Path(work), {}
         self.schema = jsonschema.Draft202012Validator(json.loads((ROOT / "compiler/report/predict.schema.json").read_text()))
@@ -70,13 +70,13 @@ class Laboratory:
         return j
 
 
-def compare(lab, name, start, ranks, network, **more):
+def compare(simulated, name, start, ranks, network, **more):
     """One prediction beside its run."""
     options = "".join(f",{k.replace('_', '-')}={v}" for k, v in more.items())
     machine = f"ranks={ranks},ranks-per-node=1,{network}{options}"
     flags = ["--look-ahead", more.pop("look_ahead")] if "look_ahead" in more else []
-    real = lab.run(name, f"ranks={ranks},ranks-per-node=1,{network}" + "".join(f",{k}={v}" for k, v in more.items()), *flags)
-    j = lab.predicted(name, start, machine, real)
+    real = simulated.run(name, f"ranks={ranks},ranks-per-node=1,{network}" + "".join(f",{k}={v}" for k, v in more.items()), *flags)
+    j = simulated.predicted(name, start, machine, real)
     errors, measured = j["against"]["errors"], j["against"]["times"]
     parts = {p: (j["times"][p] - measured[p]) / measured["total"] for p in ("work", "fetch_wait", "synchronization")}
     print(f"{name:7} from {j['from']['ranks']} for {machine:66} total {100 * errors['total']:+6.1f} %  (" +
@@ -93,66 +93,66 @@ def compare(lab, name, start, ranks, network, **more):
     return j
 
 
-def check_errors(lab):
+def check_errors(simulated):
     for name in PROGRAMS:
-        one, two = lab.run(name, "ranks=1," + FAST), lab.run(name, "ranks=2,ranks-per-node=1," + FAST)
+        one, two = simulated.run(name, "ranks=1," + FAST), simulated.run(name, "ranks=2,ranks-per-node=1," + FAST)
         for start, ranks, network in ((one, 2, FAST), (one, 3, SLOW), (two, 4, SLOW)):
-            compare(lab, name, start, ranks, network)
+            compare(simulated, name, start, ranks, network)
         if name != "ccsd":  # which takes seconds
-            compare(lab, name, one, 4, FAST)
-            compare(lab, name, one, 4, SLOW)
+            compare(simulated, name, one, 4, FAST)
+            compare(simulated, name, one, 4, SLOW)
     # Without look-ahead each fetch is waited for; servers hold all blocks.
-    start = lab.run("ccsd", "ranks=1," + FAST)
-    ahead = compare(lab, "ccsd", start, 3, SLOW)  # run above
-    off = compare(lab, "ccsd", start, 3, SLOW, look_ahead="off")
+    start = simulated.run("ccsd", "ranks=1," + FAST)
+    ahead = compare(simulated, "ccsd", start, 3, SLOW)  # run above
+    off = compare(simulated, "ccsd", start, 3, SLOW, look_ahead="off")
     expect(off["times"]["fetch_wait"] > ahead["times"]["fetch_wait"], "look-ahead is predicted to hide nothing")
-    compare(lab, "stream", lab.run("stream", "ranks=1," + FAST), 3, SLOW, servers=2)
+    compare(simulated, "stream", simulated.run("stream", "ranks=1," + FAST), 3, SLOW, servers=2)
 
 
-def check_text(lab):
-    start, real = lab.run("rhf", "ranks=1," + FAST), lab.run("rhf", f"ranks=2,ranks-per-node=1,{SLOW}")
-    text = lab.report(lab.module("rhf"), start, "--predict", f"ranks=2,{SLOW}", "--against", real)
+def check_text(simulated):
+    start, real = simulated.run("rhf", "ranks=1," + FAST), simulated.run("rhf", f"ranks=2,ranks-per-node=1,{SLOW}")
+    text = simulated.report(simulated.module("rhf"), start, "--predict", f"ranks=2,{SLOW}", "--against", real)
     line = 1 + (ROOT / "examples" / "04_rhf" / "rhf.sialx").read_text().splitlines().index("  pardo mu, nu, la, si")
     for part in ("prediction for 2 ranks on 2 nodes, latency 100 us, bandwidth 1 GB/s, look-ahead auto", "time of a mean rank", "fetch wait", "memory of a rank",
                  "off by", "between nodes, all ranks", f"rhf.sialx:{line} pardo mu,nu,la,si", "outside of these"):
         expect(part in text, f"text: `{part}` is missing in\n{text}")
-    text = lab.report(lab.module("rhf"), start, "--predict", "ranks=64,latency=2us,bandwidth=12GB/s")
+    text = simulated.report(simulated.module("rhf"), start, "--predict", "ranks=64,latency=2us,bandwidth=12GB/s")
     expect("prediction for 64 ranks on 64 nodes" in text and "measured" not in text, "text without a second run: " + text)
     # Nothing is random.
-    expect(text == lab.report(lab.module("rhf"), start, "--predict", "ranks=64,latency=2us,bandwidth=12GB/s"), "two predictions differ")
+    expect(text == simulated.report(simulated.module("rhf"), start, "--predict", "ranks=64,latency=2us,bandwidth=12GB/s"), "two predictions differ")
 
 
-def check_refusals(lab):
-    module, start, w = lab.module("rhf"), lab.run("rhf", "ranks=1," + FAST), lab.work
+def check_refusals(simulated):
+    module, start, w = simulated.module("rhf"), simulated.run("rhf", "ranks=1," + FAST), simulated.work
     target = "ranks=4,latency=2us,bandwidth=12GB/s"
     for text, message in (("ranks=4,colour=red", "unknown key `colour`"), ("latency=2us", "does not say how many ranks"), ("ranks=0", "`ranks=0` is not a whole number from 1"),
                           ("ranks=2.5", "is not a whole number"), ("ranks=", "is not a whole number"), ("ranks", "is not a whole number"), ("ranks=-3", "is not a whole number"),
                           ("ranks=4,latency=2", "has no unit"), ("ranks=4,latency=2GB/s", "has no unit"), ("ranks=4,bandwidth=3us", "has no unit"),
                           ("ranks=4,bandwidth=x", "a number is missing"), ("ranks=4,latency=-1us", "less than nothing"), ("ranks=4,bandwidth=0GB/s", "bandwidth of 0"),
                           ("ranks=4,look-ahead=perhaps", "is not a whole number"), ("ranks=4,ranks=5", "given twice"), ("ranks=4,servers=-1", "is not a whole number")):
-        lab.refused(2, message, module, start, "--predict", text)
-    lab.refused(2, "starts from a module and a run", module, "--predict", target)
-    lab.refused(2, "no remarks to filter", module, start, "--predict", target, "--only", "missed")
-    lab.refused(2, "cannot be written as html", module, start, "--predict", target, "--format=html")
-    lab.refused(2, "sets a run beside a prediction", module, start, "--against", start)
-    lab.refused(2, "reports of their own", module, start, "--predict", target, "--compare", start, start)
-    lab.refused(2, "is no run of program `rhf`", module, lab.run("stream", "ranks=1," + FAST), "--predict", target)
-    lab.refused(2, "another version of program `rhf`", module, edited(start, w / "version.json", lambda j: j["programs"][0].update(source_hash="0" * 64)), "--predict", target)
-    lab.refused(2, "compiled with -O2, and the module was compiled with -O0", lab.module("rhf", "-O0"), start, "--predict", target)
-    lab.refused(2, "does not say what values", module, edited(start, w / "facts.json", lambda j: j.pop("job")), "--predict", target)
-    lab.refused(2, "no times of lines", module, edited(start, w / "lines.json", lambda j: j.update(lines=[])), "--predict", target)
-    lab.refused(2, "no value for the predefined int `norb`", module, edited(start, w / "norb.json", lambda j: j["job"]["ints"].pop("norb")), "--predict", target)
-    lab.refused(2, "ran on 1 ranks and 0 servers", module, start, "--predict", target, "--against", start)
+        simulated.refused(2, message, module, start, "--predict", text)
+    simulated.refused(2, "starts from a module and a run", module, "--predict", target)
+    simulated.refused(2, "no remarks to filter", module, start, "--predict", target, "--only", "missed")
+    simulated.refused(2, "cannot be written as html", module, start, "--predict", target, "--format=html")
+    simulated.refused(2, "sets a run beside a prediction", module, start, "--against", start)
+    simulated.refused(2, "reports of their own", module, start, "--predict", target, "--compare", start, start)
+    simulated.refused(2, "is no run of program `rhf`", module, simulated.run("stream", "ranks=1," + FAST), "--predict", target)
+    simulated.refused(2, "another version of program `rhf`", module, edited(start, w / "version.json", lambda j: j["programs"][0].update(source_hash="0" * 64)), "--predict", target)
+    simulated.refused(2, "compiled with -O2, and the module was compiled with -O0", simulated.module("rhf", "-O0"), start, "--predict", target)
+    simulated.refused(2, "does not say what values", module, edited(start, w / "facts.json", lambda j: j.pop("job")), "--predict", target)
+    simulated.refused(2, "no times of lines", module, edited(start, w / "lines.json", lambda j: j.update(lines=[])), "--predict", target)
+    simulated.refused(2, "no value for the predefined int `norb`", module, edited(start, w / "norb.json", lambda j: j["job"]["ints"].pop("norb")), "--predict", target)
+    simulated.refused(2, "ran on 1 ranks and 0 servers", module, start, "--predict", target, "--against", start)
     other = edited(start, w / "other.json", lambda j: j["job"]["segments"].update(ao=[1, 2, 3]))
-    lab.refused(2, "had other values or segments", module, start, "--predict", "ranks=1", "--against", other)
+    simulated.refused(2, "had other values or segments", module, start, "--predict", "ranks=1", "--against", other)
 
 
 def main():
     with tempfile.TemporaryDirectory() as work:
-        lab = Laboratory(BIN, work)
-        check_errors(lab)
-        check_text(lab)
-        check_refusals(lab)
+        simulated = SimulatedRuns(BIN, work)
+        check_errors(simulated)
+        check_text(simulated)
+        check_refusals(simulated)
     print("predictions hold, and bad input is refused")
 
 

@@ -8,7 +8,7 @@
 #include "runtime/base/fault_injection.h"
 
 // Why it is right. Block arithmetic on a temp has no effect but the value it leaves. Liveness says that on no path this
-// value is read: neither in this iteration, nor in a later one, behind the loop, in a procedure or after a call, nor
+// value is read: neither in this iteration, nor in a later one, after the loop, in a procedure or after a call, nor
 // listed by a super instruction that shows which blocks exist. Reading a temp that does not exist is a read too, so the
 // error of a program that reads what it never wrote stays an error. Errors of the statement itself stay by `expect`:
 // operands that do not exist, a target of += or *= that does not. Whether a remote block exists is known when it is

@@ -14,15 +14,12 @@
 // rebinds them within a list) and T's block is the same one. U may compute from D's operands instead of T when
 //   1. nothing between D and U touches T, except scalings T *= c, whose factors are kept in registers of their own;
 //   2. nothing between may change D's operands on this rank: no write that may alias one, no get that may fetch one
-//   anew, no
-//      barrier where one is remote, no call, loop or branch at all;
+//      anew, no barrier where one is remote, no call, loop or branch at all;
 //   3. nobody reads T's value after U (liveness, calls and iterations included), so that not writing it is not seen; as
-//   T dies with the
-//      iteration, nobody can see that it does not exist either: a read would be live;
+//      T dies with the iteration, nobody can see that it does not exist either: a read would be live;
 //   4. T's reference cannot leave its declaration, which would have been an error at D;
 //   5. the target of U is certainly not an operand of D. Where that shows only at run time (A[i,j] and A[j,i], i equal
-//   to j) the kernel
-//      sees that the memory touches and works on a copy, as it does for the statement `S += S*B`;
+//      to j) the kernel sees that the memory touches and works on a copy, as it does for the statement `S += S*B`;
 //   6. labels agree as sets and none repeats, so that the block algebra means the same with D's operands in T's place.
 // Sums are formed in another order (into S at once instead of in T first): rounding may differ, nothing else does.
 

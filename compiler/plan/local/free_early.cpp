@@ -4,15 +4,14 @@
 
 #include "compiler/plan/local/local.h"
 
-// Why it is right. `free_block t` stands behind the last statement of a list that uses t's array, when the same list
+// Why it is right. `free_block t` stands after the last statement of a list that uses t's array, when the same list
 // has made t (a statement that replaces the whole block stands further up), liveness says that on no path the value is
 // needed, and t is certainly of the iteration of the innermost loop around the list: no loop further out can have made
 // it. Then
-//  - nobody reads it: a read on any path, also one that would be an error, counts as a use;
-//  - t is made again, if at all, in a later iteration or behind the loop, where the block of before would have been
-//  gone as well. Were
-//    it of a loop further out, a block made again in this loop would end with this loop's iteration instead of living
-//    on.
+//   - nobody reads it: a read on any path, also one that would be an error, counts as a use;
+//   - t is made again, if at all, in a later iteration or after the loop, where the block of before would have been
+//     gone as well. Were it of a loop further out, a block made again in this loop would end with this loop's iteration
+//     instead of living on.
 // A temp that has meanwhile been freed otherwise is no error for `free_block`.
 
 namespace sial::plan {
@@ -28,11 +27,11 @@ bool makes_blocks(const ir::Program& p, const ir::Node& n) {
 }
 
 void free_in_body(Local& l, ir::Body& body, const analysis::Path& path) {
-  std::size_t making = body.size();  // behind the last statement that makes a block, nothing is gained
+  std::size_t making = body.size();  // after the last statement that makes a block, nothing is gained
   while (making > 0 && !makes_blocks(l.program(), body[making - 1])) --making;
   if (making < 3) return;
   Local::LastUses last(l, body, path);
-  std::vector<std::pair<std::size_t, ir::Node>> freed;  // behind which statement
+  std::vector<std::pair<std::size_t, ir::Node>> freed;  // after which statement
   for (std::size_t at = 1; at + 1 < making; ++at) {
     const ir::Instr* i = instr_of(body[at]);
     if (i == nullptr || i->op == Opcode::free_block) continue;

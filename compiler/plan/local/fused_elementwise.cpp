@@ -8,12 +8,12 @@
 #include "compiler/plan/local/local.h"
 #include "compiler/sema/super_table.h"
 
-// Why it is right. `fused n` changes nothing by itself: the n instructions behind it are those of the program, in their
+// Why it is right. `fused n` changes nothing by itself: the n instructions after it are those of the program, in their
 // order. They compute on registers or work on the same block of this rank, so nobody else can see how far they have
 // come. The interpreter looks at the operands of each in turn, with the errors of each at its place, and carries out in
 // one pass what then turns out to be element by element: every element goes through the same operations in the same
 // order, with the same roundings. Where an operand lies in the target's memory otherwise than the target itself, the
-// pass ends before it and the statement runs alone. Temps that are freed between the statements are freed behind them:
+// pass ends before it and the statement runs alone. Temps that are freed between the statements are freed after them:
 // nothing of the run makes a block but its first statement.
 
 namespace sial::plan {
@@ -93,7 +93,7 @@ class Fuse {
     return last + 1;
   }
 
-  /// body_[k] ends the run: worth a remark where the block is worked on right behind it.
+  /// body_[k] ends the run: worth a remark where the block is worked on right after it.
   void missed(std::size_t first, const ir::Block& target, std::size_t k) {
     const ir::Instr* i = instr_of(body_[k]);
     if (i == nullptr || i->op == Opcode::call || k + 1 >= body_.size()) return;

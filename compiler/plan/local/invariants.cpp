@@ -14,17 +14,14 @@
 // which computes T where the first iteration does and leaves it for the others, to the end of the iteration around L.
 // They find what they would have computed, when
 //   1. no block operand of N names an index of L or of a loop between L and N, and its factor is a literal or a
-//   variable that L
-//      does not assign;
+//      variable that L does not assign;
 //   2. nothing in L writes an operand on this rank. A get counts as a write, as it may fetch a block anew after a put
-//   of this rank,
-//      unless it stands in N's own list in front of it, where the first iteration has done it too, and L puts nothing
-//      to the array; a barrier in L counts where an operand is remote;
-//   3. N is the only statement in L that writes T, and T is read in N's own list behind it only (calls and inner loops
-//   there
-//      included): whoever reads T has come past N in the same iteration, as before;
+//      of this rank, unless it stands in N's own list in front of it, where the first iteration has done it too, and L
+//      puts nothing to the array; a barrier in L counts where an operand is remote;
+//   3. N is the only statement in L that writes T, and T is read in N's own list after it only (calls and inner loops
+//      there included): whoever reads T has come past N in the same iteration, as before;
 //   4. T is used nowhere else in the program, so that nobody can see that it lives longer, or find it where it had been
-//   gone.
+//      gone.
 // An iteration that does not come to N (no trip, a false where clause, an early exit) computes nothing, so errors are
 // those of the program as written, at the same place.
 
@@ -166,7 +163,7 @@ class Hoist {
     return inside == everywhere && !lists;
   }
 
-  /// Every statement that touches the array is body[k] or behind it in the same list, and only body[k] writes.
+  /// Every statement that touches the array is body[k] or after it in the same list, and only body[k] writes.
   bool uses_fit(const ir::Body& list, const ir::Body& body, std::size_t k, ArrayId array) {
     for (std::size_t at = 0; at < list.size(); ++at) {
       const ir::Node& n = list[at];

@@ -99,7 +99,7 @@ bool Local::may_update(const ir::Node& node, const ir::Block& block) {
   return t != nullptr && t->own.accumulated;
 }
 
-/// Whether the node may leave a block of the array to the statements behind it: what loops make ends with their
+/// Whether the node may leave a block of the array to the statements after it: what loops make ends with their
 /// iterations.
 bool Local::made_here(const ir::Node& node, ArrayId array) {
   if (std::holds_alternative<ir::Loop>(node.value)) return false;
@@ -147,7 +147,7 @@ const std::vector<std::size_t>& Local::top_touches(std::int32_t proc, const ir::
 }
 
 /// Whether blocks of the array that exist in the list at `path` are of its innermost loop's iteration, and stay unused
-/// behind the branches around the list.
+/// after the branches around the list.
 bool Local::of_this_loop(const analysis::Path& path, ArrayId array) {
   if (path.proc >= 0 && used_outside(path.proc, array)) return false;  // whatever its callers may have made
   bool behind_loop = false;

@@ -1,5 +1,5 @@
 #pragma once
-// Values of remote arrays that nobody uses behind a barrier: a `discard_values` for the array right behind it tells the
+// Values of remote arrays that nobody uses after a barrier: a `discard_values` for the array right after it tells the
 // store that it need not keep them. With tiers (--spill) such blocks leave memory without being written.
 
 #include "compiler/plan/plan.h"

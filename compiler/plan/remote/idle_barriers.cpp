@@ -9,7 +9,7 @@
 #include "compiler/plan/remote/remote_access.h"
 #include "runtime/base/fault_injection.h"
 
-// Why it is right. A barrier completes puts, drops what is held and begins a phase. Right behind another one there is
+// Why it is right. A barrier completes puts, drops what is held and begins a phase. Right after another one there is
 // nothing to complete or drop, and the phase it would begin is the one that has just begun. Both stand in the same list
 // of statements with only arithmetic on ints and scalars and printing in between, so every rank that executes one
 // executes the other: the ranks' sequences of collectives lose the same member. The first one stays, with whatever

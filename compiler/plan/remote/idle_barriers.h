@@ -1,5 +1,5 @@
 #pragma once
-// A barrier right behind another one, nothing remote in between, goes away. Barriers with nothing remote before them on
+// A barrier right after another one, nothing remote in between, goes away. Barriers with nothing remote before them on
 // any path, but work of another kind, are only pointed out.
 
 #include "compiler/plan/plan.h"

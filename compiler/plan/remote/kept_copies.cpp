@@ -12,18 +12,17 @@
 #include "runtime/base/fault_injection.h"
 
 // Why it is right. A copy shows the block as it was in the phase in which it was fetched. There are three reasons to
-// have it still behind a barrier, and the pass chooses the strongest that holds for all of an array's copies:
+// have it still after a barrier, and the pass chooses the strongest that holds for all of an array's copies:
 //   unchanged  nobody has changed the array between the last barrier and this one; Phases tells that from the text:
-//   every statement
-//              that some run may execute in the phase, through calls and around loops, and since all ranks meet at the
-//              same barriers, that is what any rank may have done. put in every form, delete, destroy and restore
-//              change the whole array.
+//              every statement that some run may execute in the phase, through calls and around loops, and since all
+//              ranks meet at the same barriers, that is what any rank may have done. put in every form, delete, destroy
+//              and restore change the whole array.
 //   used       the array may be changed, but a block that this rank got in the phase was changed by nobody else in it,
-//   nor one that this
-//              rank has put: the phase rule (runtime/store/README.md) allows neither. Copies of other blocks go.
+//              nor one that this rank has put: the phase rule (runtime/store/README.md) allows neither. Copies of other
+//              blocks go.
 //   compared   these too stay, where the text puts to few of the array's blocks per phase: the next get asks their
-//   owner whether they
-//              have changed, and has them sent if so. That needs no promise at all, but pays only if most have not.
+//              owner whether they have changed, and has them sent if so. That needs no promise at all, but pays only if
+//              most have not.
 // In the new phase the copy is as good as one fetched in it: another rank's change of a block that this rank gets would
 // break the phase rule, and this rank's own change throws the kept copy away. A use without a get stays an error, an
 // absent block is asked for again, and --check and --store=copy keep nothing: all that is the store's part.

@@ -13,8 +13,8 @@
 // is so: a get adds one; a put, fill, increment or scale of the array by this rank takes all of the array's away
 // (another block's put may be the same block's: `x[i,j]`, `x[j,i]`), as do delete and restore; a barrier takes all. A
 // loop may do in one iteration what an earlier one left, so what its body takes away is gone at its head, and a
-// reference to its index means another block in the next iteration; what its body adds is gone behind it, for it may
-// not run. Behind an if stays what both branches leave. A call takes away what the procedure takes; a procedure starts
+// reference to its index means another block in the next iteration; what its body adds is gone after it, for it may
+// not run. After an if stays what both branches leave. A call takes away what the procedure takes; a procedure starts
 // with nothing. Changes by other ranks do not count: a copy does not show them, got once or twice.
 
 namespace sial::plan {

@@ -39,7 +39,7 @@ Cost trips(const std::vector<const ir::Node*>& enclosing) {
 
 Traffic::Traffic(const ir::Program& program) : p_(program), calls_(program), entries_(program.procs.size() + 1) {
   entries_[0] = Cost::constant(1.0);
-  for (std::size_t proc = program.procs.size(); proc-- > 0;)  // callers come behind callees
+  for (std::size_t proc = program.procs.size(); proc-- > 0;)  // callers come after callees
     for (const analysis::CallSite& site : calls_.callers(static_cast<std::int32_t>(proc)))
       if (site.caller != static_cast<std::int32_t>(proc))
         entries_[proc + 1] += trips(site.enclosing) * entries(site.caller);

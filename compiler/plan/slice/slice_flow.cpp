@@ -158,7 +158,7 @@ void SliceFlow::unknown_condition(const ir::Node& node, SourcePlace place, std::
     if (!rets && (contains_exit(branch->then_body) || contains_exit(branch->else_body))) {
       const ir::Node& loop = *frame.loops.back();
       if (loop.id == root_.id) return decide(node, Decision::end, loss);
-      // A loop that gets nothing is passed over as a whole: what is behind it may still be known.
+      // A loop that gets nothing is passed over as a whole: what is after it may still be known.
       if (!gets(summaries_.of_node(loop)) && !contains_ret(std::get<ir::Loop>(loop.value).body))
         return decide(loop, Decision::skip, loss);
       return decide(node, Decision::give_up, loss);

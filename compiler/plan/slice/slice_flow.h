@@ -7,7 +7,7 @@
 // Where a condition cannot be known, the construct it controls is passed over if nothing but what is inside hangs on
 // it: its gets and puts are left to the program, and the variables it sets are unknown from there on. Where an exit or
 // return hangs on it, the iteration is given up, or the whole loop when it is the loop itself that may be left. In
-// later iterations whatever an iteration changed behind such a place counts as unknown.
+// later iterations whatever an iteration changed after such a place counts as unknown.
 //
 // Procedures are analysed once for all their calls, as the actions of their instructions are the same for all of them.
 // A flow refers to the program and is stale as soon as that changes.
@@ -32,7 +32,7 @@ struct Loss {
   LossKind kind = LossKind::skipped;
   const ir::Node* node = nullptr;  // the If, or the Loop whose where clause it is
   SourcePlace place;               // of the condition
-  std::int32_t reg = -1;           // the unknown register: ints first, scalars behind them
+  std::int32_t reg = -1;           // the unknown register: ints first, scalars after them
   ir::NodeId origin = -1;          // the node that made it unknown
 };
 

@@ -20,11 +20,11 @@ struct Site {
     std::int32_t instance = 0;
   };  // a procedure's loop has one instance per call
   std::vector<Around> loops;  // the slice's own first
-  bool behind_end = false;    // comes behind an end when all loops around that have iterations
+  bool behind_end = false;    // comes after an end when all loops around that have iterations
 };
 
 /// In the order of the text. Nothing when there are too many (procedures that call procedures that call ...) or without
-/// end. `ends`: nodes behind which nothing is followed.
+/// end. `ends`: nodes after which nothing is followed.
 std::optional<std::vector<Site>> find_sites(const ir::Program& program, const ir::Node& loop,
                                             const std::set<ir::NodeId>& ends = {});
 

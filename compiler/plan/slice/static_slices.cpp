@@ -11,7 +11,7 @@
 #include "runtime/base/fault_injection.h"
 
 // Why it is right. The copy is the only statement that writes the temp, every other use reads the very same reference
-// behind it in the same list of statements (ifs in between are fine: what they read is the same), and nothing from the
+// after it in the same list of statements (ifs in between are fine: what they read is the same), and nothing from the
 // copy to the last of these uses may write the static, by name or through a call. So each use finds in the static what
 // it would have found in the temp. The temp is declared over the indices with which it is used; where the slice might
 // leave the static's declaration, an `expect` keeps that error. Kernels take any strides, so arithmetic reads slices as

@@ -156,7 +156,7 @@ class SliceVerifier {
       if (*returned_) (*returned_)->insert(unknown.begin(), unknown.end());
       else *returned_ = unknown;
     }
-    if (i.op == Opcode::ret || i.op == Opcode::exit_loop) return false;  // who comes behind knows what was known before
+    if (i.op == Opcode::ret || i.op == Opcode::exit_loop) return false;  // who comes after knows what was known before
     if (i.op == Opcode::call) {
       std::optional<Unknown> returned;
       std::optional<Unknown>* const outer = std::exchange(returned_, &returned);

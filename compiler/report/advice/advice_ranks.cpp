@@ -13,7 +13,7 @@
 namespace sial::report {
 namespace {
 
-/// Ranks that wait for each other behind a parallel loop had unequal shares of it. What single lines took on the
+/// Ranks that wait for each other after a parallel loop had unequal shares of it. What single lines took on the
 /// slowest rank only says where: with iterations handed out one by one, ranks do different things at a time.
 class Imbalance {
  public:

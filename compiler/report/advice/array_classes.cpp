@@ -79,7 +79,7 @@ class Demands {
     // The language wants the same indices in the same order.
     if (info.has(op::same_order))
       return for_each_block(in, [&](std::int32_t ref, Intent) { joined_.join(of_ref(in.a), of_ref(ref)); });
-    // Indices that only one of the two has stand behind the others.
+    // Indices that only one of the two has stand after the others.
     if (info.op_class == OpClass::block && info.count(OperandKind::ref) == 2) {
       if (ranks_differ(in.a, in.b)) joined_.fix(of_ref(in.a)), joined_.fix(of_ref(in.b));
       return;

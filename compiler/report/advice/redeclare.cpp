@@ -51,7 +51,7 @@ class Rewriter {
     indices(change->order);
   }
 
-  /// Behind the bracket: the parts between commas, in their new order.
+  /// After the bracket: the parts between commas, in their new order.
   void indices(const std::vector<int>& order) {
     std::vector<std::string> parts{""};
     int depth = 0;

@@ -261,7 +261,7 @@ class Model {
     return found;
   }
 
-  /// A serial loop goes on behind an iteration that cannot be known.
+  /// A serial loop goes on after an iteration that cannot be known.
   bool next(SliceCursor& cursor, FetchRequest& request) {
     do last_ = cursor.next(request, steps_left_);
     while (last_ == SliceOutcome::given_up && !cursor.slice()->parallel());
@@ -553,7 +553,7 @@ class Model {
   std::vector<std::int32_t> heavy_before_;
   double synchronizations_ = 0;  // of a rank
   std::int64_t steps_left_ = most_steps;
-  SliceOutcome last_ = SliceOutcome::done;  // of a slice, behind its gets
+  SliceOutcome last_ = SliceOutcome::done;  // of a slice, after its gets
   std::int32_t unknown_ = 0;                // blocks that no slice names
 };
 

@@ -80,7 +80,7 @@ class Timeline {
   struct Rank {
     int number = 0, node = 0;
     double clock = 0, work = 0, wait = 0, draws = 0;
-    Range now, reserved;          // tuples still to come, and set aside behind them
+    Range now, reserved;          // tuples still to come, and set aside after them
     int victims = 0;              // nodes that had nothing left
     bool asking = false;          // another node, and the question is on its way
     std::int64_t iteration = -1;  // in hand
@@ -304,7 +304,7 @@ class Timeline {
     return there;
   }
 
-  /// One group of gets and the work behind it, or a draw. False at the rank's end.
+  /// One group of gets and the work after it, or a draw. False at the rank's end.
   bool step(Rank& rank) {
     if (rank.iteration < 0) {
       rank.iteration = find(rank, rank.now);

@@ -27,7 +27,7 @@
 namespace sial {
 
 struct LoopPositions {
-  std::int32_t first = 0, next = 0, after = 0;  // behind its begin instruction, its next instruction, behind that
+  std::int32_t first = 0, next = 0, after = 0;  // after its begin instruction, its next instruction, after that
 };
 
 /// Recursion cannot pass data, so that a depth this large is a program that never ends.

@@ -25,7 +25,7 @@ class NodeStrips {
   std::int64_t iteration(std::int64_t number, std::int64_t& last) const {
     const std::int64_t node = node_of(number), first = share_before(total_, nodes_, node), in_share = number - first;
     const std::int64_t round = in_share / length_;
-    if (round >= rounds_) {  // what is left of all shares lies behind all rounds
+    if (round >= rounds_) {  // what is left of all shares lies after all rounds
       last = share_before(total_, nodes_, node + 1);
       return rounds_ * length_ * (nodes_ - 1 - node) + number;
     }

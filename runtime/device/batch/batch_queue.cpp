@@ -78,7 +78,7 @@ BatchQueue::Stretch* BatchQueue::stretch_of(const Span& span) {
   return span.begin == span.end ? nullptr : &std::prev(touched_.upper_bound(span.begin))->second;
 }
 
-/// Behind all that write what it reads, and all that write or read what it writes.
+/// After all that write what it reads, and all that write or read what it writes.
 void BatchQueue::queue(Piece piece) {
   touch(piece.written);
   for (const Span& s : piece.read) touch(s);

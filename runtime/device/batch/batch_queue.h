@@ -1,5 +1,5 @@
 #pragma once
-// Small work of one stream that waits to be started, and in which order and company it may be: a piece comes behind
+// Small work of one stream that waits to be started, and in which order and company it may be: a piece comes after
 // those queued before it that share memory with it, where one of the two writes, and pieces of one shape that nothing
 // keeps apart are one batch. Memory is judged by the spans of views, from their first element to their last. A value:
 // owns steps and energies, not the memory.
@@ -39,7 +39,7 @@ class BatchQueue {
   struct Span {
     std::uintptr_t begin = 0, end = 0;
   };
-  /// Memory that pieces touch: the least level of one that comes behind those that write there, and behind all of them.
+  /// Memory that pieces touch: the least level of one that comes after those that write there, and after all of them.
   /// Spans that meet are one stretch from then on, so parts of a block that are taken together once keep each other's
   /// order.
   struct Stretch {
@@ -54,7 +54,7 @@ class BatchQueue {
     std::vector<std::int64_t> shape;  // what pieces of one batch have in common
     Span written;
     std::vector<Span> read;
-    std::size_t level = 0;  // behind all pieces of lower ones
+    std::size_t level = 0;  // after all pieces of lower ones
   };
   template <class T>
   static Span span_in_memory(const BlockView<T>& v);

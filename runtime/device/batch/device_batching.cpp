@@ -1,5 +1,5 @@
 // A device in front of another, which has small work wait for its like. Events are what orders streams and the host,
-// and none is behind work that waits: a wait for an event may go ahead of it, copies go their own way, and only who
+// and none is after work that waits: a wait for an event may go ahead of it, copies go their own way, and only who
 // records an event needs all before it started.
 
 #include <algorithm>

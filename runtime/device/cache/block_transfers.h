@@ -1,5 +1,5 @@
 #pragma once
-// Copies of blocks between the host's memory and the device's, in streams of the device behind the work that they need,
+// Copies of blocks between the host's memory and the device's, in streams of the device after the work that they need,
 // and with the host's memory held until they are done. Nothing waits but for blocks that go through staging memory.
 // Owned by the cache.
 

@@ -1,6 +1,6 @@
 #pragma once
 // Operations on the device: each begins, names its operands, is launched in one or more pieces, and ends. Operands have
-// their values on the device, and are not evicted before the end. Pieces go into streams behind what they need while
+// their values on the device, and are not evicted before the end. Pieces go into streams after what they need while
 // the rank goes on. Owned by the cache.
 
 #include <cstdint>

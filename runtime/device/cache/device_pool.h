@@ -1,6 +1,6 @@
 #pragma once
 // Device memory in blocks, carved from few large pieces, so that in steady state no driver is called. Memory that is
-// given back may still be used by work in streams: whoever gets it next begins behind that work. A block that is given
+// given back may still be used by work in streams: whoever gets it next begins after that work. A block that is given
 // back is kept for the next one of its size, and joins what is free around it only when there is nothing else. Where
 // small work waits for its like, blocks of one size take turns, so that temporaries that have nothing to do with each
 // other do not lie in the same memory. Owned by one rank.

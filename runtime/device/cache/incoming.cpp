@@ -82,7 +82,7 @@ class PipelinedIncoming final : public IncomingBlock, private RevocableMemory {
   }
 
  private:
-  /// The memory goes, behind the copies that have set off; the block comes to the host only.
+  /// The memory goes, after the copies that have set off; the block comes to the host only.
   void revoke() override {
     if (!block_) return;
     end_copies();

@@ -26,7 +26,7 @@ DeviceOrder::~DeviceOrder() {
     }
 }
 
-/// The earliest event behind the piece of work with this number. What waits to be started is started only if that is
+/// The earliest event after the piece of work with this number. What waits to be started is started only if that is
 /// among it.
 const DeviceOrder::Mark& DeviceOrder::mark(int stream, std::uint64_t number) {
   auto& list = marks_[stream];

@@ -30,7 +30,7 @@ class DeviceOrder {
   DeviceOrder(const DeviceOrder&) = delete;
   DeviceOrder& operator=(const DeviceOrder&) = delete;
 
-  /// What is put into the stream from now on begins behind the frontier.
+  /// What is put into the stream from now on begins after the frontier.
   void before(int stream, const Frontier& frontier);
   /// A piece of work was put into the stream: its number.
   std::uint64_t submitted(int stream) {
@@ -51,7 +51,7 @@ class DeviceOrder {
   bool done(const Frontier& frontier);
   /// The host waits.
   void finish(const Frontier& frontier);
-  /// A compute stream for work behind the frontier: one that comes before it in any case, or the next one. Small work
+  /// A compute stream for work after the frontier: one that comes before it in any case, or the next one. Small work
   /// keeps together.
   int compute_stream(const Frontier& frontier, bool small = false);
   /// Events that are kept at present.

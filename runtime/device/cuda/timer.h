@@ -1,5 +1,5 @@
 #pragma once
-// The time of pieces of work in streams, by an event before and one behind each. What the events say is asked for in
+// The time of pieces of work in streams, by an event before and one after each. What the events say is asked for in
 // batches, later, and never waited for but in times(); events are used again. The device outlives this.
 
 #include <deque>

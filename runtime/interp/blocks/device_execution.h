@@ -68,7 +68,7 @@ class DeviceExecution {
   void leave() noexcept;
   /// The statement runs on the host, because so many bytes more are wanted than the device has.
   void too_large(std::int64_t bytes, Statement here);
-  /// Small work finds out that it has no room when it is started, behind its statement.
+  /// Small work finds out that it has no room when it is started, after its statement.
   void tell_if_full(Statement here);
 
   double* scratch(std::int64_t n, Statement here) const { return cache_->operations().scratch(n, here); }
@@ -107,7 +107,7 @@ class DeviceExecution::Scope {
   DeviceExecution& device_;
 };
 
-/// Operands that are looked at meanwhile are the host's; the operation goes on behind it where it was.
+/// Operands that are looked at meanwhile are the host's; the operation goes on after it where it was.
 class DeviceExecution::HostScope {
  public:
   explicit HostScope(DeviceExecution& device) : device_(device), active_(device.active_) { device_.active_ = false; }

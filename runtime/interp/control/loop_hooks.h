@@ -39,7 +39,7 @@ class LoopHooks {
     if (check_) check_->leave(loop);
     if (look_ahead_ && look_ahead_->has_slice(loop)) look_ahead_->leave(loop);
   }
-  /// Before the program gets or puts a block, and behind that.
+  /// Before the program gets or puts a block, and after that.
   void before_get(Statement here, ArrayId array, const BlockIndex& block) {
     if (check_ && check_->active()) check_use(here, array, block);
   }

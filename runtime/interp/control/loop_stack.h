@@ -24,7 +24,7 @@ class Position {
   /// The next instruction is the current one now.
   Statement advance() { return {at_ = next_++}; }
   void jump(std::int32_t pc) { next_ = pc; }
-  /// Stands at an instruction, with `next` behind it.
+  /// Stands at an instruction, with `next` after it.
   void set(std::int32_t at, std::int32_t next) {
     at_ = at;
     next_ = next;

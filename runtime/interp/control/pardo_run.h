@@ -32,7 +32,7 @@ class PardoRun {
   /// The where clauses of the pardo have accepted its indices; false: they are another rank's.
   bool accept() { return mode_ != PardoMode::cyclic || mine(); }
   void end();
-  /// Behind a barrier.
+  /// After a barrier.
   void begin_phase();
 
   PardoPosition position() const;

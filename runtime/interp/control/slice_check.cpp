@@ -91,7 +91,7 @@ void SliceCheck::use(std::int32_t pc, ArrayId array, const BlockIndex& block) {
         ++compared_;
         return;
       case SliceOutcome::given_up: {
-        // Of a serial loop it may be an earlier iteration that was given up behind its last get.
+        // Of a serial loop it may be an earlier iteration that was given up after its last get.
         const std::int32_t now = p_.index_values[p_.module.loops[static_cast<std::size_t>(loop_)].indices[0].at()];
         if (!cursor_.slice()->parallel() && cursor_.iteration() != now) continue;
         given_up_ = true;

@@ -1,7 +1,7 @@
 #pragma once
-// fused: the element-wise statements behind it are looked at one after the other, as if each ran, and what they would
+// fused: the element-wise statements after it are looked at one after the other, as if each ran, and what they would
 // do to their block waits until the last one, or one that does not fit, and is then done in one pass. Whatever is
-// unusual about a statement makes it run alone, behind what waits. An error ends the run where it would have ended it
+// unusual about a statement makes it run alone, after what waits. An error ends the run where it would have ended it
 // otherwise: what waits is done first, and may fail itself. On a device the run is one operation of it, but for
 // statements that the device cannot do, or has no room for beside the others.
 //

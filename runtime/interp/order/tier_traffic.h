@@ -62,7 +62,7 @@ class PardoTraffic {
   std::vector<PardoAccess> accesses_;                         // in the order that is looked at,
   std::vector<std::int32_t> next_use_;                        // and where the same block comes next
   std::vector<Block> blocks_;
-  std::vector<std::uint64_t> leaving_;  // a heap; blocks that were used since have entries behind them
+  std::vector<std::uint64_t> leaving_;  // a heap; blocks that were used since have entries after them
   std::int64_t used_ = 0;
 };
 

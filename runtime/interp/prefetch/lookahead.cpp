@@ -13,7 +13,7 @@ constexpr std::int64_t steps_per_call = 2000;  // of the slice
 constexpr std::size_t max_coming = 512;        // gets foreseen; many of them need no prefetch
 constexpr std::size_t max_searched = 64;
 constexpr std::size_t min_offered = 4;           // gets ahead, whatever their blocks take
-constexpr int max_on_their_way = 2;              // that are looked at before those behind them
+constexpr int max_on_their_way = 2;              // that are looked at before those after them
 constexpr std::int64_t gets_between_looks = 16;  // at how it goes
 
 }  // namespace

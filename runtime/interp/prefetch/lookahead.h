@@ -9,7 +9,7 @@
 // Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead; else those of
 // the next gets may go into the cache.
 //
-// A program's own get always goes first: look-ahead acts behind gets and puts, and at the beginning of iterations after
+// A program's own get always goes first: look-ahead acts after gets and puts, and at the beginning of iterations after
 // the first.
 
 #include <array>

@@ -286,7 +286,7 @@ void Divergence::find_pardos() {
           static_cast<std::uint8_t>(ValueAcrossRanks::share | (also_outside[pc] ? ValueAcrossRanks::uniform : 0));
 }
 
-/// A temp that is written in a pardo is gone behind it, unless it was written before in a loop around the pardo, or
+/// A temp that is written in a pardo is gone after it, unless it was written before in a loop around the pardo, or
 /// outside all loops.
 void Divergence::find_temps() {
   for (std::size_t a = 0; a < m_.arrays.size(); ++a) {
@@ -395,7 +395,7 @@ void Divergence::find_fills() {
   }
 }
 
-/// Behind the statement the loop may change the block that it has written, and read it: what it had held before does
+/// After the statement the loop may change the block that it has written, and read it: what it had held before does
 /// not matter.
 void Divergence::add_fill(const LoopRow& outer, std::int32_t pc, const RefRow& ref, std::size_t variable) {
   bool only_these = true;
@@ -447,7 +447,7 @@ void Divergence::mark_written(State& state, std::int32_t from, std::int32_t to, 
   });
 }
 
-/// From the state before the instruction to that behind it. True where more code turned out to be carried out by some
+/// From the state before the instruction to that after it. True where more code turned out to be carried out by some
 /// ranks only.
 bool Divergence::pass_forward(std::int32_t pc, State& state) {
   const Instruction& in = sial::at(m_.code, pc);
@@ -561,7 +561,7 @@ bool Divergence::is_linear(std::int32_t pc) const {
   }
 }
 
-/// From what is used behind the instruction to what is used before it.
+/// From what is used after the instruction to what is used before it.
 void Divergence::pass_backward(std::int32_t pc, State& use) const {
   const Access& access = sial::at(accesses_, pc);
   std::uint8_t of_result = 0;

@@ -39,7 +39,7 @@ class Divergence {
 
   /// Before the instruction: int registers, then scalar registers, then arrays, each by its number.
   std::vector<ValueAcrossRanks> at(std::int32_t pc) const;
-  /// An instruction behind `pc`, or else one before it, that reads the variable in a way other than adding it up; -1:
+  /// An instruction after `pc`, or else one before it, that reads the variable in a way other than adding it up; -1:
   /// none.
   std::int32_t reader(std::size_t variable, std::int32_t pc) const;
 
@@ -123,7 +123,7 @@ class Divergence {
   std::vector<Split> splits_;
   std::vector<Access> accesses_;
   std::vector<std::vector<std::int32_t>> successors_;
-  // What holds behind a loop, by its number:
+  // What holds after a loop, by its number:
   struct Fill {
     std::size_t array = 0;
     std::vector<std::int32_t> pcs;  // of the statement that writes one block, and of those that then change it

@@ -55,7 +55,7 @@ class RankFlow {
   /// Whether other ranks or the user could tell that a rank carried out [from, to): it prints, saves, leaves a loop,
   /// meets the others or replaces remote blocks. Contributions with `put +=` may come from some of the ranks.
   bool seen_by_others(std::int32_t from, std::int32_t to) const;
-  /// The code behind a `jump_unless` that its condition decides about: up to the end of the `if` with its `else`.
+  /// The code after a `jump_unless` that its condition decides about: up to the end of the `if` with its `else`.
   std::int32_t end_of_branch(std::int32_t jump) const;
 
  private:

@@ -96,7 +96,7 @@ std::optional<EventDifference> first_difference(std::span<const RankLog> logs, b
         if (!found || a.left != b.left) found = EventDifference{q, r, a, b};  // rather those that show different values
       }
     if (found && !any_condition) return found;
-    if (found) last = found;  // ranks parted at the last condition: they still agreed on the way behind an earlier one
+    if (found) last = found;  // ranks parted at the last condition: they still agreed on the way after an earlier one
   }
   return last;
 }

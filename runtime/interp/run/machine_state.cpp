@@ -85,7 +85,7 @@ SavedMachine MachineState::read_file(RecordReader& reader) const {
   saved.rest.assign(u.rest().begin(), u.rest().end());
   if (saved.ints.size() != registers_.ints().size() || saved.scalars.size() != registers_.scalars().size())
     reader.name().fail_damaged("does not fit the program");
-  // The records of blocks that come behind it have larger numbers: the first one ends the own ones.
+  // The records of blocks that come after it have larger numbers: the first one ends the own ones.
   for (std::uint32_t type = reader.next(); type >= record_own_block && type <= record_static; type = reader.next()) {
     if (Unpacker(reader.head()).value<ArrayId>().at() >= context_.module.arrays.size())
       reader.name().fail_damaged("does not fit the program");

@@ -18,7 +18,7 @@ struct SavedRecord {
 struct SavedMachine {
   std::vector<std::int32_t> ints;
   std::vector<double> scalars;
-  std::vector<std::byte> rest;  // of the machine's record, behind its registers
+  std::vector<std::byte> rest;  // of the machine's record, after its registers
   std::vector<SavedRecord> records;
 };
 

@@ -188,7 +188,7 @@ class BlasKernels final : public Kernels {
 
  private:
   static std::string explain_copy(const BlockOp& op) {
-    // Extents in the target's order, and behind each the place of the dimension in the source, from the fastest.
+    // Extents in the target's order, and after each the place of the dimension in the source, from the fastest.
     std::vector<LoopDim> dims = resolve(op).rows;
     std::erase_if(dims, [](const LoopDim& dim) { return dim.extent == 1; });
     std::stable_sort(dims.begin(), dims.end(), [](const LoopDim& p, const LoopDim& q) { return p.d < q.d; });

@@ -89,7 +89,7 @@ class FusedRunner {
   };
   /// Steps that are taken together on a tile.
   struct Group {
-    std::size_t first = 0, last = 0;  // last: one behind
+    std::size_t first = 0, last = 0;  // last: one after
     int across = -1;           // the tile's second dimension, where sources are contiguous along it; -1: none are
     std::size_t operands = 1;  // the target and each source that is not the target
     FusedCode code = nullptr;

@@ -11,7 +11,7 @@
 // Kernels of products store nothing: they add up the products of the target and of a source, a sum for each thread
 // block.
 //
-// Kernels of a batch do so for many targets with sources of their own, whose addresses stand in a table behind the
+// Kernels of a batch do so for many targets with sources of their own, whose addresses stand in a table after the
 // other arguments.
 
 #include <array>
@@ -57,7 +57,7 @@ struct DeviceFusedCode {
   int row_dims = 0;       // of a box, in the target's order: below box_dims
   std::array<int, max_transposed> turned_row_dims{};  // in those of turned sources
   int rank = 0;                                       // of the differences, 0: none
-  int energy_units = 0;  // of energy_unit doubles, behind the other arguments; 0: energies are in a table
+  int energy_units = 0;  // of energy_unit doubles, after the other arguments; 0: energies are in a table
   std::array<std::int8_t, device_dims>
       dim_of{};  // the kernel's dimension for each of the differences', -1: of one element
   std::vector<DeviceStep> steps;

@@ -156,7 +156,7 @@ class DeviceBuilder {
   Value* in_sums(Value* n, std::optional<std::size_t> begin) {
     return in_shared(begin ? b_.CreateAdd(n, argument32(*begin)) : n);
   }
-  /// Where a thread leaves its sum for add_up(): one place is left out behind each sixteen, so that threads that add up
+  /// Where a thread leaves its sum for add_up(): one place is left out after each sixteen, so that threads that add up
   /// sixteen in a row ask different banks.
   Value* place_of_sum(std::optional<std::size_t> begin = std::nullopt) {
     return in_sums(b_.CreateAdd(thread_, b_.CreateLShr(thread_, number(4))), begin);

@@ -319,7 +319,7 @@ void Permuter::by_cache_blocks(double* x, const double* y, double alpha, double 
   const PieceCode write = code_->piece[number(blend == Blend::scale ? Blend::copy : blend)];
   PieceWork piece;
   piece.beta = beta;
-  // What is added to is fetched as well, behind what is read.
+  // What is added to is fetched as well, after what is read.
   list_added(blend == Blend::add || blend == Blend::update);
   piece.per_line = x_lines_.empty() ? 1 : 2;
   std::int64_t ox = 0, oy = 0;

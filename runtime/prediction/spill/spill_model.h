@@ -44,7 +44,7 @@ SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, 
                        const SavedArrays& saved, const PlanSetting& setting, const MemoryModel& plan,
                        const AccessLimits& limits = {});
 
-/// With `--spill`: the verdict, behind a table by array. Without it: one line, what it would need.
+/// With `--spill`: the verdict, after a table by array. Without it: one line, what it would need.
 void print_spill(const SpillModel& spill, const PlanSetting& setting, std::ostream& out);
 
 }  // namespace sial

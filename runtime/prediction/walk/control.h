@@ -23,14 +23,14 @@ class WalkControl {
   WalkControl(WalkContext& context, const PlannedRegisters& registers, WalkIndices& indices, WalkOwnBlocks& own,
               IterationShare& share);
 
-  /// The instruction to be carried out; the one behind it is the next, until control says otherwise.
+  /// The instruction to be carried out; the one after it is the next, until control says otherwise.
   std::int32_t advance();
   std::int32_t at() const { return at_; }
   bool halted() const { return halted_; }
   bool in_loop() const { return !loops_.empty(); }
   /// Data decide whether the present instruction is executed.
   bool uncertain() const { return !uncertain_.empty(); }
-  /// Every run that completes its program executes it: neither is it uncertain, nor behind an exit or a return that is.
+  /// Every run that completes its program executes it: neither is it uncertain, nor after an exit or a return that is.
   bool certain() const {
     return uncertain_.empty() && !perhaps_returned_ &&
            std::none_of(loops_.begin(), loops_.end(), [](const Frame& f) { return f.ended_by_data; });

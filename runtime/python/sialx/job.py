@@ -33,7 +33,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.]*\Z")
 
 
 class JobError(RuntimeError):
-    """A run that did not end well; its text is what sialrun wrote to the error stream, behind the last line that a program printed which stopped itself.
+    """A run that did not end well; its text is what sialrun wrote to the error stream, after the last line that a program printed which stopped itself.
     `code` is the exit code, `output` what the programs had printed."""
 
     def __init__(self, code: int, text: str, output: str = "") -> None:

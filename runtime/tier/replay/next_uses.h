@@ -15,7 +15,7 @@ constexpr std::uint32_t never_used = std::numeric_limits<std::uint32_t>::max();
 /// Per access: the number of the next one of the same block, whatever it does; never_used where there is none.
 std::vector<std::uint32_t> following_accesses(const AccessSequence& sequence);
 
-/// Per access that changes its block: the last one that wants what the block holds behind it, a change of it included;
+/// Per access that changes its block: the last one that wants what the block holds after it, a change of it included;
 /// never_used where none does, and for reads.
 std::vector<std::uint32_t> last_uses(const AccessSequence& sequence);
 

@@ -3,8 +3,8 @@
 // that size in the same run. The chains are those of the CCSD, MP2 and triples examples. Contenders take turns; the
 // best time of each counts, on the thread's own clock.
 //
-//     bench_chains [--seconds S] [--blocks N]     S: per case and contender; N: bytes per block, instead of 1, 8 and 50
-//     MB
+//     bench_chains [--seconds S] [--blocks N]     S: per case and contender
+//                                                 N: bytes per block, instead of 1, 8 and 50 MB
 //
 // A table, then one line of JSON: per case name, extents, seconds of generated and of built-in code and of separate
 // passes, the speed-up, and the fraction of the limit that generated code reaches.

@@ -16,10 +16,4 @@ inline std::int64_t case_count(std::int64_t n) {
   return of > 1 ? (n + of - 1) / of : n;
 }
 
-/// Of fixed numbers of cases the gate takes one in eight.
-template <typename N>
-N gate_count(N n) {
-  return test_level::is_gate() ? (n + 7) / 8 : n;
-}
-
 }  // namespace sial::kernel_cases

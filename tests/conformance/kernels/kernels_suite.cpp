@@ -165,9 +165,9 @@ TEST_CASE("kernels agree with a naive evaluation of the labels") {
   CHECK(std::string(kernels->name()) == name);
   const std::uint64_t seed = base_seed();
   WARN(name << ": SIALX_SEED=" << seed);
-  for (std::uint64_t i = 0; i < gate_count<std::uint64_t>(4000); ++i) contraction_case(*kernels, seed + i);
-  for (std::uint64_t i = 0; i < gate_count<std::uint64_t>(1500); ++i) copy_case(*kernels, seed + i);
-  for (std::uint64_t i = 0; i < gate_count<std::uint64_t>(1500); ++i) dot_case(*kernels, seed + i);
+  for (std::int64_t i = 0; i < case_count(12000); ++i) contraction_case(*kernels, seed + i);
+  for (std::int64_t i = 0; i < case_count(4500); ++i) copy_case(*kernels, seed + i);
+  for (std::int64_t i = 0; i < case_count(4500); ++i) dot_case(*kernels, seed + i);
   CHECK(workspace.stats().bytes_in_use == 0);
 }
 

@@ -1,7 +1,6 @@
 // The conformance suite under mpirun, and programs that go wrong on purpose.
-//   mpi_suite [--ranks-per-node N] [--servers K] [--pieces BYTES] [--latency SECONDS] conform | mismatch | ends-early |
-//   aborts |
-//             both-abort | dies | commit | helper-throws | pressure
+//   mpi_suite [--ranks-per-node N] [--servers K] [--pieces BYTES] [--latency SECONDS]
+//             conform | mismatch | ends-early | aborts | both-abort | dies | commit | helper-throws | pressure
 
 #include <sys/types.h>
 

@@ -222,7 +222,7 @@ class Statement:
             sign = -1 if self.take().text == "-" else 1
 
     def skip_term(self) -> None:
-        """Goes on behind a fault with the next term."""
+        """Goes on after a fault with the next term."""
         depth = 0
         while self.next.kind != "end" and not (depth <= 0 and self.next.text in ("+", "-")):
             depth += (self.next.text in ("[", "(")) - (self.next.text in ("]", ")"))

@@ -103,7 +103,7 @@ class Parts:
         """factor + sign times the factor with the pair exchanged. number: of the factor in the statement. external: two indices that are exchanged together with
         the pair, and the sign of the factor then.
 
-        Indices come as in the target, and as they are summed: so the blocks that are read are those with the first of two exchanged indices not behind the second."""
+        Indices come as in the target, and as they are summed: so the blocks that are read are those with the first of two exchanged indices not after the second."""
         outer = [i for i in s.target.indices if i in factor.indices]
         summed = [*pair, *(i for i in s.summed if i in factor.indices and i not in pair)]
         order = tuple(outer + summed if number == 0 else summed + outer)
