@@ -49,7 +49,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   add(app, option(OptionId::name), arguments.job.target);
 #define OPTION(name, group, flags, type, preset, record, target, help) \
   add(app, option(OptionId::name), arguments.target);
-#define GONE(flag) app.add_option(flag, arguments.gone[flag])->expected(0, 1)->group(hidden_group);
+#define GONE(flag) app.add_option(flag, arguments.gone[flag])->group(hidden_group);
 #include "runtime/job/options.def"
 #undef SETTING
 #undef JOB_OPTION
