@@ -13,6 +13,7 @@
 #include "runtime/base/printable.h"
 #include "runtime/gradient_run.h"
 #include "runtime/interp/blocks/given_arrays.h"
+#include "runtime/job/segments.h"
 #include "runtime/prediction/earlier_results.h"
 #include "runtime/prediction/segment_choice.h"
 #include "runtime/prediction/spill/spill_model.h"

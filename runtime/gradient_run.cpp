@@ -17,6 +17,7 @@
 #include "runtime/base/output_file.h"
 #include "runtime/base/printable.h"
 #include "runtime/gradient/displacements.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/hdf5_file.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
@@ -96,8 +97,8 @@ std::string directed(const Job& job) {
 
 /// Why equivalent atoms may not be so for the state; likewise.
 std::string unsymmetric(const Job& job) {
-  if (!job.fragments.atoms.empty()) return "the molecule has fragments";
-  if (job.data.molecule.multiplicity != 1)
+  if (!chemistry(job.data).fragments.atoms.empty()) return "the molecule has fragments";
+  if (chemistry(job.data).molecule.multiplicity != 1)
     return "a state with unpaired electrons may have less symmetry than its atoms";
   return {};
 }
@@ -111,13 +112,13 @@ struct Choice {
 
 Choice choose(const Job& job, std::span<const Vector3> points) {
   Choice choice;
-  const std::vector<int> kinds = atom_kinds(job.data.molecule);
+  const std::vector<int> kinds = atom_kinds(chemistry(job.data).molecule);
   choice.operations = point_operations(points, kinds, symmetry_tolerance);
   const bool is_on = job.gradient_symmetry == "on";
   std::string why = job.gradient_symmetry == "off" ? "--gradient-symmetry off" : is_on ? "" : directed(job);
   choice.rigid = why.empty();
   if (why.empty() && !is_on) why = unsymmetric(job);
-  if (is_on && !job.fragments.atoms.empty()) why = unsymmetric(job);
+  if (is_on && !chemistry(job.data).fragments.atoms.empty()) why = unsymmetric(job);
   if (!why.empty()) choice.operations.resize(1);
   choice.text = why.empty() ? fmt::format("{} symmetry operations", choice.operations.size())
                             : fmt::format("symmetry is not used ({})", why);
@@ -126,13 +127,14 @@ Choice choose(const Job& job, std::span<const Vector3> points) {
 
 std::vector<Vector3> points_of(const Job& job) {
   std::vector<Vector3> points;
-  for (const Atom& atom : job.data.molecule.atoms) points.push_back(atom.position);
+  for (const Atom& atom : chemistry(job.data).molecule.atoms) points.push_back(atom.position);
   return points;
 }
 
 /// Whether one more derivative has to show that the state has the symmetry of the nuclei.
 bool is_assumed(const Job& job, const Choice& choice) {
-  return job.gradient_symmetry == "auto" && choice.operations.size() > 1 && job.data.molecule.atoms.size() > 1;
+  return job.gradient_symmetry == "auto" && choice.operations.size() > 1 &&
+         chemistry(job.data).molecule.atoms.size() > 1;
 }
 
 std::string plan_line(const Job& job, std::size_t displaced, const Choice& choice) {
@@ -213,7 +215,7 @@ Job displaced_job(const Job& job, const JobOutcome& start, const NamedSegments& 
                   double by) {
   Job displaced = job;
   for (std::size_t a = 0; a < field.size(); ++a)
-    for (int i = 0; i < 3; ++i) displaced.data.molecule.atoms[a].position[i] += by * field[a][i];
+    for (int i = 0; i < 3; ++i) chemistry(displaced.data).molecule.atoms[a].position[i] += by * field[a][i];
   displaced.data.arrays.erase("coords");
   displaced.warnings.clear();
   displaced.results_path = displaced.run_json_path = displaced.molden_path = displaced.fcidump_path =
@@ -235,8 +237,8 @@ Job displaced_job(const Job& job, const JobOutcome& start, const NamedSegments& 
 }
 
 std::string place_of(const Job& job, const Derivative& derivative) {
-  return fmt::format("atom {} ({}), direction {}", derivative.atom + 1, job.data.molecule.atoms[derivative.atom].symbol,
-                     direction_text(derivative.direction));
+  return fmt::format("atom {} ({}), direction {}", derivative.atom + 1,
+                     chemistry(job.data).molecule.atoms[derivative.atom].symbol, direction_text(derivative.direction));
 }
 
 /// The error with the place of the displaced job, of the kind that has its exit code.
@@ -302,8 +304,8 @@ void print_table(const Job& job, const Gradient& gradient) {
                            units_of(job), "atom", "", "x", "y", "z");
   for (std::size_t a = 0; a < gradient.values.size(); ++a) {
     const Vector3& g = gradient.values[a];
-    std::cout << fmt::format("{:>5} {:<3} {:17.10f} {:17.10f} {:17.10f}\n", a + 1, job.data.molecule.atoms[a].symbol,
-                             g[0] + 0.0, g[1] + 0.0, g[2] + 0.0);
+    std::cout << fmt::format("{:>5} {:<3} {:17.10f} {:17.10f} {:17.10f}\n", a + 1,
+                             chemistry(job.data).molecule.atoms[a].symbol, g[0] + 0.0, g[1] + 0.0, g[2] + 0.0);
   }
   std::cout << fmt::format("{} displaced jobs; {} more follow from these\n", gradient.displaced, gradient.left_out)
             << std::flush;
@@ -420,7 +422,7 @@ std::shared_ptr<JobOutcome> keep_outcomes(SessionOptions& options) {
 }
 
 void check_gradient(const Job& job) {
-  if (!job.data.has_molecule || job.legacy)
+  if (!chemistry(job.data).has_molecule || job.legacy)
     throw InputError("a gradient is wanted, and the job has no [molecule]",
                      "the atoms that are displaced are those of [molecule] in a job file", job.file);
   for (const char* name : {"coords", "charge", "nn_repulsion"})

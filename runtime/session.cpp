@@ -25,6 +25,8 @@
 #include "runtime/interp/blocks/given_arrays.h"
 #include "runtime/interp/job/shared_folder.h"
 #include "runtime/job/array_source.h"
+#include "runtime/job/chemistry.h"
+#include "runtime/job/molecule_in_results.h"
 #include "runtime/job/names.h"
 #include "runtime/job/options.h"
 #include "runtime/job/results.h"
@@ -220,7 +222,7 @@ static void drop_unused_arrays(JobData& data, std::span<const std::shared_ptr<co
 
 void read_given_arrays(Job& job, std::span<const std::shared_ptr<const Module>> programs) {
   if (!job.data.sources.empty()) read_whole_arrays(job.data, programs);
-  if (job.data.hamiltonian) drop_unused_arrays(job.data, programs);
+  if (chemistry(job.data).hamiltonian) drop_unused_arrays(job.data, programs);
   const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
   if (std::ranges::any_of(job.data.arrays, is_made)) make_arrays(job.data, arrays_read_in_parts(programs));
 }
@@ -229,7 +231,8 @@ const Job& Session::with_arrays(const Job& stated, std::span<const std::shared_p
   const auto own = [&]() -> Job& { return own_job_ ? *own_job_ : own_job_.emplace(stated); };
   const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
   if (lacks_values(stated, programs)) take_extents(own(), programs);
-  if (!stated.data.sources.empty() || stated.data.hamiltonian || std::ranges::any_of(stated.data.arrays, is_made))
+  if (!stated.data.sources.empty() || chemistry(stated.data).hamiltonian ||
+      std::ranges::any_of(stated.data.arrays, is_made))
     read_given_arrays(own(), programs);
   return own_job_ ? *own_job_ : stated;
 }
@@ -404,8 +407,8 @@ void Session::write_results(const Job& job) {
                runner_->outcomes().size());
     const auto stamp = job.settings.find(OptionId::stamp);
     writer->about(options_.version, creation_time(), named_segments(job.data),
-                  job.data.has_molecule ? &job.data.molecule : nullptr,
                   stamp == job.settings.end() ? std::string() : stamp->second);
+    if (chemistry(job.data).has_molecule) write_molecule(writer->file(), chemistry(job.data).molecule);
     for (std::size_t i = 0; i < descriptions.size(); ++i) {
       const ProgramOutcome& outcome = runner_->outcomes()[i];
       writer->program(descriptions[i]);

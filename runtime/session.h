@@ -18,7 +18,7 @@
 #include "runtime/device/device.h"
 #include "runtime/interp/job/checkpoints.h"
 #include "runtime/interp/job/job_run.h"
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 #include "runtime/prediction/segment_choice.h"
 
 namespace sial {

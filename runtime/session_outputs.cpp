@@ -15,6 +15,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/output_file.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/fcidump.h"
 #include "runtime/job/molden.h"
 #include "runtime/job/names.h"
@@ -104,7 +105,7 @@ bool may_be_saved(const Job& job, std::span<const std::shared_ptr<const Module>>
 
 /// A job that ran for days must not find out at its end that there are no orbitals. `option`: what asks for them.
 void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const char* option) {
-  if (!job.data.has_molecule)
+  if (!chemistry(job.data).has_molecule)
     throw InputError(fmt::format("`{}` asks for orbitals, and the job has no molecule", option),
                      "leave it out, or give the job a [molecule]");
   if (may_be_saved(job, programs, is_orbital_label)) return;
@@ -114,12 +115,12 @@ void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module
 }
 
 std::string functions_text(const JobData& data) {
-  return data.hamiltonian ? fmt::format("{} orbitals", data.hamiltonian->orbitals)
-                          : fmt::format("{} basis functions", data.molecule.n_basis());
+  return chemistry(data).hamiltonian ? fmt::format("{} orbitals", chemistry(data).hamiltonian->orbitals)
+                                     : fmt::format("{} basis functions", chemistry(data).molecule.n_basis());
 }
 
 void check_integrals(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
-  if ((!job.data.has_molecule && !job.data.hamiltonian) || job.legacy)
+  if ((!chemistry(job.data).has_molecule && !chemistry(job.data).hamiltonian) || job.legacy)
     throw InputError("`--fcidump` asks for integrals, and the job has neither [molecule] nor [hamiltonian]",
                      "leave it out, or run a job file with one of the two");
   const double needed = bytes_of_orbital_integrals(job.data);
@@ -142,7 +143,8 @@ std::string results_hint(const Job& job, bool has_checkpoint) {
   if (has_checkpoint)
     return fmt::format("the other output files are written; `--restart` with {} goes on from the last checkpoint",
                        less);
-  if (job.results_path == "none" || !job.data.has_molecule) return fmt::format("run the job again with {}", less);
+  if (job.results_path == "none" || !chemistry(job.data).has_molecule)
+    return fmt::format("run the job again with {}", less);
   return fmt::format(
       "the other output files are written; run the SCF program alone with {}: `--guess {}` begins with these orbitals",
       less, (std::filesystem::path(job.output_dir) / job.results_path).lexically_normal().string());
@@ -151,13 +153,13 @@ std::string results_hint(const Job& job, bool has_checkpoint) {
 void check_orbital_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
   if (job.molden_path != "none") {
     check_orbitals(job, programs, "--molden");
-    check_molden(job.data.molecule);
+    check_molden(chemistry(job.data).molecule);
   }
   if (job.fcidump_path != "none") check_integrals(job, programs);
   if (job.trexio_path == "none") return;
   require_trexio();
   check_orbitals(job, programs, "--trexio");
-  check_trexio(job.data.molecule);
+  check_trexio(chemistry(job.data).molecule);
   const std::filesystem::path place = std::filesystem::path(job.output_dir) / job.trexio_path;
   if (std::error_code ignored; is_trexio_text(job.trexio_path) && std::filesystem::exists(place, ignored))
     throw InputError(fmt::format("there is a `{}` already", place.string()),
@@ -257,9 +259,10 @@ void Session::lock_outputs(std::span<const NamedFile> outputs) {
 std::optional<EnvironmentError> Session::write_orbital_files(const Job& job) const {
   const std::filesystem::path folder = job.output_dir;
   if (job.molden_path != "none")
-    write_file((folder / job.molden_path).string(), molden_text(job.data.molecule, state_->saved_statics));
+    write_file((folder / job.molden_path).string(), molden_text(chemistry(job.data).molecule, state_->saved_statics));
   if (job.trexio_path != "none")
-    write_trexio_file((folder / job.trexio_path).string(), trexio_data(job.data.molecule, state_->saved_statics));
+    write_trexio_file((folder / job.trexio_path).string(),
+                      trexio_data(chemistry(job.data).molecule, state_->saved_statics));
   if (job.fcidump_path == "none") return {};
   try {
     write_fcidump(integrals_over_orbitals(job.data, state_->saved_statics), (folder / job.fcidump_path).string());

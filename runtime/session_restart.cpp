@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "runtime/base/printable.h"
+#include "runtime/job/chemistry.h"
+#include "runtime/job/molecule_in_results.h"
 #include "runtime/job/names.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
@@ -125,6 +127,7 @@ std::vector<std::string> follow_checkpoint(const CheckpointIndex& index, Job& jo
 JobIdentity identity_of(const Job& job, std::span<const std::shared_ptr<const Module>> programs,
                         const SessionOptions& options) {
   JobIdentity identity = identity_of(job.data, job.programs, programs);
+  identity.domain = identity_of_chemistry(job.data);
   if (options.machine.plugins) identity.plugins = options.machine.plugins->files();
   return identity;
 }
@@ -160,8 +163,9 @@ void check_restart(const CheckpointIndex& index, const JobIdentity& identity, co
 void Session::restore_earlier(const Job& job) {
   for (const std::string& path : job.restore_files) {
     ResultsReader reader(path);
-    if (job.data.has_molecule && transport_.rank() == 0)
-      if (const std::string difference = reader.difference_of(job.data.molecule); !difference.empty())
+    if (chemistry(job.data).has_molecule && transport_.rank() == 0)
+      if (const std::string difference = molecule_difference(reader.file(), chemistry(job.data).molecule);
+          !difference.empty())
         err_
             << printable(fmt::format(
                    "warning: the results to restore are those of another molecule: {}\n  hint: what is restored from `{}` is a first guess here, not a result",

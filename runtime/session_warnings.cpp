@@ -16,6 +16,7 @@
 
 #include "runtime/base/printable.h"
 #include "runtime/interp/job/saved_values.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/legacy_dat.h"
 #include "runtime/job/names.h"
 #include "runtime/job/segments.h"
@@ -133,8 +134,8 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
   };
   const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
   for (const auto& [name, array] : job.data.arrays) {
-    const bool of_molecule = job.data.has_molecule && (name == "coords" || name == "charge");
-    const bool of_hamiltonian = job.data.hamiltonian && name.starts_with("given_");
+    const bool of_molecule = chemistry(job.data).has_molecule && (name == "coords" || name == "charge");
+    const bool of_hamiltonian = chemistry(job.data).hamiltonian && name.starts_with("given_");
     if (of_molecule || of_hamiltonian || job.given_arrays.contains(name)) continue;
     look_at(name, plugins || job.data.int_arrays.contains(name)
                       ? std::string()
@@ -165,8 +166,8 @@ static std::vector<double> scaled_overlap(const std::vector<double>& given, std:
 /// Arrays of other programs have basis functions in another order, or with other norms, which nothing shows but where
 /// their overlap is among them.
 void Session::warn_of_order(const Job& job) {
-  const Molecule& m = job.data.molecule;
-  if (!job.data.has_molecule || job.legacy) return;
+  const Molecule& m = chemistry(job.data).molecule;
+  if (!chemistry(job.data).has_molecule || job.legacy) return;
   const std::int64_t functions = m.n_basis();
   const auto n = static_cast<std::size_t>(functions);
   std::vector<double> own;
@@ -181,7 +182,7 @@ void Session::warn_of_order(const Job& job) {
     if (scaled.empty()) continue;
     if (own.empty()) {
       own.resize(n * n);
-      make_ao_integrals(m, job.data.integrals)->overlap({0, functions}, {0, functions}, own.data());
+      make_ao_integrals(m, integral_code(job.data))->overlap({0, functions}, {0, functions}, own.data());
       for (const Shell& s : m.shells)
         for (std::int32_t c = 0; c < s.n_contractions; ++c) {
           const auto size = static_cast<std::size_t>(s.n_functions() / s.n_contractions), first = other.size();

@@ -10,6 +10,9 @@
 
 #include "runtime/base/input_file.h"
 #include "runtime/base/printable.h"
+#include "runtime/job/chemistry.h"
+#include "runtime/job/guess.h"
+#include "runtime/job/job_file.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/resegment.h"
@@ -152,8 +155,8 @@ Job state_job(const JobArguments& arguments) {
   if (!arguments.resegment.empty()) apply_resegment(job, arguments.resegment);
   for (const std::string& text : arguments.sets) apply_set(job, text);
   if (!arguments.restarts) check_restored_files(job);
-  if (job.data.has_molecule)
-    if (std::string text = unusual_distances(job.data.molecule.atoms); !text.empty())
+  if (chemistry(job.data).has_molecule)
+    if (std::string text = unusual_distances(chemistry(job.data).molecule.atoms); !text.empty())
       job.warnings.push_back(std::move(text));
   return job;
 }
@@ -174,7 +177,7 @@ void settle(Job& job, const JobArguments& arguments, int ranks) {
 
 /// They follow the ranks and the memory.
 void cut_segments(Job& job) {
-  if ((job.data.has_molecule || job.data.hamiltonian) && !job.legacy) derive_job_data(job);
+  if ((chemistry(job.data).has_molecule || chemistry(job.data).hamiltonian) && !job.legacy) derive_job_data(job);
 }
 
 }  // namespace

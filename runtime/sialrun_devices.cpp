@@ -1,7 +1,7 @@
 #include "runtime/sialrun_devices.h"
 
 #include "runtime/base/number.h"
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 
 namespace sial {
 

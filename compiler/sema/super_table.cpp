@@ -14,7 +14,7 @@ struct Row {
 };
 constexpr Row rows[] = {
 #define SUPER(id, name, signatures, meaning) {#name, signatures, meaning},
-#include "runtime/super/super_instructions.def"
+#include "tables/super_instructions.def"
 #undef SUPER
 };
 
@@ -23,7 +23,7 @@ struct ArgumentsRow {
 };
 constexpr ArgumentsRow argument_rows[] = {
 #define SUPER_ARGUMENTS(name, arguments, formula, source) {#name, arguments, formula, source},
-#include "runtime/super/super_arguments.def"
+#include "tables/super_arguments.def"
 #undef SUPER_ARGUMENTS
 };
 
@@ -66,7 +66,7 @@ std::optional<std::string> table_signatures(std::string_view name) {
 bool has_element_form(std::string_view name) {
   static constexpr std::string_view forms[] = {
 #define ELEMENT_FORM(name) #name,
-#include "runtime/super/element_forms.def"
+#include "tables/element_forms.def"
 #undef ELEMENT_FORM
   };
   return std::find(std::begin(forms), std::end(forms), name) != std::end(forms);

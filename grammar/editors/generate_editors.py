@@ -54,7 +54,8 @@ def lexer_keywords() -> list[str]:
 
 
 def super_instructions() -> list[str]:
-    return sorted(re.findall(r"^SUPER\(\d+, (\w+),", (ROOT / "runtime" / "super" / "super_instructions.def").read_text(), re.M))
+    tables = ("runtime/super/super_instructions.def", "runtime/super/chemistry_super_instructions.def")
+    return sorted(name for table in tables for name in re.findall(r"^SUPER\(\d+, (\w+),", (ROOT / table).read_text(), re.M))
 
 
 def words() -> dict[str, list[str]]:

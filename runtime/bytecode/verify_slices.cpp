@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view known_specials[] = {
 #define SUPER(id, name, signatures, meaning) #name,
-#include "runtime/super/super_instructions.def"
+#include "tables/super_instructions.def"
 #undef SUPER
 };
 

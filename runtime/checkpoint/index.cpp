@@ -16,13 +16,13 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/content_hash.h"
 #include "runtime/base/formats.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/number.h"
 #include "runtime/base/output_file.h"
 #include "runtime/base/shape.h"
 #include "runtime/bytecode/write.h"
-#include "runtime/job/hamiltonian.h"
 
 namespace sial {
 namespace {
@@ -30,32 +30,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-class Hash {
- public:
-  template <class T>
-  void add(const T& v) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
-    std::uint64_t word = 0;
-    std::memcpy(&word, &v, sizeof v);
-    h_ = mix_hash(h_, word);
-  }
-  template <class T>
-  void add(const std::vector<T>& v) {
-    add(v.size());
-    for (const T& x : v) add(x);
-  }
-  std::string text() const { return fmt::format("{:016x}", h_); }
-
- private:
-  std::uint64_t h_ = 0x5a11;
-};
-
 /// Folders do not matter: the same sources may be reached by another path.
 std::string hash_of(const Module& module) {
   Module plain = module;
   plain.producer.clear();
   for (std::string& file : plain.files) file = fs::path(file).filename().string();
-  Hash hash;
+  ContentHash hash;
   for (const std::byte b : write_module(plain)) hash.add(b);
   return hash.text();
 }
@@ -130,7 +110,7 @@ template <class Identity, class F>
   requires std::is_same_v<std::remove_const_t<Identity>, JobIdentity>
 void for_each_field(Identity& job, F&& f) {
   f("programs", job.programs);
-  f("molecule", job.molecule);
+  f("molecule", job.domain);
   f("segments", job.segments);
   f("ints", job.ints);
   f("scalars", job.scalars);
@@ -139,7 +119,7 @@ void for_each_field(Identity& job, F&& f) {
 }
 
 std::string hash_text(const std::string& text) {
-  Hash hash;
+  ContentHash hash;
   for (const char c : text) hash.add(c);
   return hash.text();
 }
@@ -157,48 +137,22 @@ JobIdentity identity_of(const JobData& data, std::span<const std::string> paths,
   for (const auto& [kind, extents] : data.segments)
     job.segments[kind_key(kind)] = fmt::format("{}", fmt::join(extents, ","));
   for (const auto& [name, array] : data.arrays) {
-    Hash hash;
+    ContentHash hash;
     hash.add(array.extents);
     hash.add(array.data);
     job.arrays[name] = hash.text();
   }
   for (const auto& [name, array] : data.int_arrays) {
-    Hash hash;
+    ContentHash hash;
     hash.add(array.extents);
     hash.add(array.data);
     job.arrays[name + " (integers)"] = hash.text();
   }
   for (const auto& [name, source] : data.sources) {
     if (data.arrays.contains(name)) continue;
-    Hash hash;  // of what is read in parts, a program that reads it compares the values with those before
+    ContentHash hash;  // of what is read in parts, a program that reads it compares the values with those before
     hash.add(source.extents);
     job.arrays[name] = hash.text();
-  }
-  if (data.has_molecule) {
-    Hash geometry, basis;
-    for (const Atom& a : data.molecule.atoms) {
-      geometry.add(a.charge);
-      for (const double x : a.position) geometry.add(x);
-    }
-    for (const Shell& s : data.molecule.shells) {
-      basis.add(s.atom);
-      basis.add(s.l);
-      basis.add(s.pure);
-      basis.add(s.n_contractions);
-      basis.add(s.exponents);
-      basis.add(s.coefficients);
-    }
-    job.molecule = {{"geometry", geometry.text()},
-                    {"basis set", fmt::format("{} ({})", data.molecule.basis_name, basis.text())},
-                    {"charge", fmt::format("{}", data.molecule.charge)},
-                    {"multiplicity", fmt::format("{}", data.molecule.multiplicity)}};
-  }
-  if (data.hamiltonian) {
-    Hash hash;
-    hash.add(data.hamiltonian->core_energy);
-    hash.add(data.hamiltonian->one);
-    hash.add(data.hamiltonian->two);
-    job.molecule = {{"integrals", hash.text()}};
   }
   return job;
 }
@@ -216,7 +170,7 @@ std::string difference(const JobIdentity& saved, const JobIdentity& now) {
       return fmt::format("the program `{}` has changed, or is compiled in another way", now.programs[i].first);
   }
   // A changed geometry or basis changes most of what follows: it is named first.
-  for (std::string text : {differing_entry("molecule's", saved.molecule, now.molecule, false),
+  for (std::string text : {differing_entry("molecule's", saved.domain, now.domain, false),
                            differing_entry("segments of kind", saved.segments, now.segments, true),
                            differing_entry("value of int", saved.ints, now.ints, true),
                            differing_entry("value of scalar", saved.scalars, now.scalars, true),

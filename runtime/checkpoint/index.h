@@ -27,8 +27,8 @@ namespace sial {
 struct JobIdentity {
   std::vector<std::pair<std::string, std::string>> programs;  // file name, hash
   std::map<std::string, std::string> ints, scalars, segments, arrays;
-  std::map<std::string, std::string> molecule;  // geometry, basis, charge, multiplicity
-  std::map<std::string, std::string> plugins;   // file name, hash
+  std::map<std::string, std::string> domain;   // of what JobData::domain holds: geometry, basis set, ...
+  std::map<std::string, std::string> plugins;  // file name, hash
 };
 
 JobIdentity identity_of(const JobData& data, std::span<const std::string> paths,

@@ -19,6 +19,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/number.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job/job_data.h"
+#include "runtime/job/chemistry.h"
 
 namespace sial {
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/base/bytes.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/legacy_job.h"
 
 namespace sial {
@@ -26,12 +27,13 @@ const char* kind_text(IndexKind kind) {
 }
 
 void describe_molecule(const JobData& data, std::string& out) {
-  if (!data.has_molecule) {
-    out +=
-        data.molecule.basis_name.empty() ? "no molecule\n" : fmt::format("no molecule: {}\n", data.molecule.basis_name);
+  if (!chemistry(data).has_molecule) {
+    out += chemistry(data).molecule.basis_name.empty()
+               ? "no molecule\n"
+               : fmt::format("no molecule: {}\n", chemistry(data).molecule.basis_name);
     return;
   }
-  const Molecule& m = data.molecule;
+  const Molecule& m = chemistry(data).molecule;
   out += fmt::format("molecule: {} atom{}, charge {}, multiplicity {}; coordinates in bohr\n", m.atoms.size(),
                      m.atoms.size() == 1 ? "" : "s", m.charge, m.multiplicity);
   for (std::size_t i = 0; i < m.atoms.size(); ++i) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 
 namespace sial {
 

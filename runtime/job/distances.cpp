@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 
 namespace sial {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 
 namespace sial {
 namespace {
@@ -94,8 +95,8 @@ std::vector<Ecp> ecps_of_arrays(const JobData& job) {
         fmt::format("clp, zlp and nlp have {}, {} and {} elements", coefficient.size(), exponent.size(), power.size()));
   if (top.size() != electrons.size())
     fail(fmt::format("llmax has {} elements, nelecp {}", top.size(), electrons.size()));
-  if (job.has_molecule && electrons.size() > job.molecule.atoms.size())
-    fail(fmt::format("nelecp has {} elements for {} atoms", electrons.size(), job.molecule.atoms.size()));
+  if (chemistry(job).has_molecule && electrons.size() > chemistry(job).molecule.atoms.size())
+    fail(fmt::format("nelecp has {} elements for {} atoms", electrons.size(), chemistry(job).molecule.atoms.size()));
   if (first.size() != last.size() || first.size() % electrons.size() != 0)
     fail(fmt::format("kfirst has {} elements, klast {}, for {} centres", first.size(), last.size(), electrons.size()));
   // Which of the two indices runs fastest differs between writers; what matters is that each part is a range of the
@@ -131,7 +132,7 @@ std::vector<Ecp> ecps_of_arrays(const JobData& job) {
 }
 
 std::vector<Ecp> ecps_of_job(const JobData& job) {
-  return job.molecule.ecps.empty() ? ecps_of_arrays(job) : job.molecule.ecps;
+  return chemistry(job).molecule.ecps.empty() ? ecps_of_arrays(job) : chemistry(job).molecule.ecps;
 }
 
 EcpArrays arrays_of_ecps(const Molecule& molecule) {

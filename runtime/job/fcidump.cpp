@@ -19,6 +19,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/number.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/names.h"
 
 namespace sial {
@@ -369,9 +370,9 @@ GivenHamiltonian read_fcidump(const std::string& path, std::vector<std::string>&
 
 void take_fcidump(Job& job, const std::string& path) {
   const auto hamiltonian = std::make_shared<const GivenHamiltonian>(read_fcidump(path, job.warnings));
-  job.data.hamiltonian = hamiltonian;
+  chemistry(job.data).hamiltonian = hamiltonian;
   job.data.scalars["given_core_energy"] = hamiltonian->core_energy;
-  job.data.molecule.basis_name =
+  chemistry(job.data).molecule.basis_name =
       fmt::format("the job gives integrals over orbitals, from `{}`, and this needs atoms and basis functions", path);
   give_arrays(hamiltonian, job.data);
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/job/hamiltonian.h"
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 
 namespace sial {
 

@@ -6,7 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "runtime/base/error.h"
-#include "runtime/job/job_file.h"
+#include "runtime/job/chemistry.h"
+#include "runtime/job/job.h"
 
 namespace sial {
 namespace {
@@ -132,8 +133,8 @@ FragmentParts fragment_parts(const FragmentRequest& request, const Molecule& mol
 
 void set_fragment_tables(Job& job, const FragmentParts& parts, std::int32_t alpha_occupied,
                          std::int32_t beta_occupied) {
-  if (job.fragments.atoms.empty()) return;
-  const auto count = static_cast<std::int32_t>(job.fragments.atoms.size());
+  if (chemistry(job.data).fragments.atoms.empty()) return;
+  const auto count = static_cast<std::int32_t>(chemistry(job.data).fragments.atoms.size());
   if (job.given_values.count("nfrags") && job.data.ints["nfrags"] != count)
     throw InputError(
         fmt::format("`nfrags` is {}, and `fragments` under [molecule] lists {}", job.data.ints["nfrags"], count),
@@ -142,7 +143,7 @@ void set_fragment_tables(Job& job, const FragmentParts& parts, std::int32_t alph
   auto set = [&](const char* name, Sizes owners) {
     job.data.int_arrays[name] = {{std::ssize(owners)}, std::move(owners), "the fragments"};
   };
-  set("w_frag_atom", owners_of_atoms(job.fragments, job.data.molecule.atoms.size()));
+  set("w_frag_atom", owners_of_atoms(chemistry(job.data).fragments, chemistry(job.data).molecule.atoms.size()));
   const Sizes& ao = job.data.segments.at(IndexKind::ao);
   set("w_frag_ao", owners_of_segments(ao, 0, ao.size(), parts.functions, "ao", "functions"));
   auto orbitals = [&](IndexKind kind, std::size_t occupied, const char* occupied_name, const char* virtual_name,

@@ -6,18 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/job/job_data.h"
+#include "runtime/job/chemistry.h"
 
 namespace sial {
 
 struct Job;
-
-/// Numbers of atoms from 1, by fragment; charges by fragment, all 0 when there are none. Without fragments both are
-/// empty.
-struct FragmentRequest {
-  std::vector<std::vector<std::int32_t>> atoms;
-  std::vector<std::int32_t> charges;
-};
 
 /// Elements that follow each other and belong to one fragment.
 struct FragmentPart {

@@ -1,13 +1,12 @@
-// What a job takes from the results of earlier ones: orbitals that SCF programs begin with, and whether what it
-// restores is there.
+#include "runtime/job/guess.h"
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include <fmt/format.h>
 
-#include "runtime/job/job_file.h"
+#include "runtime/job/chemistry.h"
+#include "runtime/job/molecule_in_results.h"
 #include "runtime/job/results.h"
 
 namespace sial {
@@ -28,25 +27,19 @@ void take_guess(Job& job) {
   };
   const DataArray *alpha = found("ca"), *beta = found("cb");
   if (!alpha || !beta) alpha = beta = found("c");
-  const Molecule& m = job.data.molecule;
+  const Molecule& m = chemistry(job.data).molecule;
   const std::int64_t n = m.n_basis();
   const auto fits = [&](const DataArray* c) {
     return c->extents == std::vector<std::int64_t>{n, n} &&
            std::ranges::all_of(c->data, [](double x) { return std::isfinite(x); });
   };
-  std::string why =
-      job.data.has_molecule && !job.legacy ? reader.functions_difference_of(m) : "this job has no [molecule]";
+  std::string why = chemistry(job.data).has_molecule && !job.legacy ? functions_difference(reader.file(), m)
+                                                                    : "this job has no [molecule]";
   if (why.empty() && !alpha) why = "no program saved any";
   if (why.empty() && (!fits(alpha) || !fits(beta)))
     why = fmt::format("they are no matrices of numbers over {} functions", n);
   if (why.empty()) set_guess(job, *alpha, *beta);
   else job.warnings.push_back(fmt::format("the orbitals in `{}` are no first guess for this job: {}", path, why));
-}
-
-void check_restored_files(const Job& job) {
-  for (const std::string& file : job.restore_files)
-    if (std::error_code ignored; !std::filesystem::exists(file, ignored))
-      throw InputError(fmt::format("there is no results file `{}`", file), {}, job.restore_place);
 }
 
 }  // namespace sial

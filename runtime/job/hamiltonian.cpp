@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/job/chemistry.h"
+
 namespace sial {
 
 double packed_bytes(std::int32_t orbitals) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/job/chemistry.h"
 #include "runtime/job/job_data.h"
 
 namespace sial {

@@ -17,8 +17,10 @@
 #include "runtime/base/number.h"
 #include "runtime/job/array_source.h"
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/duration.h"
 #include "runtime/job/fcidump.h"
+#include "runtime/job/guess.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
 #include "runtime/job/numa.h"
@@ -33,20 +35,8 @@ namespace {
 namespace fs = std::filesystem;
 using Keys = std::vector<std::string_view>;
 
-bool is_name(std::string_view text) {
-  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
-}
-
 std::string suggestion(std::string_view name, const Keys& known) {
   return did_you_mean(name, known, fmt::format("known here: {}", fmt::join(known, ", ")));
-}
-
-Keys all_segment_keys() { return {std::begin(segment_keys), std::end(segment_keys)}; }
-std::int32_t segment_size(std::int64_t value, std::string_view key) {
-  if (value < 1 || value > std::numeric_limits<std::int32_t>::max())
-    throw InputError(fmt::format("{} is not a segment size of `{}`", value, key), "segments hold at least one element");
-  return static_cast<std::int32_t>(value);
 }
 
 /// Walks one parsed file into a Job.
@@ -209,7 +199,7 @@ class JobReader {
   void values(const toml::table& t) {
     for (auto&& [key, node] : t) {
       std::string name = lower_case(key.str());
-      if (!is_name(name)) fail(node, fmt::format("`{}` is not a name", key.str()));
+      if (!is_value_name(name)) fail(node, fmt::format("`{}` is not a name", key.str()));
       if (node.is_integer()) job_.data.ints[name] = integer(node, name);
       else if (node.is_floating_point()) job_.data.scalars[name] = real(node, name);
       else
@@ -221,7 +211,7 @@ class JobReader {
   }
 
   void segments(const toml::table& t) {
-    Keys known = all_segment_keys(), targets;
+    Keys known(std::begin(segment_keys), std::end(segment_keys)), targets;
     std::vector<std::string> target_names;
     for (std::string_view k : segment_keys) target_names.push_back(fmt::format("{}_target", k));
     for (const std::string& k : target_names) known.push_back(k);
@@ -252,7 +242,7 @@ class JobReader {
     }
     for (std::string_view needed : {"xyz", "basis"})
       if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
-    Molecule& m = job_.data.molecule;
+    Molecule& m = chemistry(job_.data).molecule;
     XyzElectrons said;
     const std::string xyz = data_file(resolve(string(*t.get("xyz"), "xyz")));
     at(*t.get("xyz"), [&] { m.atoms = read_xyz(xyz, job_.warnings, &said); });
@@ -273,7 +263,7 @@ class JobReader {
     for (const std::string_view key : {"xyz", "basis", "spherical", "ecp"})
       if (const toml::node* n = t.get(key))
         fail(*n, fmt::format("`{}` follows from `trexio`", key), "leave out one of the two");
-    Molecule& m = job_.data.molecule;
+    Molecule& m = chemistry(job_.data).molecule;
     const std::string path = data_file(resolve(string(file, "trexio")));
     at(file, [&] {
       const TrexioData data = read_trexio_file(path);
@@ -284,7 +274,7 @@ class JobReader {
   }
 
   void finish_molecule(const toml::table& t, const std::string& xyz = {}, const XyzElectrons& said = {}) {
-    Molecule& m = job_.data.molecule;
+    Molecule& m = chemistry(job_.data).molecule;
     if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
     if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
     fragments(t);
@@ -292,13 +282,13 @@ class JobReader {
                    job_.warnings);
     at(t, [&] { electron_counts(m); });
     if (const toml::node* n = t.get("frozen_core")) m.frozen_core = frozen_core(*n);
-    if (const toml::node* n = t.get("fragments")) at(*n, [&] { check_fragments(job_.fragments, m); });
-    job_.data.has_molecule = true;
+    if (const toml::node* n = t.get("fragments")) at(*n, [&] { check_fragments(chemistry(job_.data).fragments, m); });
+    chemistry(job_.data).has_molecule = true;
   }
 
   void hamiltonian(const toml::table& t) {
     check_keys(t, "hamiltonian", hamiltonian_keys);
-    if (job_.data.has_molecule)
+    if (chemistry(job_.data).has_molecule)
       fail(t, "the job has a [molecule] and a [hamiltonian]",
            "programs take the integrals of one: leave out the other");
     const toml::node* file = t.get("fcidump");
@@ -306,8 +296,8 @@ class JobReader {
       fail(t, "[hamiltonian] lacks `fcidump`", "fcidump = \"FCIDUMP\" names a file of integrals over orbitals");
     at(*file, [&] { take_fcidump(job_, data_file(resolve(string(*file, "fcidump")))); });
     if (const toml::node* n = t.get("frozen_core")) {
-      job_.data.molecule.frozen_core = integer(*n, "frozen_core");
-      if (job_.data.molecule.frozen_core < 0) fail(*n, "`frozen_core` cannot be negative");
+      chemistry(job_.data).molecule.frozen_core = integer(*n, "frozen_core");
+      if (chemistry(job_.data).molecule.frozen_core < 0) fail(*n, "`frozen_core` cannot be negative");
     }
   }
 
@@ -330,18 +320,18 @@ class JobReader {
     for (const toml::node& list : *lists->as_array()) {
       if (!list.is_array())
         fail(list, "`fragments` must list the atoms of each fragment", "fragments = [[1, 2, 3], [4, 5, 6]]");
-      job_.fragments.atoms.push_back(integers(list, "fragments"));
+      chemistry(job_.data).fragments.atoms.push_back(integers(list, "fragments"));
     }
-    if (charges) job_.fragments.charges = integers(*charges, "fragment_charges");
+    if (charges) chemistry(job_.data).fragments.charges = integers(*charges, "fragment_charges");
     if (!t.get("charge"))
-      for (std::int32_t charge : job_.fragments.charges) job_.data.molecule.charge += charge;
+      for (std::int32_t charge : chemistry(job_.data).fragments.charges) chemistry(job_.data).molecule.charge += charge;
   }
 
   /// Potentials of the basis file, unless `ecp` names another file or is false.
   void effective_cores(const toml::node* n) {
     if (n && n->is_boolean() && !n->value<bool>().value()) return;
     if (n && !n->is_string()) fail(*n, "`ecp` must be the path of a basis file, or false");
-    Molecule& m = job_.data.molecule;
+    Molecule& m = chemistry(job_.data).molecule;
     m.ecps = read_ecps(data_file(find_basis(n ? string(*n, "ecp") : m.basis_name, folder_.string())), m.atoms);
     if (n && m.ecps.empty()) fail(*n, "the file holds no effective core potential for an element of this molecule");
     for (const Ecp& e : m.ecps) {
@@ -351,7 +341,7 @@ class JobReader {
   }
 
   std::int32_t frozen_core(const toml::node& n) const {
-    const Molecule& m = job_.data.molecule;
+    const Molecule& m = chemistry(job_.data).molecule;
     if (n.is_boolean()) return n.value<bool>().value() ? chemical_core(m) : 0;
     if (!n.is_integer())
       fail(n, "`frozen_core` must be true, false or a number of orbitals",
@@ -364,7 +354,7 @@ class JobReader {
   void arrays(const toml::table& t) {
     for (auto&& [key, node] : t) {
       std::string name = lower_case(key.str());
-      if (!job_.fragments.atoms.empty() && name.starts_with("w_frag_"))
+      if (!chemistry(job_.data).fragments.atoms.empty() && name.starts_with("w_frag_"))
         fail(node, fmt::format("`{}` follows from `fragments` under [molecule]", name), "leave out one of the two");
       job_.given_arrays.insert(name);
       if (node.is_array()) {
@@ -510,87 +500,5 @@ class JobReader {
 Job read_job_file(const std::string& path) { return JobReader(path).read(); }
 
 JobImports read_job_imports(const std::string& path) { return JobReader(path).imports(); }
-
-void apply_set(Job& job, std::string_view text) {
-  std::size_t equals = text.find('=');
-  std::string name = lower_case(text.substr(0, equals));
-  if (equals == std::string_view::npos || !is_name(name))
-    throw InputError(fmt::format("`--set {}` is not name=value", text), "for example --set norb=4 or --set conv=1e-8");
-  std::string value(text.substr(equals + 1));
-  const std::optional<double> real = read_real(value);
-  if (!real)
-    throw InputError(fmt::format("`{}` in `--set {}` is not a number", value, text),
-                     "an integer sets a `predefined int`, a real such as 1.0 a `predefined scalar`");
-  const std::optional<std::int64_t> integer =
-      read_integer(value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());
-  if (!integer && value.find_first_of(".eEdD") == std::string::npos)
-    throw InputError(fmt::format("`{}` in `--set {}` does not fit a 32-bit integer", value, text));
-  // A name the job already knows as a real keeps its type: --set conv=1 is meant as 1.0.
-  if (integer && !job.data.scalars.count(name)) job.data.ints[name] = static_cast<std::int32_t>(*integer);
-  else job.data.scalars[name] = *real, job.data.ints.erase(name);
-  job.given_values.insert(name);
-  job.value_places.erase(name);
-  derive_job_data(job);
-}
-
-namespace {
-
-/// One `kind=sizes` of `--segments text`.
-void request_segments(Job& job, std::string_view one, std::string_view text) {
-  std::size_t equals = one.find('=');
-  std::string key = lower_case(one.substr(0, equals));
-  Keys known = all_segment_keys();
-  constexpr std::string_view target_suffix = "_target";
-  const bool is_target = key.ends_with(target_suffix);
-  if (is_target) key.resize(key.size() - target_suffix.size());
-  if (equals == std::string_view::npos)
-    throw InputError(fmt::format("`--segments {}` is not kind=sizes", text), "for example --segments ao=8,8,4");
-  if (std::find(known.begin(), known.end(), key) == known.end()) {
-    const std::string written = lower_case(one.substr(0, equals));
-    std::vector<std::string> targets;
-    for (std::string_view k : segment_keys) targets.push_back(fmt::format("{}{}", k, target_suffix));
-    if (written.find('_') != std::string::npos) known.insert(known.end(), targets.begin(), targets.end());
-    throw InputError(fmt::format("unknown index kind `{}` in `--segments {}`", written, text),
-                     suggestion(written, known));
-  }
-  SegmentRequest r;
-  std::string_view rest = one.substr(equals + 1);
-  while (rest != "auto") {
-    std::size_t comma = rest.find(',');
-    std::string_view part = rest.substr(0, comma);
-    const std::optional<std::int64_t> value = read_integer(part);
-    if (!value)
-      throw InputError(fmt::format("`{}` in `--segments {}` is not a segment size", part, text),
-                       is_target ? fmt::format("for example --segments {}{}=4", key, target_suffix)
-                                 : "for example --segments ao=8,8,4");
-    r.sizes.push_back(segment_size(*value, key));
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  if (is_target) {
-    if (r.sizes.size() != 1)
-      throw InputError(fmt::format("`--segments {}` needs one size", text), "for example --segments ao_target=8");
-    r.target = r.sizes.front();
-    r.sizes.clear();
-  }
-  job.segment_requests[key] = r;
-}
-
-}  // namespace
-
-void apply_segments(Job& job, std::string_view text) {
-  if (lower_case(text) == "auto") job.segment_requests.clear();
-  else
-    // A name after a comma begins another kind: occ_target=3,virt_target=7.
-    for (std::size_t begin = 0; begin < text.size() || begin == 0;) {
-      const std::size_t equals = text.find('=', begin),
-                        next = equals == std::string_view::npos ? equals : text.find('=', equals + 1);
-      std::size_t end = next == std::string_view::npos ? text.size() : text.rfind(',', next);
-      if (end == std::string_view::npos || end <= equals) end = text.size();
-      request_segments(job, text.substr(begin, end - begin), text);
-      begin = end + 1;
-    }
-  derive_job_data(job);
-}
 
 }  // namespace sial

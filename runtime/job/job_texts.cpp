@@ -1,13 +1,15 @@
 // Texts that job files and options share: amounts of memory, depths of look-ahead, lists of arrays.
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 #include "runtime/job/names.h"
 
 namespace sial {
@@ -62,6 +64,12 @@ std::size_t parse_memory(std::string_view text) {
   if (!bytes)
     throw InputError(fmt::format("`{}` is not an amount of memory", text), "for example 512 MB or 4 GiB, per rank");
   return *bytes;
+}
+
+void check_restored_files(const Job& job) {
+  for (const std::string& file : job.restore_files)
+    if (std::error_code ignored; !std::filesystem::exists(file, ignored))
+      throw InputError(fmt::format("there is no results file `{}`", file), {}, job.restore_place);
 }
 
 }  // namespace sial

@@ -13,6 +13,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/printable.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
 #include "runtime/job/segments.h"
@@ -278,14 +279,15 @@ Job legacy_job(LegacyDat dat, const std::string& file) {
   MoleculeBuilder builder(dat, job.data, file);
   std::string lacks;
   if (!builder.present(lacks)) {
-    job.data.molecule.basis_name = fmt::format("`{}` lacks {}", file, lacks);
+    chemistry(job.data).molecule.basis_name = fmt::format("`{}` lacks {}", file, lacks);
   } else {
-    job.data.molecule = builder.build();
-    job.data.has_molecule = true;
-    job.data.ints.try_emplace("natoms", static_cast<std::int32_t>(job.data.molecule.atoms.size()));  // few files say it
+    chemistry(job.data).molecule = builder.build();
+    chemistry(job.data).has_molecule = true;
+    job.data.ints.try_emplace(
+        "natoms", static_cast<std::int32_t>(chemistry(job.data).molecule.atoms.size()));  // few files say it
     const auto ao = job.data.segments.find(IndexKind::ao);
     try {
-      if (ao != job.data.segments.end()) check_ao_segments(ao->second, job.data.molecule);
+      if (ao != job.data.segments.end()) check_ao_segments(ao->second, chemistry(job.data).molecule);
     } catch (SialError& error) {
       error.set_where(file);
       throw;

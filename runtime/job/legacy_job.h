@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 #include "runtime/job/legacy_dat.h"
 
 namespace sial {

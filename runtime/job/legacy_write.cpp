@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/ecp.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/names.h"
@@ -121,7 +122,7 @@ LegacyDat composed(const Job& job) {
   std::map<std::string, std::int32_t> ints = job.data.ints;
   std::map<std::string, std::vector<double>> reals;
   std::map<std::string, std::vector<std::int32_t>> integers, dims;
-  if (job.data.has_molecule) add_basis(job.data.molecule, ints, reals, integers, dims);
+  if (chemistry(job.data).has_molecule) add_basis(chemistry(job.data).molecule, ints, reals, integers, dims);
   for (auto [kind, name, cumulative] : {std::tuple{IndexKind::ao, "ao_seg_ranges", true},
                                         {IndexKind::mo, "mo_seg_ranges", false},
                                         {IndexKind::moa, "moa_seg_ranges", false},

@@ -9,6 +9,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 
 namespace sial {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "runtime/job/chemistry.h"
 #include "runtime/job/saved_orbitals.h"
 
 namespace sial {

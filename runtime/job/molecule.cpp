@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/names.h"
 
 namespace sial {

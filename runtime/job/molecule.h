@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/job/job_data.h"
+#include "runtime/job/chemistry.h"
 
 namespace sial {
 

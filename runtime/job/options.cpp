@@ -10,10 +10,9 @@
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
 #include "runtime/job/duration.h"
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 #include "runtime/job/names.h"
 #include "runtime/job/numa.h"
-#include "runtime/job/segments.h"
 #include "runtime/job/spill.h"
 
 namespace sial {
@@ -252,11 +251,7 @@ void set_option(Job& job, OptionId id, const std::string& text) {
     case OptionId::spill: job.spill = parse_spill(text); return;
     case OptionId::numa: job.numa = parse_numa(text); return;
     case OptionId::look_ahead: job.look_ahead = parse_look_ahead(text); return;
-    case OptionId::integrals:
-      job.data.integrals = text == "libint"    ? IntegralCode::libint
-                           : text == "hermite" ? IntegralCode::hermite
-                                               : IntegralCode::automatic;
-      return;
+    case OptionId::integrals: job.data.choices["integrals"] = text; return;
     case OptionId::keep_integrals: job.keep_integrals = text == "auto"; return;
     case OptionId::print_format: job.print_format = text; return;
     case OptionId::output_dir: job.output_dir = text; return;

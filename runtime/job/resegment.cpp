@@ -11,6 +11,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/segments.h"
 
 namespace sial {
@@ -99,12 +100,13 @@ class Resegmenter {
     if (!before) throw InputError("the data file has no AO segments to cut", "leave `ao` out");
     Sizes sizes = r.sizes;
     if (sizes.empty())
-      sizes = data_.has_molecule ? ao_segments(data_.molecule, r.target) : pieces(all_elements(*before), r.target);
+      sizes = chemistry(data_).has_molecule ? ao_segments(chemistry(data_).molecule, r.target)
+                                            : pieces(all_elements(*before), r.target);
     if (all_elements(sizes) != all_elements(*before))
       throw InputError(fmt::format("segments `ao` add up to {}, but the data file has {} basis functions",
                                    all_elements(sizes), all_elements(*before)),
                        "make them add up, or give a target with --resegment ao=N");
-    if (data_.has_molecule) check_ao_segments(sizes, data_.molecule);
+    if (chemistry(data_).has_molecule) check_ao_segments(sizes, chemistry(data_).molecule);
     data_.segments[IndexKind::ao] = sizes;
     data_.ints["norb"] = static_cast<std::int32_t>(sizes.size());
     Sizes ends(sizes.size());

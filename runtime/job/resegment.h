@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 
 namespace sial {
 

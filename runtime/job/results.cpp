@@ -153,8 +153,7 @@ ResultsWriter::ResultsWriter(const std::string& path, std::int64_t dense_limit)
 }
 
 void ResultsWriter::about(const std::string& version, std::int64_t created,
-                          const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule,
-                          const std::string& stamp) {
+                          const std::map<std::string, std::vector<std::int32_t>>& segments, const std::string& stamp) {
   file_.set_attribute("/", "format", std::string("sialx results"));
   file_.set_attribute("/", "format_version", std::int64_t{results_format});
   file_.set_attribute("/", "sialx_version", version);
@@ -170,27 +169,6 @@ void ResultsWriter::about(const std::string& version, std::int64_t created,
     const std::vector<std::int64_t> wide(extents.begin(), extents.end());
     file_.write("segments/" + kind, std::vector<std::int64_t>{std::ssize(wide)}, std::span<const std::int64_t>(wide));
   }
-  if (!molecule) return;
-  file_.make_group("molecule");
-  file_.set_attribute("molecule", "charge", molecule->charge);
-  file_.set_attribute("molecule", "multiplicity", molecule->multiplicity);
-  file_.set_attribute("molecule", "basis", molecule->basis_name);
-  file_.set_attribute("molecule", "frozen_core", molecule->frozen_core);
-  std::vector<std::string> symbols;
-  std::vector<double> coordinates;
-  std::vector<std::int64_t> charges;
-  for (const Atom& atom : molecule->atoms) {
-    symbols.push_back(atom.symbol);
-    coordinates.insert(coordinates.end(), atom.position.begin(), atom.position.end());
-    charges.push_back(atom.charge);
-  }
-  const std::int64_t n = std::ssize(symbols);
-  file_.write("molecule/symbols", symbols);
-  file_.write("molecule/coordinates", std::vector<std::int64_t>{3, n}, std::span<const double>(coordinates));
-  file_.set_attribute("molecule/coordinates", "unit", std::string("bohr"));
-  file_.write("molecule/charges", std::vector<std::int64_t>{n}, std::span<const std::int64_t>(charges));
-  file_.set_attribute("molecule/charges", "meaning",
-                      std::string("nuclear charges, less the electrons of effective core potentials"));
 }
 
 void ResultsWriter::program(const ProgramDescription& description) {
@@ -330,52 +308,6 @@ void ResultsWriter::finish() {
 ResultsReader::ResultsReader(const std::string& path) : path_(path), file_(Hdf5File::open(path)) {
   if (!file_.exists("saved/blocks"))
     throw InputError(fmt::format("`{}` is not a results file", path), "restore reads the results.h5 of an earlier job");
-}
-
-std::string ResultsReader::atoms_difference_of(const Molecule& molecule) const {
-  const std::vector<double> charges = file_.read("molecule/charges");
-  const std::size_t n = molecule.atoms.size();
-  if (charges.size() != n) return fmt::format("it had {} atoms, not {}", charges.size(), n);
-  for (std::size_t i = 0; i < n; ++i)
-    if (charges[i] != molecule.atoms[i].charge)
-      return fmt::format("atom {} had nuclear charge {}, not {}", i + 1, charges[i], molecule.atoms[i].charge);
-  return {};
-}
-
-std::string ResultsReader::basis_difference_of(const Molecule& molecule) const {
-  const std::string theirs = file_.attribute_text("molecule", "basis");
-  return theirs == molecule.basis_name ? std::string()
-                                       : fmt::format("its basis was {}, not {}", theirs, molecule.basis_name);
-}
-
-std::string ResultsReader::difference_of(const Molecule& molecule) const {
-  constexpr double same_place = 1e-6;  // bohr: coordinates may have gone through a text
-  constexpr double angstrom = 0.529177210903;
-  if (!file_.exists("molecule/coordinates") || !file_.exists("molecule/charges")) return {};
-  if (std::string difference = atoms_difference_of(molecule); !difference.empty()) return difference;
-  const std::vector<double> places = file_.read("molecule/coordinates");
-  if (places.size() != 3 * molecule.atoms.size()) return fmt::format("it had {} coordinates", places.size());
-  for (std::size_t i = 0; i < molecule.atoms.size(); ++i) {
-    const Atom& atom = molecule.atoms[i];
-    double far = 0;
-    for (std::size_t d = 0; d < 3; ++d)
-      far += (places[3 * i + d] - atom.position[d]) * (places[3 * i + d] - atom.position[d]);
-    if (!(std::sqrt(far) <= same_place))
-      return fmt::format("atom {} ({}) lay {:.4g} Angstrom from where it is now", i + 1, atom.symbol,
-                         std::sqrt(far) * angstrom);
-  }
-  const std::pair<const char*, std::int64_t> numbers[] = {
-      {"charge", molecule.charge}, {"multiplicity", molecule.multiplicity}, {"frozen_core", molecule.frozen_core}};
-  for (const auto& [name, mine] : numbers)
-    if (const auto theirs = file_.attribute_ints("molecule", name); theirs.size() == 1 && theirs[0] != mine)
-      return fmt::format("its {} was {}, not {}", name, theirs[0], mine);
-  return basis_difference_of(molecule);
-}
-
-std::string ResultsReader::functions_difference_of(const Molecule& molecule) const {
-  if (!file_.exists("molecule/charges")) return "it had no molecule";
-  const std::string difference = atoms_difference_of(molecule);
-  return difference.empty() ? basis_difference_of(molecule) : difference;
 }
 
 std::map<std::string, double> ResultsReader::saved_scalars() const {

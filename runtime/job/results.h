@@ -88,11 +88,10 @@ class ResultsWriter {
   ResultsWriter(const ResultsWriter&) = delete;
   ResultsWriter& operator=(const ResultsWriter&) = delete;
 
-  /// What the file is about. `created`: seconds since 1970. `segments`: extents by kind. `molecule` may be null.
+  /// What the file is about. `created`: seconds since 1970. `segments`: extents by kind.
   /// `stamp`: the job's, which shows from which run the file is; may be empty.
   void about(const std::string& version, std::int64_t created,
-             const std::map<std::string, std::vector<std::int32_t>>& segments, const Molecule* molecule,
-             const std::string& stamp = {});
+             const std::map<std::string, std::vector<std::int32_t>>& segments, const std::string& stamp = {});
   /// The items that follow are those of this program.
   void program(const ProgramDescription& description);
 
@@ -103,7 +102,7 @@ class ResultsWriter {
 
   void saved_scalar(const std::string& label, double value);
   void saved_static(const std::string& label, const DataArray& array);
-  /// A number per atom, below `/properties`.
+  /// Below `/properties`.
   void property(const std::string& name, std::span<const double> values, const std::string& units);
   /// Blocks between begin and end, each once, in any order. `plain`: the array is one dataset.
   void begin_saved(const std::string& label, const SavedLayout& layout, std::optional<bool> plain = {});
@@ -115,6 +114,8 @@ class ResultsWriter {
   /// Elements from `first` on of the array that is one dataset.
   void write_values(std::int64_t first, std::span<const double> data);
   std::int64_t dense_limit() const { return dense_limit_; }
+  /// For what the file shall say besides.
+  Hdf5File& file() { return file_; }
   /// Somebody could not write: the file is not touched again, and goes.
   void give_up() { file_.give_up(); }
 
@@ -156,16 +157,10 @@ class ResultsReader {
   SavedLayout layout(const std::string& label) const;
   std::vector<BlockIndex> blocks(const std::string& label) const;
   std::vector<double> block(const std::string& label, const BlockIndex& block);
-  /// In what the molecule of the job that wrote the file differs from this one: the first of atoms, places, charge,
-  /// multiplicity, frozen core and basis. Empty: in nothing, or the file does not say.
-  std::string difference_of(const Molecule& molecule) const;
-  /// Likewise in its kinds of atoms and its basis set: what orbitals belong to.
-  std::string functions_difference_of(const Molecule& molecule) const;
+  /// For what the file says besides.
+  const Hdf5File& file() const { return file_; }
 
  private:
-  std::string atoms_difference_of(const Molecule& molecule) const;
-  std::string basis_difference_of(const Molecule& molecule) const;
-
   std::string path_;
   Hdf5File file_;
   std::unique_ptr<Hdf5Dataset> plain_;  // a large one, of which each block is read

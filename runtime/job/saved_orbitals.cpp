@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 
 namespace sial {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/job/chemistry.h"
 #include "runtime/job/job_data.h"
 
 namespace sial {

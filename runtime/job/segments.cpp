@@ -8,6 +8,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/error.h"
 #include "runtime/job/auto_segments.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/fragment_request.h"
 #include "runtime/job/hamiltonian.h"
 #include "runtime/job/molecule.h"
@@ -203,8 +204,8 @@ void set_spin_values(Job& job, const std::string& letter, const OrbitalSegments&
 void derive_from(Job& job, const Molecule& m, double core_energy) {
   std::int32_t n = m.n_basis();
   auto [n_alpha, n_beta] = electron_counts(m);
-  const FragmentParts alpha_parts = fragment_parts(job.fragments, m, n_alpha);
-  const FragmentParts beta_parts = fragment_parts(job.fragments, m, n_beta);
+  const FragmentParts alpha_parts = fragment_parts(chemistry(job.data).fragments, m, n_alpha);
+  const FragmentParts beta_parts = fragment_parts(chemistry(job.data).fragments, m, n_beta);
   const SegmentRequest* ao = request(job, "ao");
   Sizes ao_sizes = ao && !ao->sizes.empty()
                        ? ao->sizes
@@ -267,7 +268,7 @@ void derive_from(Job& job, const Molecule& m, double core_energy) {
 }
 
 void derive_from_molecule(Job& job) {
-  const Molecule& m = job.data.molecule;
+  const Molecule& m = chemistry(job.data).molecule;
   derive_from(job, m, nuclear_repulsion(m));
   std::int64_t n_atoms = std::ssize(m.atoms);
   DataArray coords{{3, n_atoms}, {}}, charge{{n_atoms}, {}};
@@ -322,11 +323,11 @@ const UsualValues& usual_values() {
     derive_job_data(job);
     add(job.data, all.settings);
     all.settings.insert("lindep_tol");  // of a super instruction, which has its own default
-    Molecule& atom = job.data.molecule;
+    Molecule& atom = chemistry(job.data).molecule;
     atom.atoms.push_back({1, "H", {}});
     atom.multiplicity = 2;
     atom.shells.push_back({});
-    job.data.has_molecule = true;
+    chemistry(job.data).has_molecule = true;
     derive_job_data(job);
     add(job.data, all.of_molecule);
     return all;
@@ -374,7 +375,8 @@ void derive_job_data(Job& job) {
                              {"scfeneg", 0.0},
                              {"totenerg", 0.0}})
     set_scalar(job, name, value);
-  set_int(job, "iecp_on", job.data.molecule.ecps.empty() ? 0 : 1);  // data files have potentials as arrays, and say so
+  set_int(job, "iecp_on",
+          chemistry(job.data).molecule.ecps.empty() ? 0 : 1);  // data files have potentials as arrays, and say so
   if (job.legacy) {
     resegment(job.data, job.segment_requests);  // everything else is in the file
     set_keep_quartets(job);
@@ -386,12 +388,12 @@ void derive_job_data(Job& job) {
                            {"mob", IndexKind::mob},
                            {"la", IndexKind::la}})
     if (const SegmentRequest* r = request(job, key); r && !r->sizes.empty()) job.data.segments[kind] = r->sizes;
-  if (job.data.has_molecule) {
+  if (chemistry(job.data).has_molecule) {
     derive_from_molecule(job);
-  } else if (job.data.hamiltonian) {
-    Molecule orbitals = orbitals_as_functions(*job.data.hamiltonian);
-    orbitals.frozen_core = job.data.molecule.frozen_core;
-    derive_from(job, orbitals, job.data.hamiltonian->core_energy);
+  } else if (chemistry(job.data).hamiltonian) {
+    Molecule orbitals = orbitals_as_functions(*chemistry(job.data).hamiltonian);
+    orbitals.frozen_core = chemistry(job.data).molecule.frozen_core;
+    derive_from(job, orbitals, chemistry(job.data).hamiltonian->core_energy);
   } else if (auto it = job.data.segments.find(IndexKind::ao); it != job.data.segments.end()) {
     set_int(job, "norb", static_cast<std::int32_t>(it->second.size()));
   }

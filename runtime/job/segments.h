@@ -9,13 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/job/job_file.h"
+#include "runtime/job/chemistry.h"
+#include "runtime/job/job.h"
 
 namespace sial {
-
-/// The keys of [segments], for reading and for messages.
-inline constexpr std::string_view segment_keys[] = {"ao",  "mo",   "moa",      "mob",      "la",
-                                                    "occ", "virt", "beta_occ", "beta_virt"};
 
 /// Elements of all segments together.
 inline std::int32_t all_elements(const std::vector<std::int32_t>& sizes) {
@@ -44,5 +41,15 @@ const UsualValues& usual_values();
 
 /// Recomputes job.data's segment tables, predefined ints and scalars, and the arrays that follow from the molecule.
 void derive_job_data(Job& job);
+
+/// As the size of a segment. Throws InputError.
+std::int32_t segment_size(std::int64_t value, std::string_view key);
+
+// What the command line states; the job follows.
+/// `--set name=value`: an integer or a real, by its spelling. Overrides the job file.
+void apply_set(Job& job, std::string_view text);
+
+/// `--segments ao=8,8,4`: the list of one kind; `ao=auto`, `ao_target=8`; `auto`: all kinds. Overrides the job file.
+void apply_segments(Job& job, std::string_view text);
 
 }  // namespace sial

@@ -10,7 +10,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/number.h"
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 
 namespace sial {
 namespace {

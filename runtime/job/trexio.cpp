@@ -10,6 +10,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/trexio_file.h"
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/job/chemistry.h"
 #include "runtime/job/job_data.h"
 #include "runtime/job/saved_orbitals.h"
 

@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/interp/blocks/bind.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/segments.h"
 
@@ -28,7 +29,7 @@ Sizes ends_within(const Sizes& sizes, std::int32_t first, std::int32_t last) {
 bool can_follow(const Job& job, const std::string& kind, const Sizes& now, const Sizes& earlier) {
   if (!is_automatic(job, kind)) return false;
   if (kind == "ao" || kind == "la") return true;
-  const auto [n_alpha, n_beta] = electron_counts(job.data.molecule);
+  const auto [n_alpha, n_beta] = electron_counts(chemistry(job.data).molecule);
   const bool beta = kind == "mob";
   // A closed shell's beta orbitals are cut as its alpha ones, unless something is stated about them.
   const auto stated = [&](const std::string& key) {
@@ -59,7 +60,7 @@ NamedSegments named_segments(const JobData& data) {
 }
 
 std::vector<std::string> earlier_segments(const Job& job, const NamedSegments& earlier) {
-  if (!job.data.has_molecule || job.legacy) return {};
+  if (!chemistry(job.data).has_molecule || job.legacy) return {};
   std::vector<std::string> options;
   for (const auto& [kind, sizes] : named_segments(job.data)) {
     const auto found = earlier.find(kind);

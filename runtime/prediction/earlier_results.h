@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 #include "runtime/prediction/memory_model.h"
 
 namespace sial {

@@ -142,8 +142,4 @@ std::vector<LoopFacts> access_facts(const Module& module) {
   return facts;
 }
 
-bool computes_integrals(const std::string& super_instruction) {
-  return super_instruction == "compute_integral_batch" || super_instruction.starts_with("compute_ubatch");
-}
-
 }  // namespace sial

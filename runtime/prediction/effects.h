@@ -22,7 +22,4 @@ std::vector<LoopFacts> loop_facts(const Module& module, bool fetches);
 /// Per loop row: an index matters where accesses to remote blocks may depend on it; nothing else is said.
 std::vector<LoopFacts> access_facts(const Module& module);
 
-/// Whether a super instruction computes two-electron integrals of the job's molecule.
-bool computes_integrals(const std::string& super_instruction);
-
 }  // namespace sial

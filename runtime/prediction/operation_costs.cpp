@@ -1,7 +1,7 @@
 #include "runtime/prediction/operation_costs.h"
 
 #include "runtime/bytecode/layout.h"
-#include "runtime/prediction/effects.h"
+#include "runtime/super/registry.h"
 
 namespace sial {
 namespace {
@@ -10,9 +10,8 @@ namespace {
 // the begin of an iteration of a pardo.
 constexpr double register_time = 15e-9, block_time = 80e-9, get_time = 250e-9, draw_time = 200e-9;
 constexpr double touched_in_cache = 80e9;  // bytes per second of element-wise work in the caches of one core
-// Of super instructions: a call, and each element of a block of two-electron integrals, computed or found again.
-constexpr double call_time = 1e-6, integral_time = 30e-9, kept_integral_time = 8e-9;
-constexpr double part_of_cache = 0.7;  // that blocks can be expected to hold
+constexpr double call_time = 1e-6;         // of a super instruction
+constexpr double part_of_cache = 0.7;      // that blocks can be expected to hold
 constexpr double touch = sizeof(double) / touched_in_cache;
 
 }  // namespace
@@ -71,14 +70,14 @@ double OperationCosts::bring(std::int32_t nest, std::int32_t ref) const {
 
 void OperationCosts::add_arguments(std::int32_t nest, const Instruction& in, OperationCost& cost) const {
   const std::string& name = m_.specials[in.a].name;
-  const bool integrals = computes_integrals(name);
+  const SuperDemand demand = demand_of({}, name);
   for (std::int32_t i = 0; i < in.c; ++i) {
     const ArgRow& arg = m_.args[in.b + i];
     double element = 0;
     if (arg.kind == ArgKind::block) {
       element = bring(nest, arg.id);
-      if (integrals && i == 0) element += keeps_integrals_ ? kept_integral_time : integral_time;
-      else element += touch;
+      const double own = keeps_integrals_ ? demand.kept_element_time : demand.element_time;
+      element += i == 0 && own > 0 ? own : touch;
     } else if (arg.kind == ArgKind::array && m_.arrays[arg.id].kind == ArrayKind::static_ &&
                m_.arrays[arg.id].dims.size() == 2 && name.starts_with("eigen")) {
       const auto n = static_cast<double>(bound_.arrays[arg.id].dim[0].total());

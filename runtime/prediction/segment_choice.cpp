@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/printable.h"
 #include "runtime/bytecode/layout.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/segments.h"
 #include "runtime/prediction/earlier_results.h"
 #include "runtime/prediction/spill/spill_model.h"
@@ -76,7 +77,8 @@ std::vector<Range> automatic_ranges(const Job& job) {
     add("occ", "occupied orbitals", value(job, "eaoccorb") - value(job, "baoccorb") + 1,
         largest_segment(job, IndexKind::moa, value(job, "baocc"), value(job, "eaocc")));
   }
-  add("ao", "basis functions", job.data.molecule.n_basis(), largest_segment(job, IndexKind::ao, 1, value(job, "norb")));
+  add("ao", "basis functions", chemistry(job.data).molecule.n_basis(),
+      largest_segment(job, IndexKind::ao, 1, value(job, "norb")));
   return ranges;
 }
 
@@ -112,8 +114,8 @@ class Search {
     // Segments of earlier results are kept: what is restored was saved over them.
     const bool too_large = !fits({}) && (fits_.at({}).exact || !fits_.at({}).refusal.empty());
     if (too_large) steps_left_ = std::max(steps_left_, rescue_steps);
-    if ((too_large || usual >= short_job) && !fits_.at({}).hopeless && job_.data.has_molecule && !job_.legacy &&
-        job_.restore_files.empty())
+    if ((too_large || usual >= short_job) && !fits_.at({}).hopeless && chemistry(job_.data).has_molecule &&
+        !job_.legacy && job_.restore_files.empty())
       chosen = search(choice, usual);
     if (const auto known = fits_.find(chosen); known != fits_.end()) {
       choice.refusal = known->second.refusal;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 #include "runtime/prediction/memory_model.h"
 #include "runtime/prediction/time_model.h"
 

@@ -18,6 +18,7 @@
 #include "runtime/base/number.h"
 #include "runtime/base/printable.h"
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
 #include "runtime/job/options.h"
@@ -205,7 +206,7 @@ class Reader {
         words_of("symbols geometry molecular_charge molecular_multiplicity real atomic_numbers mass_numbers masses "
                  "atom_labels fragments fragment_charges fragment_multiplicities connectivity name comment identifiers "
                  "fix_com fix_orientation fix_symmetry validated provenance id extras"));
-    Molecule& m = input_.job.data.molecule;
+    Molecule& m = chemistry(input_.job.data).molecule;
     const Json& symbols = list_in(value, "molecule.symbols");
     const std::vector<double> places = reals_in(value, "molecule.geometry");
     if (symbols.empty()) fail("molecule.symbols", "there are no atoms");
@@ -259,12 +260,12 @@ class Reader {
             "canonical_isomeric_explicit_hydrogen_mapped_smiles", "canonical_isomeric_explicit_hydrogen_smiles",
             "canonical_isomeric_smiles", "canonical_smiles", "pubchem_cid", "pubchem_sid", "pubchem_conformerid"});
     }
-    input_.job.data.has_molecule = true;
+    chemistry(input_.job.data).has_molecule = true;
   }
 
   /// The calculation is of the whole molecule: its fragments may say nothing else of charge and multiplicity.
   void fragments(const Json& value, bool states_multiplicity) const {
-    const Molecule& m = input_.job.data.molecule;
+    const Molecule& m = chemistry(input_.job.data).molecule;
     std::size_t count = 1;
     if (const Json* groups = find(value, "fragments")) {
       count = list(*groups, "molecule.fragments").size();
@@ -316,7 +317,7 @@ class Reader {
     keys(value, "model.", {"method", "basis"});
     choose_method(text_in(value, "model.method"));
     const Json& basis = required(value, "model.basis");
-    Molecule& m = input_.job.data.molecule;
+    Molecule& m = chemistry(input_.job.data).molecule;
     if (basis.is_object()) {
       embedded_basis(basis);
     } else {
@@ -338,7 +339,7 @@ class Reader {
 
   void electrons() const {
     try {
-      if (const auto [alpha, beta] = electron_counts(input_.job.data.molecule); alpha + beta == 0)
+      if (const auto [alpha, beta] = electron_counts(chemistry(input_.job.data).molecule); alpha + beta == 0)
         throw InputError("no electrons are left", "is molecular_charge right?");
     } catch (const SialError& error) { fail("molecule", error.what(), error.hint()); }
   }
@@ -362,12 +363,12 @@ class Reader {
         fail("keywords.reference", fmt::format("`{}` contradicts the method `{}`", stated, printable(given)));
       reference = stated;
     }
-    const bool open = input_.job.data.molecule.multiplicity != 1,
+    const bool open = chemistry(input_.job.data).molecule.multiplicity != 1,
                unrestricted = reference.empty() ? open : reference == "uhf";
     if (open && !unrestricted)
       fail("model.method",
            fmt::format("`{}` is for closed shells, and the molecule has multiplicity {}", printable(given),
-                       input_.job.data.molecule.multiplicity),
+                       chemistry(input_.job.data).molecule.multiplicity),
            "open shells have " + listed(methods, "uhf", &SchemaMethod::full_name));
     bool known = false;
     for (const SchemaMethod& method : methods) {
@@ -383,7 +384,7 @@ class Reader {
   }
 
   void embedded_basis(const Json& basis) {
-    Molecule& m = input_.job.data.molecule;
+    Molecule& m = chemistry(input_.job.data).molecule;
     schema(basis, "model.basis.", input_.version == 1 ? "qcschema_basis" : "qcschema_basis_set", input_.version);
     keys(basis, "model.basis.", {"name", "description", "center_data", "atom_map", "nbf"});
     if (const Json* name = find(basis, "name")) m.basis_name = text_of(*name, "model.basis.name");
@@ -418,7 +419,7 @@ class Reader {
 
   /// A warning where a center that is named after one element is another's, or several elements have one center.
   void other_element(const std::string& center, std::size_t atom) {
-    const Molecule& m = input_.job.data.molecule;
+    const Molecule& m = chemistry(input_.job.data).molecule;
     const std::int32_t own = element_of(m.atoms[atom]), named = labelled_element(center),
                        first = centers_.emplace(center, own).first->second;
     const std::int32_t other = named != 0 ? named : first;
@@ -459,7 +460,7 @@ class Reader {
       if (shell.exponents.empty()) fail(path + ".coefficients", "all coefficients of a shell are zero");
       normalise(shell);
       if (r < momenta.size()) once_ += shell.n_functions();
-      input_.job.data.molecule.shells.push_back(std::move(shell));
+      chemistry(input_.job.data).molecule.shells.push_back(std::move(shell));
     }
   }
 
@@ -498,7 +499,7 @@ class Reader {
             {l == highest ? -1 : l, static_cast<std::int32_t>(std::lround(powers[t])), exponents[t], coefficients[t]});
       }
     }
-    input_.job.data.molecule.ecps.push_back(std::move(ecp));
+    chemistry(input_.job.data).molecule.ecps.push_back(std::move(ecp));
   }
 
   void settings() {
@@ -530,7 +531,7 @@ class Reader {
       job.given_values.insert(name);
       if (job.data.scalars[name] <= 0.0) fail(path, "must be above 0");
     } else if (name == "freeze_core") {
-      Molecule& m = job.data.molecule;
+      Molecule& m = chemistry(job.data).molecule;
       m.frozen_core = value.is_boolean() ? (value.get<bool>() ? chemical_core(m) : 0) : integer(value, path);
       if (m.frozen_core < 0) fail(path, "cannot be negative");
     } else if (name == "memory") {

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/job/job_file.h"
+#include "runtime/job/job.h"
 #include "runtime/schema/methods.h"
 
 namespace sial {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 
 namespace sial {
@@ -28,7 +29,7 @@ class Properties {
       : input_(input), scalars_(scalars) {}
 
   void fill(const std::vector<Vector3>* gradient) {
-    const Molecule& m = input_.job.data.molecule;
+    const Molecule& m = chemistry(input_.job.data).molecule;
     const auto [alpha, beta] = electron_counts(m);
     json["calcinfo_natom"] = m.atoms.size();
     json["calcinfo_nbasis"] = m.n_basis();

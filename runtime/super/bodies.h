@@ -10,15 +10,15 @@
 namespace sial {
 
 #define SUPER(id, name, signatures, meaning) void super_##name(SuperContext&, std::span<SuperArg>);
-#include "runtime/super/super_instructions.def"
+#include "tables/super_instructions.def"
 #undef SUPER
 
 #define ELEMENT_FORM(name) EnergyDifferences element_form_##name(std::span<SuperArg>);
-#include "runtime/super/element_forms.def"
+#include "tables/element_forms.def"
 #undef ELEMENT_FORM
 
 #define BLOCK_FORM(name) BlockForm block_form_##name(std::span<const SuperArg>);
-#include "runtime/super/block_forms.def"
+#include "tables/block_forms.def"
 #undef BLOCK_FORM
 
 /// What a body expects of one argument.
@@ -29,9 +29,6 @@ void expect_arguments(std::span<const SuperArg> args, std::initializer_list<Expe
 
 /// Name and segments of an argument for messages: `t2[1,3]`, `fock`, or `argument 2`.
 std::string describe(const SuperArg& arg, int position);
-
-/// The job's molecule. Throws SialError when it has none.
-const Molecule& require_molecule(SuperContext& context);
 
 /// Number of an element within its kind's whole range, from 0 (orbital or basis function). For a simple index its value
 /// is the number, from 1.

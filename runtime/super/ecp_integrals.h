@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/job/job_data.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/super/function_range.h"
 
 namespace sial {

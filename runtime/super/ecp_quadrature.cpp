@@ -12,6 +12,7 @@
 // its interval, so that integrals come out to about 1e-13; Debian's libecpint 1.0.7 is off by up to 4e-7 for functions
 // away from the centre.
 
+#include "runtime/job/chemistry.h"
 #include "runtime/super/ecp_integrals.h"
 
 #include <array>

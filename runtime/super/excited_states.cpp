@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/super/bodies.h"
 #include "runtime/super/fragments.h"
 
@@ -69,7 +70,7 @@ std::int64_t dropped_columns(std::int32_t charge) {
 std::vector<bool> between_fragments(SuperContext& context, const SuperArg& h) {
   std::vector<bool> result(h.size(), false);
   const auto count = context.job().ints.find("nfrags");
-  if (count == context.job().ints.end() || count->second < 2 || !context.job().has_molecule) return result;
+  if (count == context.job().ints.end() || count->second < 2 || !chemistry(context.job()).has_molecule) return result;
   if (!Fragments::own_orbitals(context.job(), h.kind[0]) || !Fragments::own_orbitals(context.job(), h.kind[1]))
     return result;
   const Fragments fragments(context);
@@ -135,7 +136,8 @@ void super_anti_symm_v(SuperContext& context, std::span<SuperArg> args) {
 void super_drop_core_in_sip(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::matrix, Expect::block});
   std::int64_t core = 0;
-  for (const Atom& a : require_molecule(context).atoms) core += dropped_columns(static_cast<std::int32_t>(a.charge));
+  for (const Atom& a : require_molecule(context.job()).atoms)
+    core += dropped_columns(static_cast<std::int32_t>(a.charge));
   SuperArg& c = args[0];
   for (std::int64_t i = 0; i < c.shape.extent[1]; ++i)
     if (global_position(c, 1, i) < core) std::fill_n(c.data + i * c.shape.extent[0], c.shape.extent[0], 0.0);

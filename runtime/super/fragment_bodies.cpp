@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/super/bodies.h"
 #include "runtime/super/dense_algebra.h"
 #include "runtime/super/fragments.h"
@@ -23,7 +24,7 @@ double distance(const Atom& a, const Atom& b) {
 /// Calls body(A, B) for the atoms of two fragments; for one and the same fragment, each pair of different atoms once.
 template <class Body>
 void for_each_pair(SuperContext& context, const Fragments& fragments, std::int32_t i, std::int32_t j, Body body) {
-  const std::vector<Atom>& atoms = context.job().molecule.atoms;
+  const std::vector<Atom>& atoms = chemistry(context.job()).molecule.atoms;
   const std::vector<std::int32_t>& owner = fragments.atom_owners();
   for (std::size_t a = 0; a < atoms.size(); ++a)
     for (std::size_t b = 0; b < atoms.size(); ++b)
@@ -42,7 +43,7 @@ struct BlockShells {
 };
 
 BlockShells block_shells(SuperContext& context, const SuperArg& block) {
-  const Molecule& whole = context.job().molecule;
+  const Molecule& whole = chemistry(context.job()).molecule;
   BlockShells result;
   result.molecule.atoms = whole.atoms;
   result.molecule.basis_name = whole.basis_name;

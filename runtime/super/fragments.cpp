@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/ecp.h"
 #include "runtime/super/bodies.h"
 
@@ -47,7 +48,7 @@ const std::vector<std::int32_t>& table(const JobData& job, IndexKind kind) {
 }  // namespace
 
 Fragments::Fragments(SuperContext& context) : job_(context.job()) {
-  const Molecule& molecule = require_molecule(context);
+  const Molecule& molecule = require_molecule(context.job());
   auto it = job_.ints.find("nfrags");
   if (it == job_.ints.end() || it->second < 1)
     throw SialError("this job has no fragments",
@@ -198,13 +199,13 @@ std::vector<std::int32_t> Fragments::orbital_owners(IndexKind kind) const {
 
 std::int64_t Fragments::functions(std::int32_t fragment) const {
   std::int64_t n = 0;
-  for (const Shell& s : job_.molecule.shells)
+  for (const Shell& s : chemistry(job_).molecule.shells)
     if (atom_owners_[s.atom] == fragment) n += s.n_functions();
   return n;
 }
 
 Molecule Fragments::alone(std::int32_t fragment) const {
-  const Molecule& whole = job_.molecule;
+  const Molecule& whole = chemistry(job_).molecule;
   Molecule part;
   part.basis_name = whole.basis_name;
   std::vector<std::int32_t> renumbered(whole.atoms.size(), -1);
@@ -241,7 +242,7 @@ std::pair<std::int32_t, std::int32_t> Fragments::electrons(std::int32_t fragment
   }
   std::int32_t charge = 0;
   for (std::size_t a = 0; a < atom_owners_.size(); ++a)
-    if (atom_owners_[a] == fragment) charge += static_cast<std::int32_t>(job_.molecule.atoms[a].charge);
+    if (atom_owners_[a] == fragment) charge += static_cast<std::int32_t>(chemistry(job_).molecule.atoms[a].charge);
   return {charge - charge / 2, charge / 2};
 }
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/job/chemistry.h"
 #include "runtime/super/registry.h"
 
 namespace sial {

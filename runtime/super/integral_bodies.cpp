@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/ecp.h"
 #include "runtime/job/hamiltonian.h"
 #include "runtime/job/molecule.h"
@@ -18,20 +19,20 @@ namespace sial {
 namespace {
 
 const Molecule& molecule(SuperContext& context) {
-  if (!context.job().has_molecule) {
-    const auto& why = context.job().molecule.basis_name;  // said by initial-data files
+  if (!chemistry(context.job()).has_molecule) {
+    const auto& why = chemistry(context.job()).molecule.basis_name;  // said by initial-data files
     throw SialError("this job has no molecule",
                     why.empty() ? "give one in [molecule] of the job file: xyz and basis" : why);
   }
-  return context.job().molecule;
+  return chemistry(context.job()).molecule;
 }
 
 AoIntegrals& integrals(SuperContext& context) {
   std::shared_ptr<void>& slot = context.slot("ao_integrals");
   if (!slot) {
-    const auto& given = context.job().hamiltonian;
+    const auto& given = chemistry(context.job()).hamiltonian;
     slot = std::shared_ptr<AoIntegrals>(given ? make_given_integrals(given)
-                                              : make_ao_integrals(molecule(context), context.job().integrals));
+                                              : make_ao_integrals(molecule(context), integral_code(context.job())));
   }
   return *static_cast<AoIntegrals*>(slot.get());
 }
@@ -86,7 +87,8 @@ class KeptQuartet {
   KeptQuartet(SuperContext& context, const Arranged& quartet) : context_(context) {
     std::int64_t size = 1;
     for (int d = 0; d < 4; ++d) size *= quartet.kept[d].count;
-    if (context.job().hamiltonian || !whole_segments(quartet)) return;  // those of a Hamiltonian are in memory already
+    if (chemistry(context.job()).hamiltonian || !whole_segments(quartet))
+      return;  // those of a Hamiltonian are in memory already
     data_ = context.find_kept(quartet.block, size);
     if (data_) return;
     double* room = context.allocate_kept(size);
@@ -198,7 +200,7 @@ void add_quartet(SuperContext& context, std::span<SuperArg> args, bool return_in
 
 void super_compute_nn_repulsion(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::scalar});
-  const auto& given = context.job().hamiltonian;
+  const auto& given = chemistry(context.job()).hamiltonian;
   *args[0].data = given ? given->core_energy : nuclear_repulsion(molecule(context));
 }
 

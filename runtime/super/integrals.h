@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/job/job_data.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/super/fock_quartet.h"
 #include "runtime/super/function_range.h"
 

@@ -2,6 +2,7 @@
 // functions from m = -l to +l, and give Cartesian functions the norm of x^l: all of that is mapped to our order and
 // norms here.
 
+#include "runtime/job/chemistry.h"
 #include "runtime/super/integrals.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "runtime/super/mulliken.h"
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "runtime/super/dense_algebra.h"
 #include "runtime/super/integrals.h"
@@ -9,7 +10,7 @@ namespace sial {
 namespace {
 
 std::vector<double> charges_of(const JobData& job, const SavedStatics& saved) {
-  const Molecule& m = job.molecule;
+  const Molecule& m = chemistry(job).molecule;
   const std::int64_t n = m.n_basis();
   const bool two = saved.contains("ca") && saved.contains("cb");
   const auto [alpha, beta] = electron_counts(m);
@@ -19,7 +20,7 @@ std::vector<double> charges_of(const JobData& job, const SavedStatics& saved) {
   std::vector<std::size_t> atom_of;
   for (const Shell& s : m.shells)
     atom_of.insert(atom_of.end(), static_cast<std::size_t>(s.n_functions()), static_cast<std::size_t>(s.atom));
-  make_ao_integrals(m, job.integrals)->overlap({0, n}, {0, n}, overlap.data());
+  make_ao_integrals(m, integral_code(job))->overlap({0, n}, {0, n}, overlap.data());
   for (const bool is_beta : {false, true}) {
     const DataArray& c = saved.at(!two ? "c" : is_beta ? "cb" : "ca");
     const std::int64_t occupied = is_beta ? beta : alpha;
@@ -39,7 +40,7 @@ std::vector<double> charges_of(const JobData& job, const SavedStatics& saved) {
 std::vector<double> mulliken_charges(const JobData& job, const SavedStatics& saved) {
   // Where there are both, nobody knows which were saved last.
   const bool has_orbitals = saved.contains("c") != (saved.contains("ca") && saved.contains("cb"));
-  if (!job.has_molecule || job.molecule.shells.empty() || !has_orbitals) return {};
+  if (!chemistry(job).has_molecule || chemistry(job).molecule.shells.empty() || !has_orbitals) return {};
   try {
     return charges_of(job, saved);
   } catch (const SialError&) {

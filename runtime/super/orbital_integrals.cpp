@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/ecp.h"
 #include "runtime/job/molecule.h"
 #include "runtime/super/dense_algebra.h"
@@ -27,9 +28,9 @@ class Transformation {
       : job_(job),
         functions_(functions),
         n_(static_cast<std::size_t>(functions.n_basis())),
-        core_(static_cast<std::size_t>(job.molecule.frozen_core)),
-        integrals_(job.hamiltonian ? make_given_integrals(job.hamiltonian)
-                                   : make_ao_integrals(functions, job.integrals)) {
+        core_(static_cast<std::size_t>(chemistry(job).molecule.frozen_core)),
+        integrals_(chemistry(job).hamiltonian ? make_given_integrals(chemistry(job).hamiltonian)
+                                              : make_ao_integrals(functions, integral_code(job))) {
     const std::vector<std::int64_t>& extents = coefficients.extents;
     if (extents.size() != 2 || extents[0] != whole(n_) || extents[1] > extents[0])
       throw SialError("the orbitals saved as \"c\" do not belong to the basis set",
@@ -82,7 +83,8 @@ class Transformation {
   std::vector<double> one_electron() {
     std::vector<double> h(n_ * n_), potentials(n_ * n_);
     integrals_->core_hamiltonian(everything(), everything(), h.data());
-    if (const std::vector<Ecp> ecps = job_.hamiltonian ? std::vector<Ecp>() : ecps_of_job(job_); !ecps.empty()) {
+    if (const std::vector<Ecp> ecps = chemistry(job_).hamiltonian ? std::vector<Ecp>() : ecps_of_job(job_);
+        !ecps.empty()) {
       make_ecp_integrals(functions_, ecps)->matrix(everything(), everything(), potentials.data());
       for (std::size_t i = 0; i < h.size(); ++i) h[i] += potentials[i];
     }
@@ -163,8 +165,9 @@ class Transformation {
 }  // namespace
 
 double bytes_of_orbital_integrals(const JobData& job) {
-  const double n = job.hamiltonian ? job.hamiltonian->orbitals : job.molecule.n_basis();
-  const double orbitals = std::max(0.0, n - job.molecule.frozen_core);
+  const double n =
+      chemistry(job).hamiltonian ? chemistry(job).hamiltonian->orbitals : chemistry(job).molecule.n_basis();
+  const double orbitals = std::max(0.0, n - chemistry(job).molecule.frozen_core);
   return sizeof(double) * (n * (n + 1) / 2) * (orbitals * (orbitals + 1) / 2);
 }
 
@@ -173,7 +176,8 @@ GivenHamiltonian integrals_over_orbitals(const JobData& job, const SavedStatics&
   if (found == saved.end())
     throw SialError("no orbitals of a closed shell were saved, over which integrals are wanted",
                     "RHF saves its coefficients x[ao, mo] as `set_persistent c \"c\"`");
-  const Molecule functions = job.hamiltonian ? orbitals_as_functions(*job.hamiltonian) : job.molecule;
+  const Molecule functions =
+      chemistry(job).hamiltonian ? orbitals_as_functions(*chemistry(job).hamiltonian) : chemistry(job).molecule;
   Transformation transformation(job, functions, found->second);
   GivenHamiltonian out = transformation.transformed();
   const auto [alpha, beta] = electron_counts(functions);

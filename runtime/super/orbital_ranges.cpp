@@ -111,7 +111,7 @@ std::span<const ArgumentRule> orbital_rules(std::string_view name) {
       if (std::any_of(all.begin(), all.end(), is_checked)) rules.emplace(instruction, std::move(all));
     };
 #define SUPER_ARGUMENTS(name, arguments, formula, source) add(#name, arguments);
-#include "runtime/super/super_arguments.def"
+#include "tables/super_arguments.def"
 #undef SUPER_ARGUMENTS
     return rules;
   }();

@@ -113,13 +113,9 @@ sialx_host host_functions() {
     *count = found == job_of(h).segments.end() ? 0 : std::ssize(found->second);
     return *count == 0 ? nullptr : found->second.data();
   };
-  host.atom_count = [](const sialx_host* h) -> std::int32_t {
-    return job_of(h).has_molecule ? static_cast<std::int32_t>(job_of(h).molecule.atoms.size()) : 0;
-  };
+  host.atom_count = [](const sialx_host* h) -> std::int32_t { return atom_count(job_of(h)); };
   host.atom = [](const sialx_host* h, std::int32_t number, double* charge, double* position) {
-    const Atom& atom = job_of(h).molecule.atoms.at(static_cast<std::size_t>(number));
-    *charge = atom.charge;
-    std::copy(atom.position.begin(), atom.position.end(), position);
+    read_atom(job_of(h), number, charge, position);
   };
   host.keep = [](const sialx_host* h, const char* key, void* (*make)(void), void (*destroy)(void*)) {
     std::shared_ptr<void>& slot = call_of(h).context.slot(std::string("plugin:") + key);

@@ -12,17 +12,6 @@
 namespace sial {
 namespace {
 
-// The table names the bodies: a row without one fails the link, and no body needs to register itself.
-constexpr SuperRow super_table[] = {
-#define SUPER(id, name, signatures, meaning) {id, #name, signatures, meaning, super_##name},
-#include "runtime/super/super_instructions.def"
-#undef SUPER
-};
-template <class Form>
-struct FormRow {
-  std::string_view name;
-  Form form;
-};
 template <class Form>
 Form find_form(std::span<const FormRow<Form>> forms, std::string_view name) {
   const std::string wanted = lower_case(name);
@@ -30,47 +19,20 @@ Form find_form(std::span<const FormRow<Form>> forms, std::string_view name) {
   return row == forms.end() ? nullptr : row->form;
 }
 
-static_assert(std::is_sorted(std::begin(super_table), std::end(super_table),
-                             [](const SuperRow& a, const SuperRow& b) { return a.id < b.id; }));
-
 }  // namespace
 
-std::span<const SuperRow> super_rows() { return super_table; }
-
 const SuperRow* find_super(std::string_view name) {
-  std::string wanted = lower_case(name);
-  auto row =
-      std::find_if(std::begin(super_table), std::end(super_table), [&](const SuperRow& r) { return wanted == r.name; });
-  return row == std::end(super_table) ? nullptr : row;
+  const std::string wanted = lower_case(name);
+  const auto row = std::ranges::find_if(super_rows(), [&](const SuperRow& r) { return wanted == r.name; });
+  return row == super_rows().end() ? nullptr : &*row;
 }
 
-ElementForm find_element_form(std::string_view name) {
-  static constexpr FormRow<ElementForm> forms[] = {
-#define ELEMENT_FORM(name) {#name, element_form_##name},
-#include "runtime/super/element_forms.def"
-#undef ELEMENT_FORM
-  };
-  return find_form<ElementForm>(forms, name);
-}
-
-BlockFormMaker find_block_form(std::string_view name) {
-  static constexpr FormRow<BlockFormMaker> forms[] = {
-#define BLOCK_FORM(name) {#name, block_form_##name},
-#include "runtime/super/block_forms.def"
-#undef BLOCK_FORM
-  };
-  return find_form<BlockFormMaker>(forms, name);
-}
+ElementForm find_element_form(std::string_view name) { return find_form(element_forms(), name); }
+BlockFormMaker find_block_form(std::string_view name) { return find_form(block_forms(), name); }
 
 std::vector<std::string> close_super_names(std::string_view name, std::vector<std::string_view> more) {
-  for (const SuperRow& r : super_table) more.emplace_back(r.name);
+  for (const SuperRow& r : super_rows()) more.emplace_back(r.name);
   return close_names(lower_case(name), more);
-}
-
-const Molecule& require_molecule(SuperContext& context) {
-  if (!context.job().has_molecule)
-    throw SialError("this job has no molecule", "give one in [molecule] of the job file: xyz and basis");
-  return context.job().molecule;
 }
 
 std::string describe(const SuperArg& arg, int position) {

@@ -70,13 +70,19 @@ struct SuperRow {
   SuperBody body = nullptr;
 };
 
-/// All rows, by ascending id.
+/// All rows, of the houses that are built.
 std::span<const SuperRow> super_rows();
 /// nullptr when unknown (case-insensitive).
 const SuperRow* find_super(std::string_view name);
 /// What a super instruction of element_forms.def does to its first argument, element by element, made of the others;
 /// with the errors of its body but for the division by zero.
 using ElementForm = EnergyDifferences (*)(std::span<SuperArg>);
+template <class Form>
+struct FormRow {
+  std::string_view name;
+  Form form;
+};
+std::span<const FormRow<ElementForm>> element_forms();
 /// nullptr when it has none (case-insensitive).
 ElementForm find_element_form(std::string_view name);
 /// d = alpha a b + beta d, or d = alpha a + beta d, of arguments that are blocks.
@@ -92,8 +98,18 @@ struct BlockForm {
 /// What a super instruction of block_forms.def does, from its arguments without their data; with the errors of its
 /// body.
 using BlockFormMaker = BlockForm (*)(std::span<const SuperArg>);
+std::span<const FormRow<BlockFormMaker>> block_forms();
 /// nullptr when it has none (case-insensitive).
 BlockFormMaker find_block_form(std::string_view name);
+/// What a super instruction costs beside the call and its arguments, for predictions. Asked of the houses that are
+/// built.
+struct SuperDemand {
+  double element_time = 0, kept_element_time = 0;  // seconds of an element of the first argument: computed, found again
+  std::int64_t memory = 0;                         // bytes of each rank
+  bool keeps = false;                              // blocks of the first argument, see SuperContext::keep_block()
+};
+SuperDemand demand_of(const JobData& job, std::string_view super_instruction);
+
 /// An element of the block is to be divided by zero.
 SialError zero_difference(const SuperArg& block);
 

@@ -12,6 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/input_file.h"
 #include "runtime/base/number.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/ecp.h"
 #include "runtime/super/bodies.h"
 #include "runtime/super/small_scf.h"
@@ -28,7 +29,7 @@ struct AtomPart {
 };
 
 AtomPart atom_part(const JobData& job, std::int32_t atom) {
-  const Molecule& whole = job.molecule;
+  const Molecule& whole = chemistry(job).molecule;
   AtomPart part;
   part.molecule.basis_name = whole.basis_name;
   part.molecule.atoms.push_back(whole.atoms[atom]);
@@ -81,7 +82,7 @@ std::vector<double> read_occupations() {
 }
 
 AtomPart numbered_atom(SuperContext& context, double number) {
-  const Molecule& molecule = require_molecule(context);
+  const Molecule& molecule = require_molecule(context.job());
   if (number != std::floor(number) || number < 1 || number > static_cast<double>(molecule.atoms.size()))
     throw SialError(fmt::format("there is no atom {}: the molecule has {}", number, molecule.atoms.size()));
   return atom_part(context.job(), static_cast<std::int32_t>(number) - 1);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "runtime/super/dense_algebra.h"
 #include "runtime/super/diis.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/job/job_data.h"
+#include "runtime/job/chemistry.h"
 
 namespace sial {
 

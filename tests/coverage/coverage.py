@@ -55,7 +55,8 @@ def main():
 
     programs = all_text("tests/lang/run/*.sialx", "examples/*/*.sialx").lower()
     super_tests = all_text("tests/unit/super/*.cpp")
-    for name in sorted(rows("runtime/super/super_instructions.def", "SUPER", r"\s*\d+,\s*(?:\"?)(\w+)")):
+    tables = ("runtime/super/super_instructions.def", "runtime/super/chemistry_super_instructions.def")
+    for name in sorted(name for table in tables for name in rows(table, "SUPER", r"\s*\d+,\s*(?:\"?)(\w+)")):
         if not re.search(rf"\bexecute\s+{name}\b", programs) and f'"{name}"' not in super_tests:
             missing.append(f"super instruction {name}: executed by no test")
 

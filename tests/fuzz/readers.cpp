@@ -19,10 +19,12 @@
 #include "runtime/checkpoint/index.h"
 #include "runtime/job/array_source.h"
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/fcidump.h"
 #include "runtime/job/job_file.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/molecule.h"
+#include "runtime/job/molecule_in_results.h"
 #include "runtime/job/results.h"
 #include "runtime/stats/stats.h"
 #include "tests/unit/job/folder.h"
@@ -121,7 +123,7 @@ void read_results(const std::string& path) {
   reader.saved_statics();
   Molecule molecule;
   molecule.atoms = {{8, "O", {0, 0, 0.25}}, {1, "H", {0, 1, 2}}};
-  reader.difference_of(molecule);
+  molecule_difference(reader.file(), molecule);
   for (const std::string& label : reader.saved_arrays()) {
     reader.layout(label);
     for (const BlockIndex& block : reader.blocks(label)) reader.block(label, block);

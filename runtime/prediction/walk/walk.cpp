@@ -9,7 +9,6 @@
 #include "runtime/bytecode/layout.h"
 #include "runtime/interp/operations/view_ops.h"
 #include "runtime/memory/node_heap.h"
-#include "runtime/super/hermite_repulsion.h"
 
 namespace sial {
 namespace {
@@ -19,7 +18,7 @@ struct LeftEarly {};
 }  // namespace
 
 /// Of a rank: all quartets of segments, each once, as far as the store keeps any (a quarter of the memory stays free).
-static std::int64_t kept_integrals(const JobData& job, const PlanSetting& setting) {
+static std::int64_t kept_blocks(const JobData& job, const PlanSetting& setting) {
   const auto segments = job.segments.find(IndexKind::ao);
   if (segments == job.segments.end()) return 0;
   std::map<std::int64_t, std::int64_t> sizes, pairs;  // how many of each size
@@ -79,10 +78,8 @@ ProgramNeed Walk::run() {
   if (left) need.left_at = fmt::format("{}:{}", place(last), m.places[static_cast<std::size_t>(last)].column);
   need.kernels = work_.choices();
   const JobData& job = context_.memory.job;
-  if (integrals_ && job.has_molecule && uses_hermite_repulsion(job.molecule, job.integrals))
-    need.pairs = HermiteRepulsion::max_list_bytes;
-  if (integrals_ && job.has_molecule && context_.memory.setting.keep_integrals)
-    need.kept = kept_integrals(job, context_.memory.setting);
+  need.pairs = demand_.memory;
+  if (demand_.keeps && context_.memory.setting.keep_integrals) need.kept = kept_blocks(job, context_.memory.setting);
   need.exact = context_.exact();
   return need;
 }
@@ -226,7 +223,9 @@ std::optional<MutableView> Walk::argument(const ArgRow& arg, char letter) {
 /// Arguments that are parts of larger arrays travel through scratch copies, all of them at once.
 void Walk::execute(const Instruction& in) {
   const SpecialRow& special = context_.module.specials[static_cast<std::size_t>(in.a)];
-  integrals_ |= computes_integrals(special.name);
+  const SuperDemand demand = demand_of(context_.memory.job, special.name);
+  demand_.memory = std::max(demand_.memory, demand.memory);
+  demand_.keeps |= demand.keeps;
   std::int64_t scratch = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.c); ++i) {
     const char letter = i < special.signature.size() ? special.signature[i] : 'r';

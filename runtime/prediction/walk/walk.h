@@ -16,6 +16,7 @@
 
 #include "runtime/prediction/walk/control.h"
 #include "runtime/prediction/walk/operands.h"
+#include "runtime/super/registry.h"
 
 namespace sial {
 
@@ -48,7 +49,7 @@ class Walk {
   WalkOperands operands_{context_, indices_, own_, remote_};
   WalkWork work_{context_, operands_};
   WalkControl control_{context_, registers_, indices_, own_, share_};
-  bool integrals_ = false;
+  SuperDemand demand_;                                   // of all super instructions that were met
   std::vector<std::pair<ArrayId, std::string>> marked_;  // by set_persistent
 };
 

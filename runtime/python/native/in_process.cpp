@@ -18,6 +18,7 @@
 #include "compiler/pipeline.h"
 #include "runtime/bytecode/write.h"
 #include "runtime/interp/blocks/array_parts.h"
+#include "runtime/job/segments.h"
 #include "runtime/kernels/jit/jit.h"
 #include "runtime/session.h"
 #include "runtime/transport/loopback.h"

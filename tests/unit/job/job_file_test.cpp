@@ -5,6 +5,7 @@
 
 #include "runtime/job/array_source.h"
 #include "runtime/job/auto_segments.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/hdf5_file.h"
 #include "runtime/job/job_file.h"
 #include "runtime/job/molecule.h"
@@ -68,7 +69,7 @@ TEST_CASE("a job file without a molecule") {
   CHECK(job.data.arrays.at("v").data == std::vector<double>{1, 2, 3});
   CHECK(job.data.int_arrays.at("v").data == std::vector<std::int32_t>{1, 2, 3});
   CHECK(job.data.int_arrays.count("w") == 0);
-  CHECK_FALSE(job.data.has_molecule);
+  CHECK_FALSE(chemistry(job.data).has_molecule);
 
   apply_set(job, "N=7");
   apply_set(job, "conv=1");
@@ -86,7 +87,7 @@ TEST_CASE("a job file without a molecule") {
 TEST_CASE("a molecule gives segments and predefined values") {
   JobFolder f;
   Job job = f.read(f.molecule("basis = \"CC-PVDZ\"\n[segments]\nao_target = 9\nocc_target = 3\nvirt_target = 7\n"));
-  CHECK(job.data.molecule.n_basis() == 24);
+  CHECK(chemistry(job.data).molecule.n_basis() == 24);
   CHECK(std::abs(job.data.scalars.at("nn_repulsion") - 9.1949648545) < 1e-10);
   CHECK(job.data.scalars.at("scf_conv") == 1e-10);
   const auto& ao = job.data.segments.at(IndexKind::ao);
@@ -132,9 +133,11 @@ TEST_CASE("room for the vectors of excited states follows from their number") {
 
 TEST_CASE("which code computes integrals") {
   JobFolder f;
-  CHECK(f.read("programs = [\"p.sialx\"]\n").data.integrals == IntegralCode::automatic);
-  CHECK(f.read("programs = [\"p.sialx\"]\n[run]\nintegrals = \"libint\"\n").data.integrals == IntegralCode::libint);
-  CHECK(f.read("programs = [\"p.sialx\"]\n[run]\nintegrals = \"hermite\"\n").data.integrals == IntegralCode::hermite);
+  CHECK(integral_code(f.read("programs = [\"p.sialx\"]\n").data) == IntegralCode::automatic);
+  CHECK(integral_code(f.read("programs = [\"p.sialx\"]\n[run]\nintegrals = \"libint\"\n").data) ==
+        IntegralCode::libint);
+  CHECK(integral_code(f.read("programs = [\"p.sialx\"]\n[run]\nintegrals = \"hermite\"\n").data) ==
+        IntegralCode::hermite);
   CHECK_THAT(f.error("programs = [\"p.sialx\"]\n[run]\nintegrals = \"slow\"\n"),
              Contains("`slow`") && Contains("auto, libint or hermite"));
 }
@@ -232,8 +235,8 @@ TEST_CASE("charge and multiplicity of an xyz file's second line are taken where 
        }) {
     INFO(c.comment);
     const Job job = read(c.comment, c.keys);
-    CHECK(job.data.molecule.charge == c.charge);
-    CHECK(job.data.molecule.multiplicity == c.multiplicity);
+    CHECK(chemistry(job.data).molecule.charge == c.charge);
+    CHECK(chemistry(job.data).molecule.multiplicity == c.multiplicity);
     REQUIRE(job.warnings.size() >= (c.warning ? 1u : 0u));
     if (c.warning) CHECK_THAT(job.warnings[0], Contains(c.warning) && Contains("water.xyz:2"));
     else CHECK(job.warnings.empty());
@@ -263,7 +266,7 @@ TEST_CASE("fragments of a molecule have segments and tables of their own") {
   const Job job = f.read(f.molecule(three + "[segments]\nao_target = 4\nocc_target = 3\nvirt_target = 3\n"));
   auto owners = [](const Job& j, const char* name) { return j.data.int_arrays.at(name).data; };
   CHECK(job.data.ints.at("nfrags") == 3);
-  CHECK(job.data.molecule.charge == -1);
+  CHECK(chemistry(job.data).molecule.charge == -1);
   // Functions in the order of the atoms, 7 | 6 | 2; orbitals in the order of the fragments, occupied 5 | 2 | 5 and
   // virtual 2 | 0 | 1.
   CHECK(job.data.segments.at(IndexKind::ao) == Sizes{2, 5, 2, 4, 2});
@@ -362,7 +365,7 @@ TEST_CASE("an effective core potential takes electrons and charge from its atoms
   CHECK(value("iecp_on") == 1);
   CHECK(value("baocc") == 1);  // the potential has replaced the core already
   CHECK(job.data.arrays.at("charge").data == std::vector<double>{6, 1, 1});
-  CHECK(job.data.molecule.shells.size() == f.read(f.molecule(basis)).data.molecule.shells.size());
+  CHECK(chemistry(job.data).molecule.shells.size() == chemistry(f.read(f.molecule(basis)).data).molecule.shells.size());
   CHECK(f.read(f.molecule(basis)).data.ints.at("iecp_on") == 0);
   CHECK(f.read(f.molecule(basis + "ecp = false\n")).data.ints.at("nalpha_occupied") == 5);
   f.write("cl.g94", "Cl 0\nCL-ECP 1 10\np\n0\ns-p\n0\n");

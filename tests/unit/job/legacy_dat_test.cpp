@@ -12,6 +12,7 @@
 #include <limits>
 #include <random>
 
+#include "runtime/job/chemistry.h"
 #include "runtime/job/describe.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/resegment.h"
@@ -130,7 +131,7 @@ TEST_CASE("files of other programs come back byte for byte") {
     CHECK((format_legacy_dat(parse_legacy_dat(format_legacy_dat(dat, ByteOrder::big), "x.dat")) == bytes_of(content)));
     // Unchanged as a job, too.
     const Job job = legacy_job(dat, "x.dat");
-    CHECK(job.data.has_molecule);
+    CHECK(chemistry(job.data).has_molecule);
     CHECK((format_legacy_dat(to_legacy_dat(job)) == bytes_of(content)));
     ++files;
   }

@@ -8,10 +8,13 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/job/chemistry.h"
 #include "runtime/job/describe.h"
+#include "runtime/job/job_file.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/resegment.h"
+#include "runtime/job/segments.h"
 #include "tests/unit/job/folder.h"
 #include "tests/unit/job/legacy_sample.h"
 
@@ -53,9 +56,9 @@ TEST_CASE("initial data become a job") {
   CHECK(job.data.arrays.at("coords").extents == std::vector<std::int64_t>{3, 2});
   CHECK(job.data.arrays.at("clp").data.empty());
   CHECK(job.data.int_arrays.at("npfps").data == Sizes{3, 2, 2, 2, 1});
-  REQUIRE(job.data.has_molecule);
-  CHECK(job.data.ints.at("natoms") == static_cast<std::int32_t>(job.data.molecule.atoms.size()));
-  const Molecule& m = job.data.molecule;
+  REQUIRE(chemistry(job.data).has_molecule);
+  CHECK(job.data.ints.at("natoms") == static_cast<std::int32_t>(chemistry(job.data).molecule.atoms.size()));
+  const Molecule& m = chemistry(job.data).molecule;
   REQUIRE(m.atoms.size() == 2);
   CHECK(m.atoms[0].symbol == "C");
   CHECK(m.atoms[1].position[2] == 0.9);
@@ -81,18 +84,18 @@ TEST_CASE("initial data become a job") {
   int_array(cartesian, "end_nfps").data[4] = 16;
   cartesian.segments[0].second[1] = 11;
   const Job six = legacy_job(cartesian, "x.dat");
-  CHECK_FALSE(six.data.molecule.shells[4].pure);
-  CHECK(six.data.molecule.n_basis() == 16);
+  CHECK_FALSE(chemistry(six.data).molecule.shells[4].pure);
+  CHECK(chemistry(six.data).molecule.n_basis() == 16);
 
   // Without owners the shells' places decide.
   LegacyDat placed = sample_dat();
   std::erase_if(placed.int_arrays, [](const auto& a) { return a.name == "atom"; });
   for (std::size_t k = 0; k < 5; ++k)
-    CHECK(legacy_job(placed, "x.dat").data.molecule.shells[k].atom == m.shells[k].atom);
+    CHECK(chemistry(legacy_job(placed, "x.dat").data).molecule.shells[k].atom == m.shells[k].atom);
   // What stands outside ccbeg to ccend does not count.
   LegacyDat outside = sample_dat();
   real_array(outside, "pcoeffs").data[3] = 7.0;
-  CHECK(legacy_job(outside, "x.dat").data.molecule.shells[0].coefficients[3] == 0.0);
+  CHECK(chemistry(legacy_job(outside, "x.dat").data).molecule.shells[0].coefficients[3] == 0.0);
   // Names in capitals are the same names.
   LegacyDat capitals = sample_dat();
   capitals.ints[0].first = "BAOCC";
@@ -101,8 +104,8 @@ TEST_CASE("initial data become a job") {
   LegacyDat half = sample_dat();
   std::erase_if(half.int_arrays, [](const auto& a) { return a.name == "npfps"; });
   const Job none = legacy_job(half, "x.dat");
-  CHECK_FALSE(none.data.has_molecule);
-  CHECK(none.data.molecule.basis_name == "`x.dat` lacks npfps");
+  CHECK_FALSE(chemistry(none.data).has_molecule);
+  CHECK(chemistry(none.data).molecule.basis_name == "`x.dat` lacks npfps");
   CHECK_THAT(describe_job(none, {"."}), Contains("no molecule: `x.dat` lacks npfps"));
 }
 
@@ -113,7 +116,7 @@ TEST_CASE("core potentials and ions in initial data") {
   for (auto& [name, value] : d.ints)
     if (name == "nalpha_occupied") value = 6;
     else if (name == "nbeta_occupied") value = 5;
-  const Molecule m = legacy_job(d, "x.dat").data.molecule;
+  const Molecule m = chemistry(legacy_job(d, "x.dat").data).molecule;
   CHECK(m.atoms[1].charge == 6);
   CHECK(m.atoms[1].symbol == "O");
   CHECK(m.atoms[1].core_electrons == 2);
@@ -121,7 +124,7 @@ TEST_CASE("core potentials and ions in initial data") {
   CHECK(m.multiplicity == 2);
   real_array(d, "charge").data = {6.0, 0.0};
   int_array(d, "nelecp").data = {0, 0};
-  CHECK(legacy_job(d, "x.dat").data.molecule.atoms[1].symbol == "Gh");
+  CHECK(chemistry(legacy_job(d, "x.dat").data).molecule.atoms[1].symbol == "Gh");
 }
 
 TEST_CASE("a basis that does not fit together names array and byte") {
@@ -241,7 +244,7 @@ TEST_CASE("open shells in initial data are cut per spin") {
   d.segments[2].second = {2, 3, 3, 7};
   d.segments[3].second = {2, 3, 1, 9};
   Job job = legacy_job(d, "x.dat");
-  CHECK(job.data.molecule.multiplicity == 3);
+  CHECK(chemistry(job.data).molecule.multiplicity == 3);
   apply_resegment(job, "occ=2,virt=5");
   CHECK(job.data.segments.at(IndexKind::moa) == Sizes{2, 2, 2, 2, 4, 3});
   CHECK(job.data.segments.at(IndexKind::mob) == Sizes{2, 2, 2, 5, 4});
@@ -262,8 +265,8 @@ TEST_CASE("a job file's molecule as initial data and back") {
   const LegacyDat dat = to_legacy_dat(job);
   CHECK(dat.programs == std::vector<std::string>{"p.siox"});
   const Job back = legacy_job(parse_legacy_dat(format_legacy_dat(dat), "x.dat"), "x.dat");
-  REQUIRE(back.data.has_molecule);
-  const Molecule &a = job.data.molecule, &b = back.data.molecule;
+  REQUIRE(chemistry(back.data).has_molecule);
+  const Molecule &a = chemistry(job.data).molecule, &b = chemistry(back.data).molecule;
   CHECK(a.charge == b.charge);
   CHECK(a.multiplicity == b.multiplicity);
   REQUIRE(a.atoms.size() == b.atoms.size());

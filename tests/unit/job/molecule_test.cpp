@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "tests/unit/job/folder.h"
 

@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include "runtime/job/chemistry.h"
+#include "runtime/job/molecule_in_results.h"
 #include "runtime/job/results.h"
 #include "tests/unit/job/folder.h"
 
@@ -26,7 +28,8 @@ void write(const std::string& path, std::int64_t dense_limit) {
   molecule.atoms[1].core_electrons = 1;
   molecule.multiplicity = 3;
   molecule.basis_name = "sto-3g";
-  w.about("1.2", 1700000000, {{"ao", {2, 1}}}, &molecule);
+  w.about("1.2", 1700000000, {{"ao", {2, 1}}});
+  write_molecule(w.file(), molecule);
   w.program({"scf", "abc", {}, {}});
   w.scalar("energy", -1.0);
   w.scalar("charge", 2.0);

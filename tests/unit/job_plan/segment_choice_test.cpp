@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "module_of.h"
+#include "runtime/job/chemistry.h"
+#include "runtime/job/job_file.h"
+#include "runtime/job/molecule_in_results.h"
 #include "runtime/job/results.h"
 #include "runtime/job/segments.h"
 #include "runtime/prediction/earlier_results.h"
@@ -120,7 +123,8 @@ TEST_CASE("a job that restores results has the segments of those") {
   Job earlier = f.job("[segments]\nao_target = 30\nocc_target = 9\nvirt_target = 23\n");
   {
     ResultsWriter writer(f.path("results.h5"));
-    writer.about("test", 0, named_segments(earlier.data), &earlier.data.molecule);
+    writer.about("test", 0, named_segments(earlier.data));
+    write_molecule(writer.file(), chemistry(earlier.data).molecule);
     writer.finish();
   }
   const Job job = f.job("[restore]\nfile = \"results.h5\"\n");
@@ -164,10 +168,12 @@ TEST_CASE("what a job leaves open follows an earlier run where the stated part i
   CHECK(beta.segments.at(IndexKind::mob) != earlier.data.segments.at(IndexKind::mob));
   // Another basis has other functions.
   Job other = f.job();
-  other.data.molecule =
-      read_job_file(
-          f.write("small.toml", "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"waters.xyz\"\nbasis = \"sto-3g\"\n"))
-          .data.molecule;
+  chemistry(other.data).molecule =
+      chemistry(read_job_file(f.write("small.toml",
+                                      "programs = [\"p.sialx\"]\n[molecule]\nxyz = \"waters.xyz\"\nbasis = "
+                                      "\"sto-3g\"\n"))
+                    .data)
+          .molecule;
   derive_job_data(other);
   CHECK(earlier_segments(other, segments).empty());
 }

@@ -8,6 +8,8 @@
 #include "tests/unit/super/context.h"
 #include "tests/unit/super/data.h"
 
+#include "runtime/job/chemistry.h"
+
 using namespace sial;
 using Catch::Matchers::Contains;
 using Values = std::vector<double>;
@@ -192,8 +194,8 @@ TEST_CASE("same-spin antisymmetry") {
 
 TEST_CASE("columns of core orbitals") {
   FakeContext c;
-  c.data.has_molecule = true;
-  c.data.molecule.atoms = {make_atom("O", 0, 0, 0), make_atom("H", 0, 0, 1), make_atom("C", 0, 0, 3)};
+  chemistry(c.data).has_molecule = true;
+  chemistry(c.data).molecule.atoms = {make_atom("O", 0, 0, 0), make_atom("H", 0, 0, 1), make_atom("C", 0, 0, 3)};
   Array x({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), fock({4, 4}, Values(16, 1.0));
   x.whole();
   execute(c, "drop_core_in_sip", {x, fock});
@@ -207,7 +209,7 @@ TEST_CASE("columns of core orbitals") {
   const std::pair<const char*, int> core[] = {{"He", 0}, {"Li", 1},  {"Ne", 1},  {"Na", 10}, {"Ar", 10},
                                               {"K", 18}, {"Kr", 18}, {"Rb", 36}, {"Xe", 36}, {"Cs", 54}};
   for (auto [symbol, n] : core) {
-    c.data.molecule.atoms = {make_atom(symbol, 0, 0, 0)};
+    chemistry(c.data).molecule.atoms = {make_atom(symbol, 0, 0, 0)};
     Array row({1, 60}, Values(60, 1.0));
     execute(c, "drop_core_in_sip", {row, fock});
     CHECK(std::count(row.data.begin(), row.data.end(), 0.0) == n);

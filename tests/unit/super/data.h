@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/job/job_data.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "tests/unit/super/reference_data.h"
 

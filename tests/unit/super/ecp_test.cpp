@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/ecp.h"
 #include "runtime/job/legacy_job.h"
 #include "runtime/super/small_scf.h"
@@ -62,16 +63,16 @@ TEST_CASE("effective core potentials against PySCF, whole and in blocks") {
     INFO(name);
     const nlohmann::json all = reference_data("ecp.json"), &data = all.at(name);
     FakeContext c;
-    c.data.has_molecule = true;
-    c.data.molecule = reference_molecule(data);
-    c.data.molecule.ecps = potentials(data);
-    const std::int64_t n = c.data.molecule.n_basis();
+    chemistry(c.data).has_molecule = true;
+    chemistry(c.data).molecule = reference_molecule(data);
+    chemistry(c.data).molecule.ecps = potentials(data);
+    const std::int64_t n = chemistry(c.data).molecule.n_basis();
     Array whole = reference_block({{0, n}, {0, n}});
     execute(c, "return_1el_ecpints", {whole});
     CHECK(*std::max_element(whole.data.begin(), whole.data.end()) > 0.1);
     CHECK(matrix_error(whole, data, "ecp") < 1e-10);
     double worst = 0.0;
-    const auto shells = shell_ranges(c.data.molecule);
+    const auto shells = shell_ranges(chemistry(c.data).molecule);
     for (auto a : {shells[3], shells[7]})
       for (auto b : {shells[2], shells[3], shells[8]}) {
         Array block = reference_block({a, b});
@@ -88,16 +89,16 @@ TEST_CASE("effective core potentials against PySCF, whole and in blocks") {
 TEST_CASE("effective core potentials survive the way to arrays and back") {
   const nlohmann::json all = reference_data("ecp.json");
   JobData job;
-  job.molecule = reference_molecule(all.at("spherical"));
-  CHECK(arrays_of_ecps(job.molecule).integers.at("nelecp") == std::vector<std::int32_t>{0, 0, 0});
-  job.molecule.ecps = potentials(all.at("spherical"));
-  const EcpArrays arrays = arrays_of_ecps(job.molecule);
+  chemistry(job).molecule = reference_molecule(all.at("spherical"));
+  CHECK(arrays_of_ecps(chemistry(job).molecule).integers.at("nelecp") == std::vector<std::int32_t>{0, 0, 0});
+  chemistry(job).molecule.ecps = potentials(all.at("spherical"));
+  const EcpArrays arrays = arrays_of_ecps(chemistry(job).molecule);
   for (const auto& [name, values] : arrays.reals) job.arrays[name] = {{std::ssize(values)}, values};
   for (const auto& [name, values] : arrays.integers) job.int_arrays[name] = {{std::ssize(values)}, values};
   const std::vector<Ecp> read = ecps_of_arrays(job);
   REQUIRE(read.size() == 2);
   for (std::size_t e = 0; e < 2; ++e) {
-    const Ecp& want = job.molecule.ecps[e];
+    const Ecp& want = chemistry(job).molecule.ecps[e];
     CHECK(read[e].atom == want.atom);
     CHECK(read[e].electrons == want.electrons);
     REQUIRE(read[e].terms.size() == want.terms.size());
@@ -115,8 +116,8 @@ TEST_CASE("effective core potentials as the arrays of old data files") {
   for (bool parts_fastest : {true, false}) {
     // What is read must be the potentials themselves; one set of integrals shows that it is used.
     FakeContext c;
-    c.data.has_molecule = true;
-    c.data.molecule = reference_molecule(data);
+    chemistry(c.data).has_molecule = true;
+    chemistry(c.data).molecule = reference_molecule(data);
     set_arrays(c.data, potentials(data), parts_fastest);
     const std::vector<Ecp> read = ecps_of_arrays(c.data), want = potentials(data);
     REQUIRE(read.size() == want.size());
@@ -130,7 +131,7 @@ TEST_CASE("effective core potentials as the arrays of old data files") {
               }) == 1);
     }
     if (!parts_fastest) continue;
-    const std::int64_t n = c.data.molecule.n_basis();
+    const std::int64_t n = chemistry(c.data).molecule.n_basis();
     Array m = reference_block({{0, 9}, {0, 9}});
     execute(c, "return_1el_ecpints", {m});
     const auto matrix = data.at("ecp").get<std::vector<double>>();
@@ -139,9 +140,9 @@ TEST_CASE("effective core potentials as the arrays of old data files") {
   }
 
   FakeContext c;
-  c.data.has_molecule = true;
-  c.data.molecule = reference_molecule(data);
-  const std::int64_t n = c.data.molecule.n_basis();
+  chemistry(c.data).has_molecule = true;
+  chemistry(c.data).molecule = reference_molecule(data);
+  const std::int64_t n = chemistry(c.data).molecule.n_basis();
   Array m = reference_block({{0, n}, {0, n}});
   execute(c, "return_1el_ecpints", {m});  // no potential anywhere
   CHECK(m.data == std::vector<double>(n * n, 0.0));
@@ -190,7 +191,7 @@ Molecule three_alike() {
 std::vector<double> potential_matrix(const JobData& data) {
   FakeContext c;
   c.data = data;
-  const std::int64_t n = data.molecule.n_basis();
+  const std::int64_t n = chemistry(data).molecule.n_basis();
   Array whole = reference_block({{0, n}, {0, n}});
   execute(c, "return_1el_ecpints", {whole});
   return whole.data;
@@ -208,8 +209,8 @@ LegacyArray<T>& named(std::vector<LegacyArray<T>>& arrays, const std::string& na
 
 TEST_CASE("atoms alike may share the terms of their potential in a data file") {
   Job job;
-  job.data.has_molecule = true;
-  job.data.molecule = three_alike();
+  chemistry(job.data).has_molecule = true;
+  chemistry(job.data).molecule = three_alike();
   job.data.segments[IndexKind::ao] = {12};
   job.data.ints = {{"intspherical", 1}, {"nalpha_occupied", 11}, {"nbeta_occupied", 10}};
   LegacyDat expanded = to_legacy_dat(job);
@@ -263,14 +264,14 @@ namespace {
 /// Hydrogen chloride in LANL2DZ, with chlorine's potential.
 void set_hydrogen_chloride(FakeContext& c) {
   const std::string file = source_path("tests/examples/ecp/hcl.g94");
-  Molecule& m = c.data.molecule;
+  Molecule& m = chemistry(c.data).molecule;
   m.atoms = {Atom{1, "H", {0.0, 0.0, 0.0}}, Atom{17, "Cl", {0.0, 0.0, 2.4}}};
   m.shells = read_basis(file, m.atoms, true);
   m.ecps = read_ecps(file, m.atoms);
   REQUIRE(m.ecps.size() == 1);
   m.atoms[1].charge -= m.ecps[0].electrons;
   m.atoms[1].core_electrons = m.ecps[0].electrons;
-  c.data.has_molecule = true;
+  chemistry(c.data).has_molecule = true;
 }
 
 }  // namespace
@@ -278,7 +279,7 @@ void set_hydrogen_chloride(FakeContext& c) {
 TEST_CASE("potentials act in the SCF of an atom") {
   FakeContext c;
   set_hydrogen_chloride(c);
-  Molecule atom = c.data.molecule;
+  Molecule atom = chemistry(c.data).molecule;
   atom.atoms.erase(atom.atoms.begin());
   std::erase_if(atom.shells, [](const Shell& s) { return s.atom == 0; });
   for (Shell& s : atom.shells) s.atom = 0;
@@ -288,7 +289,7 @@ TEST_CASE("potentials act in the SCF of an atom") {
   CHECK(std::abs(scf.energy - -14.681313517151299) < 1e-9);  // PySCF: data/make_ecp.py
 
   // The super instruction finds the atom's potential in the molecule, or in the arrays of an old data file.
-  const auto n = static_cast<std::int64_t>(c.data.molecule.n_basis());
+  const auto n = static_cast<std::int64_t>(chemistry(c.data).molecule.n_basis());
   Array s({n, n}, {}, IndexKind::ao);
   s.whole();
   Array fa = s, fb = s, h = s, nai = s;
@@ -305,7 +306,7 @@ TEST_CASE("potentials act in the SCF of an atom") {
   CHECK(worst < 1e-9);
 
   const std::vector<double> with_molecule = fa.data;
-  const EcpArrays arrays = arrays_of_ecps(c.data.molecule);
+  const EcpArrays arrays = arrays_of_ecps(chemistry(c.data).molecule);
   for (const auto& [name, values] : arrays.reals) c.data.arrays[name] = {{std::ssize(values)}, values};
   for (const auto& [name, values] : arrays.integers) c.data.int_arrays[name] = {{std::ssize(values)}, values};
   for (const auto& [name, extents] : arrays.extents) {
@@ -313,7 +314,7 @@ TEST_CASE("potentials act in the SCF of an atom") {
     if (c.data.arrays.count(name)) c.data.arrays[name].extents = wide;
     else c.data.int_arrays[name].extents = wide;
   }
-  c.data.molecule.ecps.clear();
+  chemistry(c.data).molecule.ecps.clear();
   execute(c, "a4_scf_atom", {fa, fb, h, nai, s, chlorine});
   CHECK(fa.data == with_molecule);
 }

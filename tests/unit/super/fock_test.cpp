@@ -8,6 +8,7 @@
 
 #include "context.h"
 #include "data.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/super/fock_quartet.h"
 
 using namespace sial;
@@ -107,9 +108,9 @@ TEST_CASE("integrals that are kept are those computed, in every order of the ind
                                   {1, 0, false, {0.7}, {1.0}, 1},
                                   {1, 1, false, {0.8}, {1.0}, 1}};
   for (FakeContext* c : {&computed, &keeping}) {
-    c->data.has_molecule = true;
-    c->data.molecule.atoms = atoms;
-    c->data.molecule.shells = shells;
+    chemistry(c->data).has_molecule = true;
+    chemistry(c->data).molecule.atoms = atoms;
+    chemistry(c->data).molecule.shells = shells;
     c->data.segments[IndexKind::ao] = {4, 5, 4};
   }
   keeping.keeps = true;

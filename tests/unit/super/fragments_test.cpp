@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "tests/unit/super/context.h"
 #include "tests/unit/super/data.h"
 
@@ -27,9 +28,9 @@ FakeContext context() {
   std::vector<Atom> atoms;
   for (const auto& f : reference()["atoms"])
     for (const auto& a : f) atoms.push_back(make_atom(a[0], a[1], a[2], a[3]));
-  c.data.has_molecule = true;
-  c.data.molecule.atoms = atoms;
-  c.data.molecule.shells = read_basis(find_basis("sto-3g", "."), atoms, true);
+  chemistry(c.data).has_molecule = true;
+  chemistry(c.data).molecule.atoms = atoms;
+  chemistry(c.data).molecule.shells = read_basis(find_basis("sto-3g", "."), atoms, true);
   c.data.segments[IndexKind::ao] = {5, 1, 5, 2, 1};
   c.data.segments[IndexKind::moa] = {2, 3, 5, 1, 1, 2};
   c.data.segments[IndexKind::mob] = {5, 4, 1, 1, 3};
@@ -201,9 +202,9 @@ TEST_CASE("unit vectors of excitations within fragments") {
 
 TEST_CASE("a centre without charge where a nucleus is repels nothing") {
   FakeContext c;
-  c.data.has_molecule = true;
-  c.data.molecule.atoms = {Atom{1, "H", {0.0, 0.0, 0.0}}, Atom{0, "Gh", {0.0, 0.0, 0.0}},
-                           Atom{0, "Gh", {0.0, 0.0, 0.0}}, Atom{2, "He", {0.0, 0.0, 4.0}}};
+  chemistry(c.data).has_molecule = true;
+  chemistry(c.data).molecule.atoms = {Atom{1, "H", {0.0, 0.0, 0.0}}, Atom{0, "Gh", {0.0, 0.0, 0.0}},
+                                      Atom{0, "Gh", {0.0, 0.0, 0.0}}, Atom{2, "He", {0.0, 0.0, 4.0}}};
   c.data.segments[IndexKind::ao] = {1, 1};
   c.data.ints["nfrags"] = 2;
   c.data.int_arrays["w_frag_ao"] = {{2}, {1, 2}};

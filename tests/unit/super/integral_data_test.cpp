@@ -7,6 +7,8 @@
 
 #include "tests/unit/super/reference_data.h"
 
+#include "runtime/job/chemistry.h"
+
 using namespace sial;
 
 namespace {
@@ -15,10 +17,10 @@ void check_case(const char* name) {
   INFO(name);
   const nlohmann::json all = reference_data("integrals.json"), &data = all.at(name);
   FakeContext c;
-  c.data.has_molecule = true;
-  c.data.molecule = reference_molecule(data);
-  const std::int64_t n = c.data.molecule.n_basis();
-  const auto shells = shell_ranges(c.data.molecule);
+  chemistry(c.data).has_molecule = true;
+  chemistry(c.data).molecule = reference_molecule(data);
+  const std::int64_t n = chemistry(c.data).molecule.n_basis();
+  const auto shells = shell_ranges(chemistry(c.data).molecule);
 
   Array m = reference_block({{0, n}, {0, n}});
   execute(c, "return_ovl", {m});

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "tests/unit/super/context.h"
 
@@ -30,9 +31,9 @@ std::vector<Atom> water() {
 }
 
 void set_molecule(FakeContext& c, std::vector<Atom> atoms, std::vector<Shell> shells) {
-  c.data.has_molecule = true;
-  c.data.molecule.atoms = std::move(atoms);
-  c.data.molecule.shells = std::move(shells);
+  chemistry(c.data).has_molecule = true;
+  chemistry(c.data).molecule.atoms = std::move(atoms);
+  chemistry(c.data).molecule.shells = std::move(shells);
 }
 
 /// A block over ranges of basis functions given as (first, count).
@@ -248,14 +249,14 @@ TEST_CASE("the Fock build equals the plain sums, for unlike densities") {
   FakeContext c;
   auto atoms = water();
   set_molecule(c, atoms, read_basis(find_basis("6-31g", "."), atoms, true));
-  const std::int64_t n = c.data.molecule.n_basis();
+  const std::int64_t n = chemistry(c.data).molecule.n_basis();
   Array da = ao_matrix(n), db = ao_matrix(n), fa = ao_matrix(n), fb = ao_matrix(n);
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       da.data[i + n * j] = std::cos(1.0 + i + j) + (i == j);
       db.data[i + n * j] = std::sin(0.3 * (i + 1) * (j + 1));
     }
-  build_fock(c, segments_of(c.data.molecule, 2), da, db, fa, fb);
+  build_fock(c, segments_of(chemistry(c.data).molecule, 2), da, db, fa, fb);
   Array all = ao_block({{0, n}, {0, n}, {0, n}, {0, n}});
   execute(c, "compute_integral_batch", {all});
   double worst = 0.0;
@@ -288,8 +289,8 @@ double scf_energy(const char* basis, bool pure) {
   FakeContext c;
   auto atoms = water();
   set_molecule(c, atoms, read_basis(find_basis(basis, "."), atoms, pure));
-  const std::int64_t n = c.data.molecule.n_basis();
-  auto segments = segments_of(c.data.molecule, 3);
+  const std::int64_t n = chemistry(c.data).molecule.n_basis();
+  auto segments = segments_of(chemistry(c.data).molecule, 3);
   Array h = ao_matrix(n), s = ao_matrix(n), u = ao_matrix(n);
   Scalar dropped, nuclear;
   execute(c, "return_h1", {h});

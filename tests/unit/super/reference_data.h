@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/job/chemistry.h"
 #include "runtime/job/molecule.h"
 #include "tests/unit/main/source_path.h"
 #include "tests/unit/super/context.h"

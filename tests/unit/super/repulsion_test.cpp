@@ -9,6 +9,7 @@
 #include "context.h"
 #include "data.h"
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/super/boys_table.h"
 #include "runtime/super/hermite_pairs.h"
 #include "runtime/super/integrals.h"
@@ -300,9 +301,9 @@ TEST_CASE("quartets are left out by the densities they meet, and Fock matrices a
 
 TEST_CASE("nothing is left out for a density that is not finite, and never of integrals that are wanted themselves") {
   FakeContext c;
-  c.data.has_molecule = true;
-  c.data.molecule = molecule("6-31g", true, waters(2));
-  const std::int64_t n = c.data.molecule.n_basis(), half = n / 2;
+  chemistry(c.data).has_molecule = true;
+  chemistry(c.data).molecule = molecule("6-31g", true, waters(2));
+  const std::int64_t n = chemistry(c.data).molecule.n_basis(), half = n / 2;
   const auto engine = [&] { return static_cast<AoIntegrals*>(c.slots.at("ao_integrals").get()); };
   Array x({half, half, half, half}, {}, IndexKind::ao), wanted = x, d = ao_matrix(n), fa = d, fb = d;
   for (Array* a : {&x, &wanted}) a->at(2, 2, half).at(3, 2, half);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "runtime/job/basis.h"
+#include "runtime/job/chemistry.h"
 #include "runtime/super/small_scf.h"
 #include "tests/unit/super/context.h"
 #include "tests/unit/super/data.h"
@@ -18,9 +19,9 @@ using Values = std::vector<double>;
 namespace {
 
 void set_molecule(FakeContext& c, const std::string& basis, std::vector<Atom> atoms) {
-  c.data.has_molecule = true;
-  c.data.molecule.atoms = atoms;
-  c.data.molecule.shells = read_basis(find_basis(basis, "."), atoms, true);
+  chemistry(c.data).has_molecule = true;
+  chemistry(c.data).molecule.atoms = atoms;
+  chemistry(c.data).molecule.shells = read_basis(find_basis(basis, "."), atoms, true);
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ TEST_CASE("unrestricted SCF of atoms against another program") {
 TEST_CASE("densities of the atoms of a molecule") {
   FakeContext c;
   set_molecule(c, "6-31g*", {make_atom("H", 0, 0, 1.8), make_atom("O", 0, 0, 0), make_atom("H", 0, 1.7, -0.4)});
-  const std::int64_t n = c.data.molecule.n_basis();
+  const std::int64_t n = chemistry(c.data).molecule.n_basis();
   Array s = ao_matrix(n), fa = ao_matrix(n), fb = ao_matrix(n), h = ao_matrix(n), nai = ao_matrix(n);
   execute(c, "return_ovl", {s});
   for (auto [atom, alpha, beta, first, count] :
@@ -73,7 +74,7 @@ TEST_CASE("densities of the atoms of a molecule") {
   auto p_population = [&](int component) {
     double sum = 0.0;
     std::int64_t at = 0;
-    for (const Shell& shell : c.data.molecule.shells) {
+    for (const Shell& shell : chemistry(c.data).molecule.shells) {
       if (shell.l == 1)
         for (std::int64_t j = 0; j < n; ++j) sum += fa.data[at + component + n * j] * s.data[j + n * (at + component)];
       at += shell.n_functions();
@@ -93,7 +94,7 @@ TEST_CASE("densities of the atoms of a molecule") {
 TEST_CASE("densities of free atoms, averaged over spins and directions") {
   FakeContext c;
   set_molecule(c, "6-31g*", {make_atom("H", 0, 0, 1.8), make_atom("O", 0, 0, 0), make_atom("H", 0, 1.7, -0.4)});
-  const std::int64_t n = c.data.molecule.n_basis();
+  const std::int64_t n = chemistry(c.data).molecule.n_basis();
   Array s = ao_matrix(n), d = ao_matrix(n);
   execute(c, "return_ovl", {s});
   std::vector<Values> densities;
@@ -109,7 +110,7 @@ TEST_CASE("densities of free atoms, averaged over spins and directions") {
   for (std::int64_t j = 0; j < 2; ++j)
     for (std::int64_t i = 0; i < 2; ++i) CHECK(densities[0][i + n * j] == densities[2][n - 2 + i + n * (n - 2 + j)]);
   std::int64_t at = 0;
-  for (const Shell& shell : c.data.molecule.shells) {
+  for (const Shell& shell : chemistry(c.data).molecule.shells) {
     for (std::int64_t k = 1; k < shell.n_functions() && shell.l > 0; ++k) {
       CHECK(densities[1][at + k + n * (at + k)] == densities[1][at + n * at]);
       CHECK(densities[1][at + k + n * at] == 0.0);
