@@ -20,6 +20,7 @@
 #include "runtime/job/chemistry.h"
 #include "runtime/job/duration.h"
 #include "runtime/job/fcidump.h"
+#include "runtime/job/fragment_request.h"
 #include "runtime/job/guess.h"
 #include "runtime/job/molecule.h"
 #include "runtime/job/names.h"
