@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/analysis/work.h"
-#include "runtime/base/shape.h"
+#include "runtime/core/base/shape.h"
 
 namespace sial::analysis {
 namespace {

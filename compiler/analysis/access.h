@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/analysis/calls.h"
-#include "runtime/bytecode/cost.h"
+#include "runtime/core/bytecode/cost.h"
 
 namespace sial::analysis {
 

@@ -9,8 +9,8 @@
 #include "compiler/analysis/bound_costs.h"
 #include "compiler/analysis/calls.h"
 #include "compiler/analysis/control.h"
-#include "runtime/base/error.h"
-#include "runtime/bytecode/evaluate/arithmetic.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/bytecode/evaluate/arithmetic.h"
 
 namespace sial::analysis {
 namespace {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "compiler/analysis/operands.h"
-#include "runtime/base/error.h"
-#include "runtime/base/shape.h"
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/base/shape.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::analysis {
 namespace {

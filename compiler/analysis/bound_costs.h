@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/analysis/bound.h"
-#include "runtime/base/ids.h"
+#include "runtime/core/base/ids.h"
 
 namespace sial::analysis {
 

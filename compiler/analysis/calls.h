@@ -9,7 +9,7 @@
 
 #include "compiler/analysis/operands.h"
 #include "compiler/analysis/walk.h"
-#include "runtime/base/ids.h"
+#include "runtime/core/base/ids.h"
 
 namespace sial::analysis {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "compiler/analysis/ranges.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 namespace sial::analysis {
 namespace {

@@ -11,7 +11,7 @@
 #include "compiler/analysis/calls.h"
 #include "compiler/analysis/lifetime.h"
 #include "compiler/analysis/references.h"
-#include "runtime/base/ids.h"
+#include "runtime/core/base/ids.h"
 
 namespace sial::analysis {
 

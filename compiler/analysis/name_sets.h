@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/base/ids.h"
+#include "runtime/core/base/ids.h"
 
 namespace sial::analysis {
 

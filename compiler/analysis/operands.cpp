@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/sema/super_table.h"
-#include "runtime/base/check.h"
+#include "runtime/core/base/check.h"
 
 namespace sial::analysis {
 namespace {

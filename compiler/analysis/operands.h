@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/ir.h"
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::analysis {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/analysis/calls.h"
-#include "runtime/base/ids.h"
+#include "runtime/core/base/ids.h"
 
 namespace sial::analysis {
 

@@ -11,9 +11,9 @@
 #include "compiler/analysis/phases.h"
 #include "compiler/analysis/ranges.h"
 #include "compiler/analysis/work.h"
-#include "runtime/base/check.h"
-#include "runtime/base/error.h"
-#include "runtime/base/number.h"
+#include "runtime/core/base/check.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/base/number.h"
 
 namespace sial::analysis {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "runtime/base/shape.h"
+#include "runtime/core/base/shape.h"
 
 namespace sial::analysis {
 namespace {

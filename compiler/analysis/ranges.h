@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "compiler/analysis/calls.h"
-#include "runtime/base/ids.h"
-#include "runtime/bytecode/cost.h"
+#include "runtime/core/base/ids.h"
+#include "runtime/core/bytecode/cost.h"
 
 namespace sial::analysis {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/analysis/alias.h"
-#include "runtime/base/ids.h"
+#include "runtime/core/base/ids.h"
 
 namespace sial::analysis {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/shape.h"
+#include "runtime/core/base/shape.h"
 
 namespace sial::analysis {
 namespace {

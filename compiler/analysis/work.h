@@ -5,8 +5,8 @@
 // bounds only the run knows, count as the whole array.
 
 #include "compiler/analysis/operands.h"
-#include "runtime/base/ids.h"
-#include "runtime/bytecode/cost.h"
+#include "runtime/core/base/ids.h"
+#include "runtime/core/bytecode/cost.h"
 
 namespace sial::analysis {
 

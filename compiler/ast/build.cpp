@@ -13,7 +13,7 @@
 #include "compiler/ast/build_stop.h"
 #include "compiler/ast/build_tokens.h"
 #include "compiler/ast/build_tree.h"
-#include "runtime/base/module_limits.h"
+#include "runtime/core/base/module_limits.h"
 
 namespace sial {
 namespace {

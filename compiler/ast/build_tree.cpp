@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "compiler/ast/build_tokens.h"
-#include "runtime/base/check.h"
+#include "runtime/core/base/check.h"
 
 namespace sial::parsing {
 namespace {

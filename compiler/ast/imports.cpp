@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "compiler/ast/build.h"
-#include "runtime/base/input_file.h"
+#include "runtime/core/base/input_file.h"
 
 namespace sial {
 namespace {

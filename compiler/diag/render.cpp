@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "compiler/diag/table.h"
-#include "runtime/base/printable.h"
+#include "runtime/core/base/printable.h"
 
 namespace sial {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <string_view>
 
-#include "runtime/base/check.h"
-#include "runtime/bytecode/read.h"
+#include "runtime/core/base/check.h"
+#include "runtime/core/bytecode/read.h"
 
 namespace sial {
 namespace {

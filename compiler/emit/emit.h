@@ -7,7 +7,7 @@
 
 #include "compiler/ir/ir.h"
 #include "compiler/plan/plan.h"
-#include "runtime/bytecode/module.h"
+#include "runtime/core/bytecode/module.h"
 
 namespace sial {
 

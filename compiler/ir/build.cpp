@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/lower.h"
-#include "runtime/base/check.h"
+#include "runtime/core/base/check.h"
 
 namespace sial::ir {
 

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/bytecode/layout.h"
-#include "runtime/bytecode/module.h"
+#include "runtime/core/bytecode/layout.h"
+#include "runtime/core/bytecode/module.h"
 
 namespace sial::ir {
 

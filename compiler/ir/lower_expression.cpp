@@ -1,5 +1,5 @@
 #include "compiler/ir/lower.h"
-#include "runtime/base/check.h"
+#include "runtime/core/base/check.h"
 
 namespace sial::ir {
 namespace {

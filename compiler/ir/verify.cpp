@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/check.h"
+#include "runtime/core/base/check.h"
 
 namespace sial::ir {
 namespace {

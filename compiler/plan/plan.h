@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/ir/ir.h"
-#include "runtime/bytecode/module.h"
+#include "runtime/core/bytecode/module.h"
 
 namespace sial::plan {
 

@@ -11,7 +11,7 @@
 #include "compiler/analysis/lifetime.h"
 #include "compiler/analysis/phases.h"
 #include "compiler/plan/slice/verify_slice.h"
-#include "runtime/base/check.h"
+#include "runtime/core/base/check.h"
 
 namespace sial::plan {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "compiler/report/lines.h"
-#include "runtime/bytecode/calls.h"
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/bytecode/calls.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::report {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/bytecode/module.h"
+#include "runtime/core/bytecode/module.h"
 
 namespace sial::report {
 

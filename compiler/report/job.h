@@ -1,14 +1,14 @@
 #pragma once
 // All programs of a run together: their modules, sources and measured lines. What one program keeps under a label
 // another one uses, and only the whole job says what share of the time a line has. Values; whoever finds the modules
-// (compiler/sialreport_job.cpp) fills them in.
+// (compiler/program/sialreport_job.cpp) fills them in.
 
 #include <map>
 #include <string>
 #include <vector>
 
 #include "compiler/report/prediction/model.h"
-#include "runtime/bytecode/module.h"
+#include "runtime/core/bytecode/module.h"
 
 namespace sial::report {
 

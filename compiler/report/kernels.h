@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/bytecode/module.h"
+#include "runtime/core/bytecode/module.h"
 
 namespace sial::report {
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "runtime/base/number.h"
-#include "runtime/bytecode/evaluate/iteration_space.h"
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/base/number.h"
+#include "runtime/core/bytecode/evaluate/iteration_space.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::report {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "runtime/base/formats.h"
+#include "runtime/core/base/formats.h"
 
 namespace sial::report {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 namespace sial::report {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "compiler/report/prediction/model.h"
-#include "runtime/base/ids.h"
-#include "runtime/bytecode/slice.h"
+#include "runtime/core/base/ids.h"
+#include "runtime/core/bytecode/slice.h"
 
 namespace sial::report {
 

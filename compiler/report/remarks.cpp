@@ -11,8 +11,8 @@
 
 #include "compiler/report/advice/advice.h"
 #include "compiler/report/lines.h"
-#include "runtime/base/error.h"
-#include "runtime/base/number.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/base/number.h"
 
 namespace sial::report {
 namespace {

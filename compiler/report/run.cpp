@@ -1,4 +1,4 @@
-// run.json, as sialrun writes it (runtime/stats/report.cpp).
+// run.json, as sialrun writes it (runtime/core/stats/report.cpp).
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 
 #include "compiler/report/old_formats.h"
 #include "compiler/report/prediction/model.h"
-#include "runtime/base/error.h"
-#include "runtime/base/input_file.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/base/input_file.h"
 
 namespace sial::report {
 namespace {

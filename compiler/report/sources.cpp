@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "compiler/report/prediction/model.h"
-#include "runtime/base/input_file.h"
-#include "runtime/base/sha256.h"
+#include "runtime/core/base/input_file.h"
+#include "runtime/core/base/sha256.h"
 
 namespace sial::report {
 namespace {

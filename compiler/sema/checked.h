@@ -19,7 +19,7 @@
 #include "compiler/diag/diagnostic.h"
 #include "compiler/sema/super_table.h"
 #include "compiler/source/buffer.h"
-#include "runtime/base/rank_dependence.h"
+#include "runtime/core/base/rank_dependence.h"
 
 namespace sial {
 

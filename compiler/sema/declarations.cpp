@@ -7,7 +7,7 @@
 
 #include "compiler/sema/fixes.h"
 
-#include "runtime/base/shape.h"
+#include "runtime/core/base/shape.h"
 
 namespace sial::sema {
 

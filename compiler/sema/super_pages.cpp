@@ -8,7 +8,7 @@
 
 #include "compiler/diag/table.h"
 #include "compiler/sema/super_table.h"
-#include "runtime/base/shape.h"
+#include "runtime/core/base/shape.h"
 
 namespace sial {
 namespace {

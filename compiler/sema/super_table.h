@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/argument_rules.h"
+#include "runtime/core/base/argument_rules.h"
 
 namespace sial {
 

@@ -2,7 +2,7 @@
 //
 //   c++ -std=c++17 -O2 -fPIC -shared -I PREFIX/include my_instructions.cpp -o my_instructions.so
 //
-// with PREFIX the place sialx was installed to (from the source tree: -I runtime/super/include).
+// with PREFIX the place sialx was installed to (from the source tree: -I runtime/core/super/include).
 
 #include <cmath>
 

@@ -54,7 +54,7 @@ def lexer_keywords() -> list[str]:
 
 
 def super_instructions() -> list[str]:
-    tables = ("runtime/super/super_instructions.def", "runtime/super/chemistry_super_instructions.def")
+    tables = ("runtime/core/super/super_instructions.def", "runtime/chemistry/super/super_instructions.def")
     return sorted(name for table in tables for name in re.findall(r"^SUPER\(\d+, (\w+),", (ROOT / table).read_text(), re.M))
 
 

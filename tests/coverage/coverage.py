@@ -6,7 +6,7 @@
 diagnostics.def          each code stands in a golden message (tests/lang/**/*.expected)
 opcodes.def              each opcode is in the code of a program under tests/lang/run or examples, which run with expectations, or of one
                          of the local plans in tests/lang/plan, which run beside the program as written
-super_instructions.def   each name is executed by such a program or by a unit test of runtime/super
+super_instructions.def   each name is executed by such a program or by a unit test of runtime/chemistry/super
 counters.def             each counter is checked by a unit test, by tests/stats, tests/restart, tests/lookahead or tests/spill
 """
 import pathlib
@@ -49,19 +49,19 @@ def main():
             missing.append(f"diagnostic {code}: no golden message under tests/lang shows it")
 
     used = opcodes_in_programs(BIN / "sialc")
-    for name in sorted(rows("runtime/bytecode/opcodes.def", "OPCODE", r"\d+,\s*(\w+)")):
+    for name in sorted(rows("runtime/core/bytecode/opcodes.def", "OPCODE", r"\d+,\s*(\w+)")):
         if name not in used:
             missing.append(f"opcode {name}: no program under tests/lang/run or examples contains it")
 
     programs = all_text("tests/lang/run/*.sialx", "examples/*/*.sialx").lower()
-    super_tests = all_text("tests/unit/super/*.cpp")
-    tables = ("runtime/super/super_instructions.def", "runtime/super/chemistry_super_instructions.def")
+    super_tests = all_text("tests/unit/chemistry/super/*.cpp")
+    tables = ("runtime/core/super/super_instructions.def", "runtime/chemistry/super/super_instructions.def")
     for name in sorted(name for table in tables for name in rows(table, "SUPER", r"\s*\d+,\s*(?:\"?)(\w+)")):
         if not re.search(rf"\bexecute\s+{name}\b", programs) and f'"{name}"' not in super_tests:
             missing.append(f"super instruction {name}: executed by no test")
 
     unit_tests = all_text("tests/unit/**/*.cpp", "tests/stats/*.py", "tests/restart/*.py", "tests/lookahead/*.py", "tests/spill/*.py")
-    for name in sorted(rows("runtime/stats/counters.def", "COUNTER", r"\s*\d+,\s*(\w+)")):
+    for name in sorted(rows("runtime/core/stats/counters.def", "COUNTER", r"\s*\d+,\s*(\w+)")):
         if not re.search(rf"\b{name}\b", unit_tests):
             missing.append(f"counter {name}: checked by no test")
 

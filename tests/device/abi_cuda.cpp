@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "runtime/device/cuda/driver.h"
+#include "runtime/core/device/cuda/driver.h"
 
 namespace {
 
@@ -43,10 +43,10 @@ static_assert(!same<int(unsigned), int(int)> && !same<int(void*), int(const void
               "the comparison sees differences");
 
 #define DRIVER_FUNCTION(name, ...) static_assert(same<decltype(::name), sial::cuda::Driver::name##_type>, #name);
-#include "runtime/device/cuda/driver.def"
+#include "runtime/core/device/cuda/driver.def"
 #undef DRIVER_FUNCTION
 #define BLAS_FUNCTION(name, ...) static_assert(same<decltype(::name), sial::cuda::Blas::name##_type>, #name);
-#include "runtime/device/cuda/blas.def"
+#include "runtime/core/device/cuda/blas.def"
 #undef BLAS_FUNCTION
 
 template <class Ours, class Theirs>

@@ -65,7 +65,7 @@ ldd "$(command -v patchelf)" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | while
 # Examples with their data; the script that runs all of it.
 cp -r examples "$top/examples"
 mkdir -p "$top/share/sialx"
-cp -r runtime/job/basis "$top/share/sialx/basis"
+cp -r runtime/chemistry/basis/sets "$top/share/sialx/basis"
 cp tests/device/run.sh "$top/run.sh"
 cp tests/bench/gpu/programs.sh "$top/bench_programs.sh"
 git describe --always --dirty >"$top/VERSION" 2>/dev/null || echo unknown >"$top/VERSION"

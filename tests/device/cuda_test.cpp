@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/error.h"
-#include "runtime/device/device.h"
-#include "runtime/memory/host_pool.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/device/device.h"
+#include "runtime/core/memory/host_pool.h"
 #include "tests/device/on_fake_driver.h"
 
 using namespace fake_driver;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/error.h"
-#include "runtime/device/device.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/device/device.h"
 
 namespace fake_driver {
 

@@ -50,7 +50,7 @@ class Edges(InFolder):
     def test_uhf_below_rhf(self):
         # Hydrogen pulled apart: the restricted solution is no minimum. The cyano radical: heavy spin contamination, and iterations that
         # swing. Formaldehyde: the restricted solution is a saddle so flat that a small turn of the orbitals already crosses the valley.
-        # Source: second-order UHF with stability analysis of PySCF 2.14 (formaldehyde: with the basis set of runtime/job/basis, whose
+        # Source: second-order UHF with stability analysis of PySCF 2.14 (formaldehyde: with the basis set of runtime/chemistry/basis/sets, whose
         # numbers have more digits, 3e-9 hartree; begun with pi and pi* mixed).
         for xyz, multiplicity, energy, s_squared in (("2\n\nH 0 0 0\nH 0 0 2.0\n", 1, -1.0009352373, 0.9061375),
                                                      ("2\n\nC 0 0 0\nN 0 0 1.17\n", 2, -92.1624960593, 1.2547720),

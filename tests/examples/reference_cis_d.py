@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def molecule(name, basis):
     atoms = (ROOT / f"examples/molecules/{name}.xyz").read_text().split("\n", 2)[2]
     elements = {line.split()[0] for line in atoms.strip().split("\n")}
-    file = str(ROOT / f"runtime/job/basis/{basis}.g94")
+    file = str(ROOT / f"runtime/chemistry/basis/sets/{basis}.g94")
     return gto.M(atom=atoms, basis={e: parse_gaussian.load(file, e) for e in elements}, verbose=0)
 
 

@@ -17,7 +17,7 @@ FRAGMENTS = [(0, 1, 2), (3, 4, 5)]
 ROOTS = 3
 
 lines = (ROOT / "examples/molecules/water-dimer.xyz").read_text().strip().split("\n")[2:]
-file = str(ROOT / f"runtime/job/basis/{BASIS}.g94")
+file = str(ROOT / f"runtime/chemistry/basis/sets/{BASIS}.g94")
 basis = {e: parse_gaussian.load(file, e) for e in {line.split()[0] for line in lines}}
 water = [gto.M(atom="\n".join(lines[a] for a in atoms), basis=basis, verbose=0) for atoms in FRAGMENTS]
 dimer = gto.M(atom="\n".join(lines), basis=basis, verbose=0)

@@ -149,7 +149,7 @@ print(r.scalars["x"], sialx.__file__)"""
             aside.rename(library)
 
     def test_a_job_with_a_basis_and_a_plugin(self):
-        for name in (p.name for p in (ROOT / "runtime/job/basis").glob("*.g94")):
+        for name in (p.name for p in (ROOT / "runtime/chemistry/basis/sets").glob("*.g94")):
             self.assertTrue((self.prefix / "share/sialx/basis" / name).is_file(), name)
         # Found beside the programs, not where they were built.
         shutil.copy(self.prefix / "share/sialx/basis/sto-3g.g94", self.prefix / "share/sialx/basis/only-here.g94")

@@ -99,7 +99,7 @@ class Versions(unittest.TestCase):
             with h5py.File(folder / "results.h5") as f:
                 self.assertEqual(f.attrs["format_version"], said["results.h5 format"])
             self.assertEqual(module_format((folder / "s.siox").read_bytes()), said["module format (.siox)"])
-        header = (ROOT / "runtime/super/include/sialx/plugin.h").read_text()
+        header = (ROOT / "runtime/core/super/include/sialx/plugin.h").read_text()
         self.assertEqual(int(re.search(r"define SIALX_PLUGIN_VERSION (\d+)", header)[1]), said["plugin interface"])
 
     def test_the_page(self):

@@ -6,25 +6,29 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Each component may include those above it in its half.
-RUNTIME = ["base", "manual", "bytecode", "version", "stats", "memory", "numa", "tier", "kernels", "device", "watch", "transport", "store", "job", "super", "checkpoint", "interp", "prediction", "gradient", "schema", ".", "python"]
-COMPILER = ["source", "diag", "ast", "format", "sema", "ir", "analysis", "plan", "emit", "report", "facts", "lsp", "."]
+# A file may include headers of its own component and of those before it.
+RUNTIME = [
+    "core/base", "program/manual", "core/bytecode", "program/version", "core/stats", "core/memory", "core/numa", "core/tier", "core/kernels", "core/device", "core/watch", "core/transport",
+    "core/store", "core/job", "core/super", "core/checkpoint", "core/interp", "core/model",
+    "chemistry/molecule", "chemistry/basis", "chemistry/segments", "chemistry/files", "chemistry/legacy", "chemistry/integrals", "chemistry/super", "chemistry/gradient", "chemistry/schema",
+    "program/job", "program/session", "program/sialrun", "python/native",
+]  # fmt: skip
+COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "pipeline", "tools/format", "tools/facts", "tools/lsp", "tools/program", "program"]
 
 # What the two halves share: the compiler sees no more of the runtime, and the runtime nothing of the compiler.
-SHARED = re.compile(r"runtime/(base|bytecode|manual|version)/|runtime/super/(super_instructions|super_arguments|element_forms)\.def$")
-# The module format refers to the table of super instructions by number; the table itself uses no component.
-TABLES = re.compile(r"runtime/super/[a-z_]+\.def$")
+SHARED = re.compile(r"runtime/(core/(base|bytecode)|program/(manual|version))/")
 # Command lines put both halves together, and so does the module for Python.
-BOTH_HALVES = re.compile(r"(runtime/sialrun|compiler/sialreport|compiler/sialc_(hints|providers)|runtime/python/native/)[a-z_]*\.(cpp|h)$")
+BOTH_HALVES = re.compile(r"(runtime/program/sialrun/|compiler/program/sialreport|compiler/program/sialc_providers|compiler/tools/program/hints|runtime/python/native/)[a-z_]*\.(cpp|h)$")
 # A report reads modules and run.json, never programs: it uses no other component of the compiler.
-REPORT_ALONE = re.compile(r"compiler/(source|diag|ast|format|sema|ir|analysis|plan|emit)/")
+REPORT_ALONE = re.compile(r"compiler/(source|diag|ast|sema|ir|analysis|plan|emit|pipeline|tools)/")
 # Bodies of super instructions see block views only.
-BODIES_NEVER = re.compile(r"runtime/(store|transport|interp)/")
+BODIES_NEVER = re.compile(r"runtime/core/(store|transport|interp)/")
 
 
 def component(path):
-    parts = path.split("/")
-    return parts[0], parts[1] if len(parts) > 2 else "."
+    half, *folders = path.split("/")[:-1]
+    deep = half == "runtime" or folders[:1] == ["tools"]
+    return half, "/".join(folders[: 2 if deep else 1])
 
 
 def problem(path, included):
@@ -34,11 +38,11 @@ def problem(path, included):
         if BOTH_HALVES.search(path) or (half == "compiler" and SHARED.match(included)):
             return None
         return f"the {half} includes the {other_half}"
-    if path.startswith("runtime/super/") and BODIES_NEVER.match(included):
+    if path.startswith(("runtime/core/super/", "runtime/chemistry/super/", "runtime/chemistry/integrals/")) and BODIES_NEVER.match(included):
         return "super instruction bodies see block views only"
     if path.startswith("compiler/report/") and REPORT_ALONE.match(included):
         return "reports use modules, not the compiler's parts"
-    if own == other or (half == "runtime" and TABLES.match(included)):
+    if own == other:
         return None
     order = RUNTIME if half == "runtime" else COMPILER
     for name in (own, other):

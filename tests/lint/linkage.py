@@ -17,7 +17,7 @@ from sources import ROOT
 
 INCLUDE = re.compile(r'^\s*#\s*include "((?:runtime|compiler)/[^"]+)"')
 # The tables of super instructions use no component, and modules refer to them.
-TABLES = re.compile(r"runtime/super/[a-z_]+\.def$")
+TABLES = re.compile(r"runtime/chemistry/super/[a-z_]+\.def$")
 
 
 def links(build):

@@ -13,21 +13,21 @@ foreign() {  # foreign NAME HEADER-REGEX ALLOWED-PATH-REGEX
   for f in $hits; do finding "$f includes $1 headers; only files matching $3 may"; done
 }
 foreign ANTLR 'antlr4-runtime|SialLexer|SialParser' '^compiler/ast/build'
-foreign MPI 'mpi\.h|mpi-ext' '^(runtime/transport/mpi|tests/)'
+foreign MPI 'mpi\.h|mpi-ext' '^(runtime/core/transport/mpi|tests/)'
 foreign CUDA 'cuda|cublas' '_cuda\.cpp$'
 foreign LLVM 'llvm/' 'jit_[a-z_]*\.(cpp|h)$'
 foreign LIBXSMM 'libxsmm' '_libxsmm\.cpp$'
-foreign HDF5 'hdf5|H5' '^(runtime/job/[a-z0-9_]*\.cpp|tests/)'
-foreign libint2 'libint2' '^(runtime/super/integrals_libint\.cpp|tests/)'
-foreign hwloc 'hwloc' '^runtime/numa/topology_hwloc\.cpp$'
-foreign libnuma 'numaif|numa\.h' '^runtime/numa/page_calls_system\.cpp$'
-foreign Boost 'boost/' '^runtime/transport/fibers\.cpp$'
-foreign io_uring 'liburing' '^runtime/tier/engine_uring\.cpp$'
-foreign dynamic-loading 'dlfcn' '^(runtime/(super/plugins|kernels/[a-z_/]*|transport/mpi_support|device/cuda/libraries_cuda)|tests/bench/heap/allocators)\.cpp$'
-foreign FlatBuffers 'flatbuffers|module_generated' '^(runtime/bytecode/(read|write)\.cpp|tests/)'
-foreign toml++ 'toml\+\+|toml\.hpp' '^runtime/job/'
+foreign HDF5 'hdf5|H5' '^(runtime/core/job/[a-z0-9_]*\.cpp|runtime/chemistry/files/trexio_file\.cpp|tests/)'
+foreign libint2 'libint2' '^(runtime/chemistry/integrals/integrals_libint\.cpp|tests/)'
+foreign hwloc 'hwloc' '^runtime/core/numa/topology_hwloc\.cpp$'
+foreign libnuma 'numaif|numa\.h' '^runtime/core/numa/page_calls_system\.cpp$'
+foreign Boost 'boost/' '^runtime/core/transport/fibers\.cpp$'
+foreign io_uring 'liburing' '^runtime/core/tier/engine_uring\.cpp$'
+foreign dynamic-loading 'dlfcn' '^(runtime/core/(super/plugins|kernels/[a-z_/]*|transport/mpi_support|device/cuda/libraries_cuda)|tests/bench/heap/allocators)\.cpp$'
+foreign FlatBuffers 'flatbuffers|module_generated' '^(runtime/core/bytecode/(read|write)\.cpp|tests/)'
+foreign toml++ 'toml\+\+|toml\.hpp' '^runtime/program/job/'
 foreign Python 'Python\.h' '^runtime/python/native/module\.(cpp|h)$'
-foreign CLI11 'CLI/' '^(runtime/manual/manual\.(h|cpp)|(compiler/sialc|compiler/sialreport|runtime/sialrun)[a-z_]*\.cpp)$'
+foreign CLI11 'CLI/' '^(runtime/program/manual/manual\.(h|cpp)|(compiler/program|compiler/tools/program|runtime/program/sialrun)/[a-z_]*\.cpp)$'
 
 report() {  # report MESSAGE: each line on stdin is a finding
   local l
@@ -51,7 +51,7 @@ fi
 
 # --- no conditional compilation, no long files, nothing unfinished
 report 'conditional compilation' < <(files 'compiler/*.cpp' 'compiler/*.h' 'runtime/*.cpp' 'runtime/*.h' |
-  grep -vE '_cuda|transport/mpi|^runtime/super/include/' | xargs -r grep -nHE '^\s*#\s*(ifdef|ifndef|if) ')
+  grep -vE '_cuda|transport/mpi|^runtime/core/super/include/' | xargs -r grep -nHE '^\s*#\s*(ifdef|ifndef|if) ')
 report 'longer than 600 lines; split it by idea' < <(files '*.cpp' '*.h' '*.py' | xargs wc -l | awk '$1 > 600 && $2 != "total" { print $2 }')
 report 'not generated' < <(python3 grammar/editors/generate_editors.py --check)
 report 'dead link' < <(python3 tests/lint/links.py)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """clang-tidy over compiler/ and runtime/ with the checks of .clang-tidy. Findings are printed, exit 1.
 
-    tidy.py BUILD_FOLDER [FOLDER...]     only targets of these folders, e.g. runtime/store
+    tidy.py BUILD_FOLDER [FOLDER...]     only targets of these folders, e.g. runtime/core/store
 
 Reading headers takes most of the time. What a unity build compiles together is read together, all files of a target at once: their
 names in unnamed namespaces differ. Options are those of the build's compile_commands.json."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # clang-tidy over compiler/ and runtime/ with the checks of .clang-tidy; needs a build. Findings are printed, exit 1.
-# Usage: bash tests/lint/tidy.sh [BUILD_FOLDER [FOLDER...]]    e.g. build/release runtime/store: that folder's targets only
+# Usage: bash tests/lint/tidy.sh [BUILD_FOLDER [FOLDER...]]    e.g. build/release runtime/core/store: that folder's targets only
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/lint/pinned.sh

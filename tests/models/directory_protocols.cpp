@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "runtime/base/iteration_shares.h"
+#include "runtime/core/base/iteration_shares.h"
 #include "tests/models/protocols.h"
 
 namespace sial::models {
@@ -11,13 +11,13 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
-constexpr const char* directory_cpp = "runtime/store/local/directory.cpp";
-constexpr const char* directory_h = "runtime/store/local/directory.h";
-constexpr const char* blocks_cpp = "runtime/store/local/node_blocks.cpp";
-constexpr const char* heap_cpp = "runtime/memory/node_heap.cpp";
-constexpr const char* heap_h = "runtime/memory/node_heap.h";
-constexpr const char* queue_cpp = "runtime/transport/work_queue.cpp";
-constexpr const char* threads_cpp = "runtime/transport/threads.cpp";
+constexpr const char* directory_cpp = "runtime/core/store/local/directory.cpp";
+constexpr const char* directory_h = "runtime/core/store/local/directory.h";
+constexpr const char* blocks_cpp = "runtime/core/store/local/node_blocks.cpp";
+constexpr const char* heap_cpp = "runtime/core/memory/node_heap.cpp";
+constexpr const char* heap_h = "runtime/core/memory/node_heap.h";
+constexpr const char* queue_cpp = "runtime/core/transport/work_queue.cpp";
+constexpr const char* threads_cpp = "runtime/core/transport/threads.cpp";
 
 /// Directory::find_or_create() of one block by two ranks, which add to it then as NodeBlocks::accumulate() does: the
 /// block is absent, then an entry without a value, then present. A third rank looks for it with find(), and with

@@ -1,4 +1,4 @@
-// Locks and memory of a node: runtime/memory.
+// Locks and memory of a node: runtime/core/memory.
 
 #include <array>
 #include <vector>
@@ -9,9 +9,9 @@ namespace sial::models {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
-constexpr const char* heap_cpp = "runtime/memory/node_heap.cpp";
-constexpr const char* heap_h = "runtime/memory/node_heap.h";
-constexpr const char* lock_h = "runtime/memory/spin_lock.h";
+constexpr const char* heap_cpp = "runtime/core/memory/node_heap.cpp";
+constexpr const char* heap_h = "runtime/core/memory/node_heap.h";
+constexpr const char* lock_h = "runtime/core/memory/spin_lock.h";
 
 /// SpinLock: SpinGuard around a counter.
 class SpinLockModel final : public Protocol {

@@ -85,12 +85,12 @@ TEST_CASE("every order of these files that is not relaxed is in a model") {
     for (const Site& site : protocol->sites())
       for (std::string& s : ordered_statements(site.text)) known.push_back(std::move(s));
   }
-  for (const char* file :
-       {"runtime/memory/node_heap.cpp", "runtime/memory/node_heap.h", "runtime/memory/spin_lock.h",
-        "runtime/store/local/directory.cpp", "runtime/store/local/directory.h", "runtime/store/local/node_blocks.cpp",
-        "runtime/store/local/node_blocks.h", "runtime/store/spill/spill_area.cpp", "runtime/store/spill/spill_area.h",
-        "runtime/store/spill/spilled_blocks.cpp", "runtime/store/spill/spilled_blocks.h",
-        "runtime/transport/work_queue.cpp"})
+  for (const char* file : {"runtime/core/memory/node_heap.cpp", "runtime/core/memory/node_heap.h",
+                           "runtime/core/memory/spin_lock.h", "runtime/core/store/local/directory.cpp",
+                           "runtime/core/store/local/directory.h", "runtime/core/store/local/node_blocks.cpp",
+                           "runtime/core/store/local/node_blocks.h", "runtime/core/store/spill/spill_area.cpp",
+                           "runtime/core/store/spill/spill_area.h", "runtime/core/store/spill/spilled_blocks.cpp",
+                           "runtime/core/store/spill/spilled_blocks.h", "runtime/core/transport/work_queue.cpp"})
     for (const std::string& statement : ordered_statements_in(file)) {
       INFO(file << ": " << statement);
       CHECK(std::any_of(known.begin(), known.end(),

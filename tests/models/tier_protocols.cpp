@@ -1,4 +1,4 @@
-// Blocks that leave memory for a tier: runtime/store/spill.
+// Blocks that leave memory for a tier: runtime/core/store/spill.
 
 #include <array>
 
@@ -10,10 +10,10 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
-constexpr const char* spilled_cpp = "runtime/store/spill/spilled_blocks.cpp";
-constexpr const char* area_cpp = "runtime/store/spill/spill_area.cpp";
-constexpr const char* area_h = "runtime/store/spill/spill_area.h";
-constexpr const char* heap_cpp = "runtime/memory/node_heap.cpp";
+constexpr const char* spilled_cpp = "runtime/core/store/spill/spilled_blocks.cpp";
+constexpr const char* area_cpp = "runtime/core/store/spill/spill_area.cpp";
+constexpr const char* area_h = "runtime/core/store/spill/spill_area.h";
+constexpr const char* heap_cpp = "runtime/core/memory/node_heap.cpp";
 
 constexpr Value empty = 0, writing = 1, written = 2, failed = 3;
 

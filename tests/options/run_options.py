@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Options as the table (runtime/job/options.def) states them: help, job files, run.json, the manual's page, completions of shells.
+"""Options as the table (runtime/core/job/options.def) states them: help, job files, run.json, the manual's page, completions of shells.
 
     run_options.py --bin DIR
 """
@@ -15,7 +15,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness import BIN, ENV, ROOT, main
 
-PAGES = {"markdown": ROOT / "runtime/job/OPTIONS.md", "tests": ROOT / "tests/OPTIONS.md"}
+PAGES = {"markdown": ROOT / "runtime/program/job/OPTIONS.md", "tests": ROOT / "tests/OPTIONS.md"}
 OPTIONS = None
 
 PROGRAM = """sial little

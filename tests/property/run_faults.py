@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The net holds: with any one check of legality left out (runtime/base/fault_injection.def, SIALX_FAULT), random programs must find it.
+"""The net holds: with any one check of legality left out (runtime/core/base/fault_injection.def, SIALX_FAULT), random programs must find it.
 
     run_faults.py --bin DIR [--fault NAME] [--update] [--count N]
 
@@ -22,7 +22,7 @@ from run_property import CHUNK, COUNT, FAKE_CUDA, configurations
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDS = HERE / "faults.json"
-TABLE = HERE.parents[1] / "runtime/base/fault_injection.def"
+TABLE = HERE.parents[1] / "runtime/core/base/fault_injection.def"
 TIMEOUT = 120  # of one batch: a wrong program may hang
 
 

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "compiler/diag/render.h"
-#include "compiler/pipeline.h"
-#include "runtime/bytecode/write.h"
+#include "compiler/pipeline/pipeline.h"
+#include "runtime/core/bytecode/write.h"
 
 using namespace sial;
 

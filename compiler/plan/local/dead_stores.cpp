@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/local/local.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 // Why it is right. Block arithmetic on a temp has no effect but the value it leaves. Liveness says that on no path this
 // value is read: neither in this iteration, nor in a later one, after the loop, in a procedure or after a call, nor

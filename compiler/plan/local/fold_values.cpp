@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/local/local.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 // Why it is right. Let D define temp T at one place of a statement list and U use it further down in the same list,
 // with nothing but plain statements between: each time D runs U runs after it, on the same index values (nothing

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/local/local.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 // Why it is right. Statement N assigns temp T in a loop L (or in loops directly inside it). It is turned into
 //     todo = 1;  L ... { if todo { N; keep T for L; todo = 0 } ... }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 namespace sial::plan {
 namespace {

@@ -18,7 +18,7 @@
 #include "compiler/analysis/walk.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/ids.h"
+#include "runtime/core/base/ids.h"
 
 namespace sial::plan {
 

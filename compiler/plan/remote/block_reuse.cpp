@@ -11,7 +11,7 @@
 #include "compiler/analysis/operands.h"
 #include "compiler/analysis/work.h"
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/bytecode/layout.h"
 
 // The model: what a memory that is short can hold is what the innermost loops use that leave a block the same. Blocks
 // that a loop further out asks for again have left by then, unless all that it asks for in one iteration fits.

@@ -7,7 +7,7 @@
 
 #include "compiler/analysis/phases.h"
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 // Why it is right. A barrier completes puts, drops what is held and begins a phase. Right after another one there is
 // nothing to complete or drop, and the phase it would begin is the one that has just begun. Both stand in the same list

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 // Why it is right. None of the get's indices is bound by the loop or inside of it, so it names one block for all
 // iterations. The loop has no barrier, and this rank does not change the array at its home in it: after the first get

@@ -9,7 +9,7 @@
 
 #include "compiler/analysis/phases.h"
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 // Why it is right. A copy shows the block as it was in the phase in which it was fetched. There are three reasons to
 // have it still after a barrier, and the pass chooses the strongest that holds for all of an array's copies:
@@ -18,7 +18,7 @@
 //              ranks meet at the same barriers, that is what any rank may have done. put in every form, delete, destroy
 //              and restore change the whole array.
 //   used       the array may be changed, but a block that this rank got in the phase was changed by nobody else in it,
-//              nor one that this rank has put: the phase rule (runtime/store/README.md) allows neither. Copies of other
+//              nor one that this rank has put: the phase rule (runtime/core/store/README.md) allows neither. Copies of other
 //              blocks go.
 //   compared   these too stay, where the text puts to few of the array's blocks per phase: the next get asks their
 //              owner whether they have changed, and has them sent if so. That needs no promise at all, but pays only if

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 // Why it is right. A get does nothing when this rank has executed a get of the same block in the phase and not changed
 // the block at its home since (a copy is not refreshed within a phase). The walk carries the references for which that

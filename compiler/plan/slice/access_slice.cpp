@@ -2,7 +2,7 @@
 // nothing that a program can see, as long as
 //   - the block is one that this rank will get in the same phase: slice_flow.h leaves out what it cannot know, and no
 //     loop that has a slice contains a barrier or another synchronization of ranks;
-//   - its value is the one that the get would find: the phase rule (runtime/store/README.md) keeps other ranks from
+//   - its value is the one that the get would find: the phase rule (runtime/core/store/README.md) keeps other ranks from
 //     writing what this rank gets, and gets that this rank's own puts of the loop may come before are left to the
 //     program (slice_sites.h);
 //   - it does not count as a get: absence is reported, and the phase rule enforced, at the get itself.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "compiler/analysis/operands.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 namespace sial::plan {
 

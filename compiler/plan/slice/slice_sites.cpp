@@ -5,7 +5,7 @@
 
 #include "compiler/analysis/alias.h"
 #include "compiler/analysis/operands.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 namespace sial::plan {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "compiler/analysis/calls.h"
 #include "compiler/ir/ir.h"
-#include "runtime/bytecode/cost.h"
+#include "runtime/core/bytecode/cost.h"
 
 namespace sial::plan {
 

@@ -8,7 +8,7 @@
 
 #include "compiler/plan/local/local.h"
 #include "compiler/plan/remote/remote_access.h"
-#include "runtime/base/fault_injection.h"
+#include "runtime/core/base/fault_injection.h"
 
 // Why it is right. The copy is the only statement that writes the temp, every other use reads the very same reference
 // after it in the same list of statements (ifs in between are fine: what they read is the same), and nothing from the

@@ -9,7 +9,7 @@
 
 #include "compiler/analysis/alias.h"
 #include "compiler/analysis/calls.h"
-#include "runtime/base/check.h"
+#include "runtime/core/base/check.h"
 
 namespace sial::plan {
 namespace {

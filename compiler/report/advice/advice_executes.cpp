@@ -11,8 +11,8 @@
 #include "compiler/report/advice/advice.h"
 #include "compiler/report/code_context.h"
 #include "compiler/report/lines.h"
-#include "runtime/base/number.h"
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/base/number.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::report {
 namespace {

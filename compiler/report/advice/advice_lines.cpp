@@ -7,7 +7,7 @@
 #include <set>
 
 #include "compiler/report/advice/advice.h"
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "compiler/report/advice/block_statements.h"
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::report {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "compiler/report/advice/advice_print.h"
 #include "compiler/report/formats/writer.h"
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 namespace sial::report {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/base/ids.h"
-#include "runtime/bytecode/opcodes.h"
+#include "runtime/core/base/ids.h"
+#include "runtime/core/bytecode/opcodes.h"
 
 namespace sial::report {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "runtime/bytecode/layout.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::report {
 namespace {

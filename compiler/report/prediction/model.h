@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compiler/report/kernels.h"
-#include "runtime/bytecode/module.h"
+#include "runtime/core/bytecode/module.h"
 
 namespace sial::report {
 

@@ -24,8 +24,8 @@
 #include "compiler/report/parts.h"
 #include "compiler/report/prediction/measured_part.h"
 #include "compiler/report/prediction/timeline.h"
-#include "runtime/base/error.h"
-#include "runtime/base/placement.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/base/placement.h"
 
 namespace sial::report {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/report/prediction/model.h"
-#include "runtime/bytecode/module.h"
+#include "runtime/core/bytecode/module.h"
 
 namespace sial::report {
 

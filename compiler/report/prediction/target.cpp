@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "compiler/report/prediction/predict.h"
-#include "runtime/base/error.h"
-#include "runtime/base/number.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/base/number.h"
 
 namespace sial::report {
 namespace {

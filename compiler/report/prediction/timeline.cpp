@@ -7,7 +7,7 @@
 #include <queue>
 #include <utility>
 
-#include "runtime/base/iteration_shares.h"
+#include "runtime/core/base/iteration_shares.h"
 
 namespace sial::report {
 namespace {

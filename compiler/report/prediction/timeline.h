@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "compiler/report/prediction/predict.h"
-#include "runtime/base/ids.h"
-#include "runtime/bytecode/evaluate/iteration_space.h"
+#include "runtime/core/base/ids.h"
+#include "runtime/core/bytecode/evaluate/iteration_space.h"
 
 namespace sial::report {
 

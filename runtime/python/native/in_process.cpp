@@ -15,13 +15,13 @@
 #include <fmt/ranges.h>
 
 #include "compiler/diag/render.h"
-#include "compiler/pipeline.h"
-#include "runtime/bytecode/write.h"
-#include "runtime/interp/blocks/array_parts.h"
-#include "runtime/job/segments.h"
-#include "runtime/kernels/jit/jit.h"
-#include "runtime/session.h"
-#include "runtime/transport/loopback.h"
+#include "compiler/pipeline/pipeline.h"
+#include "runtime/chemistry/segments/segments.h"
+#include "runtime/core/bytecode/write.h"
+#include "runtime/core/interp/blocks/array_parts.h"
+#include "runtime/core/kernels/jit/jit.h"
+#include "runtime/core/transport/loopback.h"
+#include "runtime/program/session/session.h"
 
 namespace sial {
 namespace {

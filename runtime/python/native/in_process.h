@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/interp/job/progress.h"
-#include "runtime/job/job_data.h"
-#include "runtime/transport/transport.h"
+#include "runtime/core/interp/job/progress.h"
+#include "runtime/core/job/job_data.h"
+#include "runtime/core/transport/transport.h"
 
 namespace sial {
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/transport/transport.h"
+#include "runtime/core/transport/transport.h"
 
 namespace sial {
 

@@ -1,7 +1,7 @@
 // The module sialx._native_mpi: programs run on the ranks of an MPI communicator.
 
+#include "runtime/core/transport/mpi.h"
 #include "runtime/python/native/module.h"
-#include "runtime/transport/mpi.h"
 
 namespace sial {
 

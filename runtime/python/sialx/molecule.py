@@ -106,7 +106,7 @@ class Molecule:
         return molecule
 
     def _take_spin(self, spin: float, path: str) -> None:
-        """As sialrun does (runtime/job/xyz.cpp): of an odd number of electrons only one of 2S, 2S + 1 and S is possible."""
+        """As sialrun does (runtime/chemistry/molecule/xyz.cpp): of an odd number of electrons only one of 2S, 2S + 1 and S is possible."""
         two_s = 2 * spin if spin % 1 else spin - (spin % 2 == 0)
         try:
             odd = self.electrons % 2 == 1
@@ -217,7 +217,7 @@ def _is_shipped(name: str) -> bool:
 
 
 def _with_stars(name: str) -> str:
-    """6-31g(d,p) is 6-31g**, as for sialrun (runtime/job/basis.cpp)."""
+    """6-31g(d,p) is 6-31g**, as for sialrun (runtime/chemistry/basis/basis.cpp)."""
     if name.startswith("6-31"):
         plain = name.replace(" ", "")
         for polarization, stars in (("(d)", "*"), ("(d,p)", "**")):

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernels/elementwise/fused.h"
+#include "runtime/core/kernels/elementwise/fused.h"
 
 namespace bench {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "plain_disk.h"
-#include "runtime/base/error.h"
-#include "runtime/tier/disk_tier.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/tier/disk_tier.h"
 
 using namespace sial;
 using bench::clock_seconds;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/device.h"
-#include "runtime/memory/host_pool.h"
+#include "runtime/core/device/device.h"
+#include "runtime/core/memory/host_pool.h"
 #include "tests/bench/gpu/raw.h"
 #include "tests/bench/gpu/rows.h"
 #include "tests/bench/kernels/measure.h"

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 #include "tests/bench/gpu/bench.h"
 
 namespace {

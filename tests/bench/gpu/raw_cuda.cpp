@@ -1,6 +1,6 @@
 #include "tests/bench/gpu/raw.h"
 
-#include "runtime/device/cuda/gpu.h"
+#include "runtime/core/device/cuda/gpu.h"
 
 namespace bench {
 

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "runtime/device/cache/device_pool.h"
-#include "runtime/store/store.h"
-#include "runtime/transport/loopback.h"
+#include "runtime/core/device/cache/device_pool.h"
+#include "runtime/core/store/store.h"
+#include "runtime/core/transport/loopback.h"
 #include "tests/bench/gpu/bench.h"
 #include "tests/bench/kernels/problem.h"
 

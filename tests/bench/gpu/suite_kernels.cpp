@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/device/cuda/contraction.h"
-#include "runtime/device/simulated/plain_steps.h"
+#include "runtime/core/device/cuda/contraction.h"
+#include "runtime/core/device/simulated/plain_steps.h"
 #include "tests/bench/chains/chain_problem.h"
 #include "tests/bench/gpu/bench.h"
 #include "tests/bench/kernels/cases_permute.h"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/store/store.h"
-#include "runtime/transport/threads.h"
+#include "runtime/core/store/store.h"
+#include "runtime/core/transport/threads.h"
 #include "tests/bench/gpu/bench.h"
 
 namespace bench {

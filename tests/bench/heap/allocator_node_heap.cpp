@@ -3,9 +3,9 @@
 #include <thread>
 
 #include "allocators.h"
-#include "runtime/memory/node_heap.h"
-#include "runtime/memory/out_of_memory.h"
-#include "runtime/transport/loopback.h"
+#include "runtime/core/memory/node_heap.h"
+#include "runtime/core/memory/out_of_memory.h"
+#include "runtime/core/transport/loopback.h"
 
 namespace heapbench {
 

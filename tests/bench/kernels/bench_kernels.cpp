@@ -9,8 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "runtime/kernels/contraction/contraction_calibration.h"
-#include "runtime/memory/host_pool.h"
+#include "runtime/core/kernels/contraction/contraction_calibration.h"
+#include "runtime/core/memory/host_pool.h"
 #include "tests/bench/kernels/baselines.h"
 #include "tests/bench/kernels/report.h"
 #include "tests/bench/kernels/tune.h"

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/block_op.h"
-#include "runtime/kernels/permute/permute.h"
+#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/permute/permute.h"
 #include "tests/bench/kernels/cases_permute.h"
 
 using namespace sial::kernels;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 namespace bench {
 

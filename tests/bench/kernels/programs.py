@@ -193,7 +193,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sialx-bench-") as name_of_folder:
         folder = pathlib.Path(name_of_folder)
         for name in wanted:
-            if not (HERE.parents[2] / "runtime/job/basis" / (MOLECULES[name][1] + ".g94")).exists():
+            if not (HERE.parents[2] / "runtime/chemistry/basis/sets" / (MOLECULES[name][1] + ".g94")).exists():
                 print(f"{name:14} left out: no basis {MOLECULES[name][1]}")
                 continue
             for k in kernels:

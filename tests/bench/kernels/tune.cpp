@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "runtime/kernels/contraction/contraction.h"
-#include "runtime/kernels/implementations.h"
+#include "runtime/core/kernels/contraction/contraction.h"
+#include "runtime/core/kernels/implementations.h"
 
 namespace bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/contraction/contraction_costs.h"
+#include "runtime/core/kernels/contraction/contraction_costs.h"
 #include "tests/bench/kernels/run_case.h"
 
 namespace bench {

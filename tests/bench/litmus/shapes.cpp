@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "runtime/memory/spin_lock.h"
+#include "runtime/core/memory/spin_lock.h"
 #include "tests/bench/litmus/crew.h"
 
 namespace sial::litmus {

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 #include "tests/bench/numa/report.h"
 
 namespace {

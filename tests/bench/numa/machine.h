@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/numa/page_calls.h"
-#include "runtime/numa/topology.h"
+#include "runtime/core/numa/page_calls.h"
+#include "runtime/core/numa/topology.h"
 
 namespace sial::bench {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 namespace sial::bench {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/numa/page_calls.h"
+#include "runtime/core/numa/page_calls.h"
 #include "tests/bench/numa/lines.h"
 #include "tests/bench/numa/machine.h"
 #include "tests/bench/numa/patterns.h"

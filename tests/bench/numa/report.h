@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/numa/topology.h"
+#include "runtime/core/numa/topology.h"
 #include "tests/bench/numa/measure.h"
 
 namespace sial::bench {

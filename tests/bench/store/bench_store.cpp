@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/store/store.h"
-#include "runtime/transport/loopback.h"
-#include "runtime/transport/threads.h"
+#include "runtime/core/store/store.h"
+#include "runtime/core/transport/loopback.h"
+#include "runtime/core/transport/threads.h"
 
 using namespace sial;
 

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "runtime/base/error.h"
-#include "runtime/device/device.h"
-#include "runtime/memory/host_pool.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/device/device.h"
+#include "runtime/core/memory/host_pool.h"
 
 using namespace sial;
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/device/device.h"
-#include "runtime/memory/host_pool.h"
+#include "runtime/core/device/device.h"
+#include "runtime/core/memory/host_pool.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/contraction_cases.h"
 #include "tests/conformance/kernels/device_cases.h"

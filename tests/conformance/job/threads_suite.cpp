@@ -6,12 +6,12 @@
 #include <sstream>
 
 #include "compiler/diag/render.h"
-#include "compiler/pipeline.h"
-#include "runtime/bytecode/write.h"
-#include "runtime/interp/job/checkpoints.h"
-#include "runtime/session.h"
-#include "runtime/transport/threads.h"
-#include "tests/unit/job/folder.h"
+#include "compiler/pipeline/pipeline.h"
+#include "runtime/core/bytecode/write.h"
+#include "runtime/core/interp/job/checkpoints.h"
+#include "runtime/core/transport/threads.h"
+#include "runtime/program/session/session.h"
+#include "tests/unit/program/job/folder.h"
 
 using namespace sial;
 

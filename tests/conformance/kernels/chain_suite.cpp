@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernels/elementwise/fused.h"
-#include "runtime/kernels/implementations.h"
+#include "runtime/core/kernels/elementwise/fused.h"
+#include "runtime/core/kernels/implementations.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/random_blocks.h"
 

@@ -14,10 +14,10 @@
 #include <sstream>
 #include <thread>
 
-#include "runtime/base/error.h"
-#include "runtime/kernels/contraction/tiles.h"
-#include "runtime/kernels/implementations.h"
-#include "runtime/kernels/jit/code_library.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/kernels/contraction/tiles.h"
+#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/jit/code_library.h"
 
 using namespace sial;
 using namespace sial::kernels;

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/contraction/contraction_calibration.h"
-#include "runtime/kernels/implementations.h"
+#include "runtime/core/kernels/contraction/contraction_calibration.h"
+#include "runtime/core/kernels/implementations.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/contraction_cases.h"
 

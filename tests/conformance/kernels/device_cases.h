@@ -10,8 +10,8 @@
 #include <memory>
 #include <set>
 
-#include "runtime/kernels/gpu/device_code.h"
-#include "runtime/kernels/gpu/device_layout.h"
+#include "runtime/core/kernels/gpu/device_code.h"
+#include "runtime/core/kernels/gpu/device_layout.h"
 #include "tests/conformance/kernels/random_blocks.h"
 
 namespace sial::kernels {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 #include "tests/conformance/kernels/device_cases.h"
 
 using namespace sial;

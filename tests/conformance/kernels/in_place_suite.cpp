@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/contraction/contraction.h"
-#include "runtime/kernels/contraction/tiles.h"
-#include "runtime/kernels/implementations.h"
+#include "runtime/core/kernels/contraction/contraction.h"
+#include "runtime/core/kernels/contraction/tiles.h"
+#include "runtime/core/kernels/implementations.h"
 #include "tests/conformance/kernels/case_count.h"
 
 using namespace sial;

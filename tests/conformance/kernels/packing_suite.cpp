@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/block_op.h"
-#include "runtime/kernels/contraction/tiles.h"
-#include "runtime/kernels/implementations.h"
+#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/contraction/tiles.h"
+#include "runtime/core/kernels/implementations.h"
 #include "tests/conformance/kernels/cases.h"
 
 using namespace sial;

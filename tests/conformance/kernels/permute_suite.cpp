@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/implementations.h"
-#include "runtime/kernels/permute/permute.h"
+#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/permute/permute.h"
 #include "tests/conformance/kernels/case_count.h"
 
 using namespace sial::kernels;

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/error.h"
-#include "runtime/kernels/block_op.h"
-#include "runtime/kernels/contraction/contraction.h"
-#include "runtime/kernels/contraction/tiles.h"
-#include "runtime/kernels/implementations.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/contraction/contraction.h"
+#include "runtime/core/kernels/contraction/tiles.h"
+#include "runtime/core/kernels/implementations.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/cases.h"
 #include "tests/conformance/kernels/contraction_cases.h"

@@ -1,9 +1,9 @@
 // What must stop the job, and with which words: the phase rule in check mode, deletes that differ, memory.
 #include <catch2/catch.hpp>
 
-#include "runtime/base/error.h"
-#include "runtime/transport/simulated.h"
-#include "runtime/transport/threads.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/transport/simulated.h"
+#include "runtime/core/transport/threads.h"
 #include "suite.h"
 
 using namespace sial;

@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
-#include "runtime/base/check.h"
-#include "runtime/base/error.h"
+#include "runtime/core/base/check.h"
+#include "runtime/core/base/error.h"
 #include "suite.h"
 
 namespace sial::suite {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "runtime/base/error.h"
-#include "runtime/transport/mpi.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/transport/mpi.h"
 #include "suite.h"
 
 using namespace sial;

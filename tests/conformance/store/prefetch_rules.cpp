@@ -1,5 +1,5 @@
 // Look-ahead in the store: what it may never change, on any transport and layout.
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 #include "suite.h"
 
 namespace sial::suite {

@@ -2,8 +2,8 @@
 // to what.
 #include <catch2/catch.hpp>
 
-#include "runtime/base/error.h"
-#include "runtime/transport/simulated.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/transport/simulated.h"
 #include "suite.h"
 
 using namespace sial;

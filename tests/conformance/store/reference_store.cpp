@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 namespace sial::suite {
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "runtime/store/store.h"
+#include "runtime/core/store/store.h"
 
 namespace sial::suite {
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "reference_store.h"
-#include "runtime/transport/loopback.h"
+#include "runtime/core/transport/loopback.h"
 #include "suite.h"
 
 using namespace sial;

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 #include "suite.h"
 
 namespace sial::suite {

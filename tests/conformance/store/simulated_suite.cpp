@@ -1,8 +1,8 @@
 // The suite in the simulator: every rule and random histories, over many schedules and layouts.
 #include <catch2/catch.hpp>
 
-#include "runtime/transport/loopback.h"
-#include "runtime/transport/simulated.h"
+#include "runtime/core/transport/loopback.h"
+#include "runtime/core/transport/simulated.h"
 #include "suite.h"
 #include "tests/level.h"
 

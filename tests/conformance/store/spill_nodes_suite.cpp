@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "runtime/base/error.h"
-#include "runtime/transport/loopback.h"
-#include "runtime/transport/simulated.h"
-#include "runtime/transport/threads.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/transport/loopback.h"
+#include "runtime/core/transport/simulated.h"
+#include "runtime/core/transport/threads.h"
 #include "suite.h"
 
 using namespace sial;

@@ -6,13 +6,13 @@
 #include <map>
 #include <mutex>
 
-#include "runtime/base/error.h"
-#include "runtime/store/spill/make_tiers.h"
-#include "runtime/tier/faulty_tier.h"
-#include "runtime/tier/simulated_tier.h"
-#include "runtime/transport/loopback.h"
-#include "runtime/transport/simulated.h"
-#include "runtime/transport/threads.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/store/spill/make_tiers.h"
+#include "runtime/core/tier/faulty_tier.h"
+#include "runtime/core/tier/simulated_tier.h"
+#include "runtime/core/transport/loopback.h"
+#include "runtime/core/transport/simulated.h"
+#include "runtime/core/transport/threads.h"
 #include "suite.h"
 
 using namespace sial;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/ids.h"
-#include "runtime/store/store.h"
+#include "runtime/core/base/ids.h"
+#include "runtime/core/store/store.h"
 
 namespace sial::suite {
 

@@ -1,7 +1,7 @@
 // The suite on real threads; also run under TSan.
 #include <catch2/catch.hpp>
 
-#include "runtime/transport/threads.h"
+#include "runtime/core/transport/threads.h"
 #include "suite.h"
 
 using namespace sial;

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "runtime/tier/disk_tier.h"
+#include "runtime/core/tier/disk_tier.h"
 #include "suite.h"
 
 using namespace sial;

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "runtime/tier/disk_tier.h"
-#include "runtime/tier/faulty_tier.h"
-#include "runtime/tier/simulated_tier.h"
+#include "runtime/core/tier/disk_tier.h"
+#include "runtime/core/tier/faulty_tier.h"
+#include "runtime/core/tier/simulated_tier.h"
 #include "suite.h"
 
 using namespace sial;

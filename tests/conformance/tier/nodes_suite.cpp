@@ -4,10 +4,10 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/base/error.h"
-#include "runtime/store/spill/nodes_tier.h"
-#include "runtime/transport/simulated.h"
-#include "runtime/transport/threads.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/store/spill/nodes_tier.h"
+#include "runtime/core/transport/simulated.h"
+#include "runtime/core/transport/threads.h"
 #include "suite.h"
 
 using namespace sial;

@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "runtime/base/error.h"
+#include "runtime/core/base/error.h"
 
 namespace sial::suite {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/tier/tier.h"
+#include "runtime/core/tier/tier.h"
 
 namespace sial::suite {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/transport/loopback.h"
-#include "runtime/transport/simulated.h"
+#include "runtime/core/transport/loopback.h"
+#include "runtime/core/transport/simulated.h"
 #include "suite.h"
 
 using namespace sial;

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "pressure.h"
-#include "runtime/base/error.h"
-#include "runtime/transport/mpi.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/transport/mpi.h"
 #include "suite.h"
 
 using namespace sial;

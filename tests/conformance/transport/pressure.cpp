@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/transport/request_limits.h"
+#include "runtime/core/transport/request_limits.h"
 #include "suite.h"
 
 namespace sial::suite {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "runtime/transport/transport.h"
+#include "runtime/core/transport/transport.h"
 
 namespace sial::suite {
 

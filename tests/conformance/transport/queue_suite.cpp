@@ -3,8 +3,8 @@
 #include <map>
 #include <random>
 
-#include "runtime/base/check.h"
-#include "runtime/transport/work_queue.h"
+#include "runtime/core/base/check.h"
+#include "runtime/core/transport/work_queue.h"
 #include "suite.h"
 
 namespace sial::suite {

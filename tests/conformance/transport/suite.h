@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/transport/transport.h"
-#include "runtime/transport/work_queue.h"
+#include "runtime/core/transport/transport.h"
+#include "runtime/core/transport/work_queue.h"
 
 namespace sial::suite {
 

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "runtime/transport/threads.h"
+#include "runtime/core/transport/threads.h"
 #include "suite.h"
 
 using namespace sial;

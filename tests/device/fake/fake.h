@@ -22,7 +22,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/device/cuda/driver.h"
+#include "runtime/core/device/cuda/driver.h"
 
 #define FAKE_CUDA_SHOWN __attribute__((visibility("default")))
 

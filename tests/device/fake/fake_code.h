@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/kernels/gpu/device_code.h"
+#include "runtime/core/kernels/gpu/device_code.h"
 
 namespace fake_cuda {
 

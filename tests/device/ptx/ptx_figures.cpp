@@ -15,8 +15,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/base/error.h"
-#include "runtime/kernels/gpu/device_layout.h"
+#include "runtime/core/base/error.h"
+#include "runtime/core/kernels/gpu/device_layout.h"
 #include "tests/device/ptx/figures.h"
 #include "tests/device/ptx/runner.h"
 

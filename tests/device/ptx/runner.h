@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernels/gpu/device_code.h"
+#include "runtime/core/kernels/gpu/device_code.h"
 #include "tests/device/ptx/machine.h"
 
 namespace ptx {

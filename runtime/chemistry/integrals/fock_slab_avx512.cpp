@@ -1,0 +1,7 @@
+#include "runtime/chemistry/integrals/fock_slab_loops.h"
+
+namespace sial {
+
+SlabCode slab_code_avx512() { return {run_slab<true>, run_slab<false>}; }
+
+}  // namespace sial

@@ -1,0 +1,28 @@
+#pragma once
+// What earlier runs leave to a job before it runs: the results files that it restores from, and the segments of the run
+// that it continues.
+
+#include <string>
+#include <vector>
+
+#include "runtime/core/job/job.h"
+#include "runtime/core/model/memory_model.h"
+
+namespace sial {
+
+/// The remote arrays that the job may restore, by label: those of its results files, and those given in memory.
+SavedArrays saved_arrays(const Job& job);
+
+NamedSegments named_segments(const JobData& data);
+
+/// Options of `--segments` that give the job the segments of an earlier run, for the kinds that the job leaves to us.
+/// None where these do not fit the job; of orbitals that are partly stated, only where the stated ones are the same.
+std::vector<std::string> earlier_segments(const Job& job, const NamedSegments& earlier);
+
+/// Those of the first results file that the job restores from: what it restores was saved over them.
+std::vector<std::string> restored_segments(const Job& job);
+
+/// "segments ao, moa = auto: those of SOURCE", of such options.
+std::string earlier_segments_line(const std::vector<std::string>& options, const std::string& source);
+
+}  // namespace sial

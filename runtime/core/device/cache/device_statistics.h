@@ -1,0 +1,83 @@
+#pragma once
+// What the cache of a device's blocks counts: transfers by statement and array, what simulated devices count as the
+// lower bound and the offline optimum, and what the device did since this was made. Owned by the cache, whose parts
+// increment the counters.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "runtime/core/base/ids.h"
+#include "runtime/core/device/cache/cached_block.h"
+#include "runtime/core/device/cache/offline_optimum.h"
+
+namespace sial {
+
+/// Of one array's blocks, at one statement.
+struct TransferRow {
+#define TRANSFER_COST(field) TransferCount field;
+#include "runtime/core/stats/costs.def"
+};
+
+/// Transfers by three rules. As written: each operand of an operation goes to the device before it and comes back after
+/// it. By intent: those that were made. Lower bound: what one side makes of a block crosses once if the other wants it,
+/// and nothing that the device has had under any name crosses again for having been put and fetched, whatever memory
+/// that takes (counted by simulated devices only).
+struct DeviceStats {
+#define COUNTED_device(field) field
+#define COUNTER(number, name, unit, combine, by, meaning) COUNTER_FIELD(unit, COUNTED_##by)
+#include "runtime/core/stats/counters.def"
+  std::int64_t on_host_instead = 0;
+  TransferCount sent_direct, sent_pipelined;  // to other nodes, of blocks that only the device had
+  TransferCount received_direct;              // blocks of other nodes, in its memory
+  TransferCount received_pipelined;           // ... that went on to it from the host while the rest of them came
+  TransferCount ahead, ahead_used;            // prefetched; of these, those that an operation has asked for
+  std::map<std::pair<std::int32_t, ArrayId>, TransferRow> rows;  // by statement and array
+  TransferRow total() const;
+};
+
+class DeviceStatistics {
+ public:
+  explicit DeviceStatistics(Device& device);
+
+  const DeviceStats& counts() const { return counts_; }
+  DeviceStats& counts() { return counts_; }
+  TransferRow& row(Statement statement, ArrayId array) { return counts_.rows[{statement.pc, array}]; }
+
+  void begin_operation();
+  /// The block, which is valid on both sides now, was copied to the device.
+  void copied_in(CachedBlock& u, Statement statement);
+  /// What the device wrote is in the host's memory, and the host looks at it.
+  void seen_by_host(CachedBlock& u, Statement statement);
+  /// The device has these values, which another node made or will have.
+  void seen_by_device(const HostBlock& values) { seen_by_device_.insert(hash_values(values)); }
+
+  // --- uses that the offline optimum is made of
+  void used_on_device(const CachedBlock& u, std::uint64_t operation, Intent intent);
+  void used_on_host(const CachedBlock& u, Intent intent);
+  void ended(const CachedBlock& u);
+  void shared(const CachedBlock& of, const double* copy, std::uint64_t content);
+  /// What the uses until now would have moved, see OfflineOptimum; nothing where they were not kept: on devices that
+  /// are not simulated, or have all memory, or were used very often.
+  OfflineOptimum::Moved offline_optimum() const;
+
+  /// What the device's time went to since this was made; waits for it. Nothing where its time is not taken.
+  std::optional<DeviceTimes> times() const;
+  /// Work that was started together with its like since this was made; and all kernels and products that were started.
+  BatchCount batched() const { return device_.batched().since(batched_before_); }
+  std::int64_t starts() const { return device_.starts() - starts_before_; }
+
+ private:
+  Device& device_;
+  DeviceStats counts_;
+  std::unique_ptr<OfflineOptimum> offline_optimum_;   // null: not kept
+  std::unordered_set<std::uint64_t> seen_by_device_;  // hashes of values
+  std::optional<DeviceTimes> times_before_;
+  BatchCount batched_before_;
+  std::int64_t starts_before_;
+};
+
+}  // namespace sial

@@ -1,0 +1,11 @@
+// Built-in tiles where none were written for the processor.
+
+#include "runtime/core/kernels/contraction/tiles.h"
+#include "runtime/core/kernels/contraction/tiles_portable.h"
+
+namespace sial::kernels {
+
+TileKernels builtin_tiles(const CpuFacts&) { return portable_tiles(); }
+InnerCode builtin_inner(const CpuFacts&) { return inner_portable; }
+
+}  // namespace sial::kernels

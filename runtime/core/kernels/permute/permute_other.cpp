@@ -1,0 +1,7 @@
+#include "runtime/core/kernels/permute/permute_code.h"
+
+namespace sial::kernels {
+
+PermuteKernels builtin_permute(const CpuFacts&) { return portable_permute(); }
+
+}  // namespace sial::kernels

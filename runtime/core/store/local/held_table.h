@@ -1,0 +1,76 @@
+#pragma once
+// The blocks a rank has to do with in the present phase: what it fetched, its private copies, its messages under way.
+// Open addressing by (array, block); entries stay in place until clear(). Owned by one rank.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/core/base/ids.h"
+#include "runtime/core/memory/incoming.h"
+#include "runtime/core/memory/node_heap.h"
+#include "runtime/core/store/local/node_blocks.h"
+#include "runtime/core/transport/transport.h"
+
+namespace sial {
+
+struct HeldBlock {
+  ArrayId array;
+  BlockIndex block;
+  bool fetched = false;  // a get was executed in this phase
+  bool stale = false;    // an own put since: the next get fetches anew
+  bool evicted = false;  // `value` was given up for want of memory: fetched again when it is needed
+  bool listed = false;   // among the store's copies
+  Outcome outcome;       // of the fetch, once it is complete
+  Place get_place;
+  Chunk* value = nullptr;     // lease or fetched copy, one reference
+  bool copied = false;        // `value` is a copy
+  bool leased = false;        // `value` is a lease that may be given up, to be had again: with tiers
+  bool lease_listed = false;  // among the store's leases
+  std::uint64_t below = 0;    // what was `value` is in a tier, for this rank alone; 0: it is not
+  std::uint64_t touched = 0;  // store's clock at the last get or read
+  bool kept = false;  // `value` is of an earlier phase and still the block's; a get has to ask for it all the same
+  bool unsure =
+      false;  // kept, but others may have changed the block since; `fetch` asks for it, and brings the new value if so
+  bool own_put =
+      false;  // `value` is what this rank has put in this phase, for the next one; no get sees it in this one
+  std::uint64_t home_version = 0;  // of `value` at its home, 0: not known
+  Chunk* own = nullptr;            // private copy
+  Chunk* sum = nullptr;            // of this rank's put += that are not sent yet
+  Place sum_place;                 // of the first of them
+  std::uint64_t ahead = 0;         // number of the prefetch whose `value` this is and nobody has asked for yet; 0: none
+  bool prefetched = false;         // `value` came from a prefetch and has not been read yet
+  std::uint64_t got = 0;           // store's clock at the last get
+  std::uint64_t wanted = 0;        // the look-ahead has met it: to be kept up to then if there is room
+  double issued = 0;               // when `fetch` was requested
+  std::unique_ptr<IncomingBlock>
+      incoming;            // where `fetch` goes, or goes on to from `value`; before it, so that it outlives it
+  bool elsewhere = false;  // the values are, or were at first, where `incoming` said
+  std::unique_ptr<PendingRequest> fetch;  // under way into `value`
+  int puts_under_way = 0;
+  bool orderless = false;  // those puts are all accumulates
+};
+
+class HeldTable {
+ public:
+  HeldBlock* find(ArrayId array, const BlockIndex& block) const;
+  HeldBlock& find_or_create(ArrayId array, const BlockIndex& block);
+  std::deque<HeldBlock>& all() { return blocks_; }
+  void clear();
+  /// Leaves the blocks for which `stays` is true, at new places.
+  void keep_only(const std::function<bool(HeldBlock&)>& stays);
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0, position = 0;
+  };  // position + 1; 0: empty
+  static std::uint32_t hash(ArrayId array, const BlockIndex& block);
+  void grow();
+
+  std::deque<HeldBlock> blocks_;
+  std::vector<Slot> slots_ = std::vector<Slot>(64);
+};
+
+}  // namespace sial

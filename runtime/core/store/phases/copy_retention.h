@@ -1,0 +1,35 @@
+#pragma once
+// What a rank still holds when a phase has ended: nothing, or the copies that the plan vouches for. Keeps nothing
+// itself: arrays say which copies outlive the barrier, held blocks whether they do. Used by the rank's thread.
+
+#include "runtime/core/base/ids.h"
+#include "runtime/core/store/local/fetched_blocks.h"
+
+namespace sial {
+
+class CopyRetention {
+ public:
+  CopyRetention(StoreContext& context, HeldCopies& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
+                OutgoingPuts& puts, HeldSums& sums)
+      : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), puts_(puts), sums_(sums) {}
+
+  /// Copies of the array outlive the next barrier. Not with --check and --store=copy.
+  void keep(ArrayId array, KeepCopies which);
+  /// At the barrier: sums are sent, puts complete, and what does not outlive it is let go.
+  void keep_or_let_go();
+  /// At the end of the program: nothing outlives it.
+  void let_go_all();
+
+ private:
+  /// Whether a copy outlives the barrier.
+  bool keeps(HeldBlock& h, KeepCopies which);
+
+  StoreContext& context_;
+  HeldCopies& copies_;
+  FetchedBlocks& fetched_;
+  PrefetchPool& prefetches_;
+  OutgoingPuts& puts_;
+  HeldSums& sums_;
+};
+
+}  // namespace sial

@@ -1,0 +1,28 @@
+#pragma once
+// Memory for a rank that finds none: what it holds for its own convenience goes, cheapest first. Called by the heap on
+// the rank's thread, in the middle of whatever asked for memory.
+
+#include "runtime/core/store/local/fetched_blocks.h"
+
+namespace sial {
+
+class MemoryRelief {
+ public:
+  MemoryRelief(StoreContext& context, HeldCopies& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
+               HeldSums& sums)
+      : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), sums_(sums) {}
+
+  /// False: there is nothing left to give.
+  bool reclaim(std::uint64_t bytes);
+  /// With tiers, when nothing else is left: blocks go there, first those that this rank does not hold.
+  bool spill(std::uint64_t bytes);
+
+ private:
+  StoreContext& context_;
+  HeldCopies& copies_;
+  FetchedBlocks& fetched_;
+  PrefetchPool& prefetches_;
+  HeldSums& sums_;
+};
+
+}  // namespace sial

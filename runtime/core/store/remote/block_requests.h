@@ -1,0 +1,46 @@
+#pragma once
+// Blocks on their way from other nodes to this rank, each into the buffer that the held block has for it, or elsewhere
+// where somebody takes them (IncomingPlaces). A request and its place belong to the held block until end(). Measures
+// how long fetches take. Used by the rank's thread; nothing here waits.
+
+#include "runtime/core/base/ids.h"
+#include "runtime/core/memory/incoming.h"
+#include "runtime/core/store/context.h"
+#include "runtime/core/store/local/held_copies.h"
+
+namespace sial {
+
+class BlockRequests {
+ public:
+  BlockRequests(StoreContext& context, const HeldCopies& copies) : context_(context), copies_(copies) {}
+
+  /// Asks the block's home for it, into `value`. `get`: the statement for which; with `known_version` only if it is
+  /// another one.
+  void request(HeldBlock& h, NodeId node, std::int64_t size, const Access& access, Priority priority, std::int32_t get,
+               std::uint64_t known_version = 0);
+  /// Asks the owner whether a kept copy is the block's value still, or joins the question of a prefetch. False: it
+  /// cannot be asked.
+  bool compare(HeldBlock& h, Priority priority);
+  /// --check: tells the owner of a get that a prefetch has served. Waits.
+  void note_get(HeldBlock& h, std::int64_t size);
+  /// What has come of a block by now goes on to where it is wanted.
+  void pass_on(HeldBlock& h);
+  /// The answer is here, or is not wanted any more: `fetch` is over.
+  void end(HeldBlock& h, bool has_come);
+
+  void time_fetch(const HeldBlock& h);
+  double seconds(std::int64_t bytes) const;
+
+  void set_places(IncomingPlaces* places) noexcept { places_ = places; }
+  void to_host(const double* buffer, std::int32_t pc) { places_->to_host(buffer, pc); }
+
+ private:
+  StoreContext& context_;
+  const HeldCopies& copies_;
+  IncomingPlaces* places_ = nullptr;
+  struct FetchTimes {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  } fetch_times_;  // bytes and seconds, older ones fading
+};
+
+}  // namespace sial

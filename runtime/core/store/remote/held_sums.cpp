@@ -1,0 +1,68 @@
+#include "runtime/core/store/remote/held_sums.h"
+
+#include "runtime/core/base/check.h"
+#include "runtime/core/store/check/store_errors.h"
+
+namespace sial {
+
+void HeldSums::make_room(std::uint64_t bytes) {
+  while (bytes_ + bytes > budget_ && !sums_.empty()) send(*sums_.front());
+}
+
+void HeldSums::add(HeldBlock& h, Chunk* sum, Place place) {
+  h.sum = sum;
+  h.sum_place = place;
+  h.stale = true;
+  sums_.push_back(&h);
+  bytes_ += static_cast<std::uint64_t>(sum->doubles) * 8;
+}
+
+void HeldSums::send(HeldBlock& h) {
+  Chunk* sum = h.sum;
+  SIAL_CHECK(sum, "no sum for block {}", block_name(context_.arrays.name(h.array), h.block));
+  h.sum = nullptr;
+  std::erase(sums_, &h);
+  bytes_ -= static_cast<std::uint64_t>(sum->doubles) * 8;
+  RequestHeader request;
+  request.kind = RequestKind::accumulate;
+  request.key = context_.arrays.key(h.array, h.block);
+  request.size = sum->doubles;
+  request.access = context_.access(h.sum_place);
+  const NodeId node = context_.home(h.array, h.block);
+  if (context_.homes.is_here(node)) {
+    const Outcome outcome = context_.node.accumulate(request.key, request.size, sum->data(), sum, request.access);
+    report(context_, outcome, request.kind, h.array, h.block, request.size, h.sum_place);
+    return;
+  }
+  puts_.send(h, node, request, sum);
+}
+
+void HeldSums::send_all() {
+  while (!sums_.empty()) send(*sums_.front());
+}
+
+void HeldSums::relieve() {
+  if (!sums_.empty() && context_.memory_is_short(0)) send_all();
+}
+
+// Called when a request for memory found none, perhaps while this rank has a block of its own node under lock: sums for
+// this node stay where they are.
+bool HeldSums::reclaim(std::uint64_t bytes) {
+  if (reclaiming_) return false;
+  reclaiming_ = true;
+  std::uint64_t freed = 0;
+  for (std::size_t i = 0; i < sums_.size() && freed < bytes;) {
+    HeldBlock& h = *sums_[i];
+    if (context_.homes.is_here(context_.home(h.array, h.block))) {
+      ++i;
+      continue;
+    }
+    freed += static_cast<std::uint64_t>(h.sum->doubles) * 8;
+    send(h);
+  }
+  if (freed > 0) puts_.complete_all();
+  reclaiming_ = false;
+  return freed > 0;
+}
+
+}  // namespace sial

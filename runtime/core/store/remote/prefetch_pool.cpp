@@ -1,0 +1,314 @@
+#include "runtime/core/store/remote/prefetch_pool.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/core/store/check/store_errors.h"
+
+namespace sial {
+
+Prefetch PrefetchPool::note_too_large(ArrayId id, std::int64_t size, Place get) {
+  const StoreOptions& options = context_.options;
+  AccessStats& row = context_.log.at(get, id);
+  ++row.too_large;
+  row.too_large_bytes = std::max(row.too_large_bytes, size * 8);
+  const double share =
+      static_cast<double>(NodeHeap::chunk_bytes(size)) / static_cast<double>(options.copy_budget / largest_ahead);
+  row.enough_memory = std::max(
+      row.enough_memory, static_cast<std::int64_t>(std::ceil(share * static_cast<double>(options.memory_per_rank))));
+  return Prefetch::too_big;
+}
+
+Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_t size, Place get) {
+  /// Copies that the look-ahead has met are wanted soon: they are kept as if they were read so many uses from now.
+  constexpr std::uint64_t soon = 256;
+  const NodeId node = context_.home(id, block);
+  if (context_.homes.is_here(node)) return context_.spilled ? read_ahead(id, block) : Prefetch::here;
+  HeldBlock* h = copies_.find(id, block);
+  if (h) {
+    if (h->own || h->stale || h->ahead || h->puts_under_way > 0) return Prefetch::held;
+    if (h->kept && h->unsure && !h->fetch && !no_prefetch_ && h->value->doubles == size &&
+        requests_.compare(*h, Priority::prefetch)) {
+      h->wanted = copies_.clock() + soon;
+      h->prefetched = true;
+      ++context_.stats.prefetches;
+      context_.stats.prefetch_bytes += size * 8;
+      return Prefetch::started;
+    }
+    if (h->kept || (h->fetched && !h->evicted)) {
+      h->wanted = copies_.clock() + soon;
+      return Prefetch::held;
+    }
+  }
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(size);
+  if (bytes > context_.options.copy_budget / largest_ahead) return note_too_large(id, size, get);
+  if (context_.heap.wanted()) give_way();
+  if (no_prefetch_ || !has_room(bytes)) return Prefetch::full;
+  Chunk* chunk = context_.heap.try_allocate_spare(context_.arena, size);
+  if (!chunk) return Prefetch::full;
+  if (!h) h = &copies_.find_or_create(id, block);
+  h->value = chunk;
+  h->ahead = ++number_;
+  ahead_.push_back({h, h->ahead});
+  ahead_bytes_ += bytes;
+  in_flight_bytes_ += bytes;
+  ++context_.stats.prefetches;
+  context_.stats.prefetch_bytes += size * 8;
+  Access unseen = context_.access({});
+  unseen.checked = false;
+  unseen.ahead = true;
+  requests_.request(*h, node, size, unseen, Priority::prefetch, get.pc);
+  return Prefetch::started;
+}
+
+Prefetch PrefetchPool::read_ahead(ArrayId id, const BlockIndex& block) {
+  const HeldBlock* h = copies_.find(id, block);
+  if (h && (h->value || h->own || h->stale)) return Prefetch::here;
+  return read_ahead_at_home(id, block);
+}
+
+// With `deterministic` contributions wait for the barrier, and what they are added to is not needed before.
+Prefetch PrefetchPool::prefetch_to_change(ArrayId id, const BlockIndex& block) {
+  if (!context_.spilled || context_.options.deterministic || !context_.homes.is_here(context_.home(id, block)))
+    return Prefetch::here;
+  return read_ahead_at_home(id, block);
+}
+
+Prefetch PrefetchPool::read_ahead_at_home(ArrayId id, const BlockIndex& block) {
+  switch (context_.node.bring_ahead(context_.arrays.key(id, block))) {
+    case NodeBlocks::Ahead::started: return Prefetch::started;
+    case NodeBlocks::Ahead::full: return Prefetch::full;
+    case NodeBlocks::Ahead::here: break;
+  }
+  return Prefetch::here;
+}
+
+double PrefetchPool::fetch_seconds(std::int64_t bytes) const {
+  const double remote = requests_.seconds(bytes);
+  if (!context_.spilled) return remote;
+  const TierSpeed speed = context_.spilled->area().tiers().front()->speed();
+  const double moves = speed.read_bandwidth > 0 ? static_cast<double>(bytes) / speed.read_bandwidth : 0;
+  return std::max(remote, speed.latency + moves);
+}
+
+std::size_t PrefetchPool::horizon() const {
+  return context_.spilled && context_.spilled->has_been_short() ? uses_foreseen : 0;
+}
+
+std::int64_t PrefetchPool::bytes_ahead() const {
+  return horizon() == 0 ? BlockLookAhead::bytes_ahead()
+                        : static_cast<std::int64_t>(context_.options.memory_per_rank / part_ahead);
+}
+
+// The clock of the node goes on with the gets and puts of all its ranks.
+std::optional<std::uint64_t> PrefetchPool::set_next_use(ArrayId id, const BlockIndex& block, std::uint64_t uses_away,
+                                                        ForeseenUse use, std::uint64_t told) {
+  if (!context_.spilled || !context_.homes.is_here(context_.home(id, block))) return 0;
+  if (use == ForeseenUse::accumulate && context_.options.deterministic) uses_away = 0;
+  return context_.node.set_next_use(context_.arrays.key(id, block),
+                                    uses_away * static_cast<std::uint64_t>(context_.transport.node_size()), use, told);
+}
+
+BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool briefly) {
+  NodeHeap& heap = context_.heap;
+  // Who holds it might hold it from others, who then write to a copy.
+  const std::uint64_t room = heap.budget() / (briefly ? 16 : 2);
+  if (heap.wanted() ||
+      static_cast<std::uint64_t>(heap.bytes_in_use()) + std::max<std::uint64_t>(room, NodeHeap::chunk_bytes(size)) >
+          heap.budget())
+    return {};
+  HeldBlock* h = copies_.find(id, block);
+  Chunk* c = nullptr;
+  if (h && (h->own || h->stale || h->sum || h->puts_under_way > 0))
+    return {};                                           // the get, or the use, is of something else
+  if (briefly && h && h->fetch) return {nullptr, true};  // not worth asking the network whether it has come
+  if (h && h->ahead) {
+    if (h->fetch && !h->fetch->test()) {
+      requests_.pass_on(*h);
+      return {nullptr, true};
+    }
+    if (h->fetch) land(*h);
+    c = h->value;
+  } else if (h && (h->fetched || (h->kept && !h->unsure))) {
+    if (h->fetch) {
+      requests_.pass_on(*h);
+      return {nullptr, true};
+    }
+    c = h->value;  // null: given up for want of memory, or there is none
+  } else if (const BlockKey k = context_.arrays.key(id, block);
+             context_.homes.is_here(context_.home(id, block)) && !context_.options.copy) {
+    bool locked = false;
+    c = context_.node.present(k, locked);
+    if (locked) return {nullptr, true};
+    if (!c || c->doubles == size) return {c ? c->data() : nullptr, false};
+    context_.drop(c);
+    return {};
+  }
+  if (!c || c->doubles != size) return {};
+  heap.add_reference(c);
+  return {c->data(), false};
+}
+
+void PrefetchPool::set_incoming(IncomingPlaces* places) noexcept {
+  requests_.set_places(places);
+  if (places) return;
+  for (HeldBlock& h : copies_.all()) {
+    if (!h.incoming) continue;
+    if (h.ahead) {
+      abandon(h);
+      continue;
+    }
+    requests_.end(h, false);
+    copies_.drop_value(h);
+    h.evicted = true;  // asked for again where it is still wanted
+  }
+  std::erase_if(abandoned_, [&](Abandoned& a) {
+    if (!a.incoming) return false;
+    a.request.reset();
+    finish(a);
+    return true;
+  });
+}
+
+bool PrefetchPool::has_room(std::uint64_t bytes) {
+  const NodeHeap& heap = context_.heap;
+  const std::uint64_t budget = context_.options.copy_budget;
+  const auto too_much_under_way = [&] { return in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > budget / 8; };
+  if (too_much_under_way()) land_some();
+  if (too_much_under_way() || ahead_bytes_ + bytes > budget / 2) return false;
+  if (!live_set_known_ && 4 * (ahead_bytes_ + bytes) > budget - std::min(budget, copies_.bytes())) return false;
+  const std::uint64_t live = std::min(copies_.live_span() * copies_.largest(), budget / 2);
+  const std::int64_t reserve =
+      std::max<std::int64_t>(0, own_blocks_high_ - copies_.own_blocks()) + static_cast<std::int64_t>(bytes);
+  const auto fits = [&] {
+    return std::max(copies_.bytes(), live) + ahead_bytes_ + bytes <= budget &&
+           heap.bytes_in_use() + reserve <= static_cast<std::int64_t>(heap.budget() / 2) &&
+           heap.arena_in_use(context_.arena) + reserve <= static_cast<std::int64_t>(heap.arena_budget() / 2);
+  };
+  if (!fits() && live_set_known_) copies_.evict(std::max(copies_.in_use() + 1, copies_.live_span()), 64, fits);
+  return fits();
+}
+
+void PrefetchPool::leave(HeldBlock& h) {
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(h.value->doubles);
+  ahead_bytes_ -= bytes;
+  if (h.fetch) in_flight_bytes_ -= bytes;
+  h.ahead = 0;
+}
+
+void PrefetchPool::adopt(HeldBlock& h, std::int64_t size) {
+  const std::uint64_t number = h.ahead;
+  leave(h);
+  // Gets come in the order in which they were foreseen: what should have been asked for before this one will not be.
+  for (; !ahead_.empty() && ahead_.front().number <= number; ahead_.pop_front())
+    if (is_ahead(ahead_.front())) abandon(*ahead_.front().block);
+  context_.heap.keep(h.value);
+  h.prefetched = true;
+  h.evicted = false;
+  h.outcome = {};
+  copies_.note_size(h.value->doubles);
+  copies_.add_copy(h);
+  if (h.fetch) h.fetch->raise();
+  else context_.log.at(h.get_place, h.array).moved += h.value->doubles * 8;
+  if (context_.options.check) requests_.note_get(h, size);
+}
+
+void PrefetchPool::drop_unused(HeldBlock& h) {
+  leave(h);
+  h.prefetched = true;
+  copies_.drop_value(h);
+}
+
+void PrefetchPool::abandon(HeldBlock& h) {
+  if (!h.fetch) return drop_unused(h);
+  abandoned_.push_back({std::move(h.incoming), std::move(h.fetch), h.value});
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(h.value->doubles);
+  ahead_bytes_ -= bytes;  // still under way
+  h.ahead = 0;
+  copies_.count_unused(h);
+  h.value = nullptr;
+}
+
+void PrefetchPool::take_out(HeldBlock& h) {
+  if (h.fetch) h.fetch->wait();
+  leave(h);
+  requests_.end(h, false);
+  h.prefetched = true;
+}
+
+void PrefetchPool::finish(Abandoned& a) {
+  in_flight_bytes_ -= NodeHeap::chunk_bytes(a.buffer->doubles);
+  context_.drop(a.buffer);
+}
+
+void PrefetchPool::land(HeldBlock& h) {
+  const Outcome outcome = read_reply(h.fetch->reply_header()).outcome;
+  h.home_version = outcome.version;
+  context_.stats.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
+  in_flight_bytes_ -= NodeHeap::chunk_bytes(h.value->doubles);
+  requests_.end(h, outcome.status == BlockStatus::ok);
+  if (outcome.status != BlockStatus::ok) drop_unused(h);
+}
+
+void PrefetchPool::land_some() {
+  std::erase_if(abandoned_, [&](Abandoned& a) {
+    if (!a.request->test()) return false;
+    finish(a);
+    return true;
+  });
+  for (const Ahead& a : ahead_) {
+    if (!is_ahead(a) || !a.block->fetch) continue;
+    if (!a.block->fetch->test()) return requests_.pass_on(*a.block);
+    land(*a.block);
+  }
+}
+
+void PrefetchPool::drop(const std::function<bool()>& enough) {
+  for (std::size_t i = ahead_.size(); i-- > 0 && !enough();)
+    if (is_ahead(ahead_[i]) && !ahead_[i].block->fetch) drop_unused(*ahead_[i].block);
+  while (!ahead_.empty() && !is_ahead(ahead_.back())) ahead_.pop_back();
+}
+
+void PrefetchPool::give_way() {
+  no_prefetch_ = true;
+  copies_.give();
+  if (ahead_bytes_ + in_flight_bytes_ == 0) return;
+  land_some();
+  drop([] { return false; });
+}
+
+bool PrefetchPool::wait_and_drop() {
+  no_prefetch_ = no_prefetch_ || ahead_bytes_ + in_flight_bytes_ > 0;
+  if (!abandoned_.empty()) {
+    complete_abandoned();
+    return true;
+  }
+  for (const Ahead& a : ahead_) {
+    if (!is_ahead(a)) continue;
+    a.block->fetch->wait();
+    land(*a.block);
+    if (a.block->ahead) drop_unused(*a.block);
+    return true;
+  }
+  return false;
+}
+
+void PrefetchPool::end_phase() {
+  for (const Ahead& a : ahead_)
+    if (is_ahead(a)) abandon(*a.block);
+  complete_abandoned();
+  ahead_.clear();
+  copies_.begin_spans();
+  own_blocks_high_ = 0;
+  live_set_known_ = no_prefetch_ = false;
+}
+
+void PrefetchPool::complete_abandoned() {
+  for (Abandoned& a : abandoned_) {
+    a.request->wait();
+    finish(a);
+  }
+  abandoned_.clear();
+}
+
+}  // namespace sial

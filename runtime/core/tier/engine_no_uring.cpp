@@ -1,0 +1,9 @@
+// Where liburing was not found.
+
+#include "runtime/core/tier/file_engine.h"
+
+namespace sial {
+
+std::unique_ptr<FileEngine> make_uring_engine(PieceQueue&, int) { return nullptr; }
+
+}  // namespace sial

@@ -1,0 +1,159 @@
+#include "runtime/core/transport/simulated_lending.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+
+#include "runtime/core/transport/transport.h"
+
+namespace sial {
+
+class SimulatedRemoteMemory final : public RemoteMemory {
+ public:
+  SimulatedRemoteMemory(SimulatedLending& lending, SimulatedLending::Round& round, int rank)
+      : lending_(lending), round_(round), rank_(rank) {}
+  ~SimulatedRemoteMemory() override {
+    // An error that unwinds this rank ends the job, and others may be waiting for it.
+    const bool worker = rank_ < lending_.options_.ranks && std::uncaught_exceptions() == 0;
+    if (worker) ++round_.workers_closed;
+    while (worker && round_.workers_closed < lending_.options_.ranks && !lending_.scheduler_.ending()) {
+      try {
+        lending_.scheduler_.pause();
+      } catch (const JobEnding&) {}
+    }
+    lending_.cancel([this](const auto& c) { return c.round == &round_ && (c.by == rank_ || c.copy->rank == rank_); });
+    round_.lenders[static_cast<std::size_t>(rank_)] = nullptr;
+  }
+  SimulatedRemoteMemory(const SimulatedRemoteMemory&) = delete;
+  SimulatedRemoteMemory& operator=(const SimulatedRemoteMemory&) = delete;
+
+  /// The switch to another rank can wait: whoever asks may hold locks.
+  Loan ask(int rank, std::uint64_t bytes) override {
+    lending_.scheduler_.clock() += 2 * lending_.options_.latency;
+    Lender* lender = round_.lenders[static_cast<std::size_t>(rank)];
+    return lender ? lender->lend(bytes) : Loan{};
+  }
+  void start(RemoteCopy& copy) override { lending_.add(copy, round_, rank_); }
+  void raise(RemoteCopy& copy) override { lending_.raise(copy); }
+  /// Time moves on without this; while the job is being ended it does not.
+  void progress() override {
+    if (lending_.scheduler_.ending())
+      lending_.cancel([this](const auto& c) { return c.round == &round_ && c.by == rank_; });
+  }
+
+ private:
+  SimulatedLending& lending_;
+  SimulatedLending::Round& round_;
+  const int rank_;
+};
+
+SimulatedLending::SimulatedLending(SimulatedScheduler& scheduler, const SimulationOptions& options, int total)
+    : scheduler_(scheduler),
+      options_(options),
+      links_(static_cast<std::size_t>(total)),
+      starts_(static_cast<std::size_t>(total)),
+      opened_(static_cast<std::size_t>(total)) {}
+
+std::unique_ptr<RemoteMemory> SimulatedLending::open(int rank, Lender& lender) {
+  const std::size_t number = opened_[static_cast<std::size_t>(rank)]++;
+  while (rounds_.size() <= number) rounds_.emplace_back().lenders.resize(links_.size(), nullptr);
+  Round& round = rounds_[number];
+  round.lenders[static_cast<std::size_t>(rank)] = &lender;
+  auto memory = std::make_unique<SimulatedRemoteMemory>(*this, round, rank);
+  ++round.opened;
+  while (round.opened < links_.size()) scheduler_.pause();
+  return memory;
+}
+
+/// What is read leaves the lender, which has to hear of it first; what is written leaves the borrower.
+void SimulatedLending::add(RemoteCopy& copy, Round& round, int by) {
+  if (!copy.writes) std::memset(copy.memory, 0xFF, copy.bytes);  // NaN: who does not wait is found out
+  const double since = scheduler_.clock() + (copy.writes ? 0 : options_.latency);
+  const int sender = copy.writes ? by : copy.rank;
+  Link& link = links_[static_cast<std::size_t>(sender)];
+  link.queued[static_cast<std::size_t>(copy.priority)].push_back({&copy, &round, by, since});
+  link.first = std::min(link.first, since);
+  note_start(sender);
+}
+
+void SimulatedLending::raise(RemoteCopy& copy) {
+  if (copy.priority == CopyPriority::demand) return;
+  for (Link& link : links_) {
+    auto& queue = link.queued[static_cast<std::size_t>(copy.priority)];
+    const auto found = std::ranges::find(queue, &copy, &Copy::copy);
+    if (found == queue.end()) continue;
+    link.queued[static_cast<std::size_t>(CopyPriority::demand)].push_back(*found);
+    queue.erase(found);
+    copy.priority = CopyPriority::demand;
+    return;
+  }
+}
+
+void SimulatedLending::note_first(int rank) {
+  Link& link = links_[static_cast<std::size_t>(rank)];
+  link.first = never;
+  for (const auto& queue : link.queued)
+    for (const Copy& c : queue) link.first = std::min(link.first, c.since);
+  note_start(rank);
+}
+
+/// The most urgent of those that are there.
+void SimulatedLending::start(int rank, double now) {
+  Link& link = links_[static_cast<std::size_t>(rank)];
+  for (auto& queue : link.queued) {
+    const auto found = std::ranges::find_if(queue, [now](const Copy& c) { return c.since <= now; });
+    if (found == queue.end()) continue;
+    const Copy what = *found;
+    queue.erase(found);
+    link.free_at = now + static_cast<double>(what.copy->bytes) / options_.bandwidth;
+    note_first(rank);
+    moving_.insert({link.free_at + (what.copy->writes ? 2 : 1) * options_.latency, {what, started_++}});
+    return;
+  }
+}
+
+bool SimulatedLending::advance_one(double limit) {
+  const double next = next_event();
+  if (next == never || next > limit) return false;
+  if (!moving_.empty() && moving_.begin()->first == next) {
+    const Copy what = moving_.begin()->second.what;
+    moving_.erase(moving_.begin());
+    end(what);
+    return true;
+  }
+  std::vector<int> starting;
+  starts_.visit_earliest([&](int rank, std::uint32_t) { starting.push_back(rank); });
+  for (const int rank : starting) start(rank, next);
+  return true;
+}
+
+void SimulatedLending::end(const Copy& what) {
+  RemoteCopy& c = *what.copy;
+  Lender* lender = what.round->lenders[static_cast<std::size_t>(c.rank)];
+  if (lender && c.writes) std::memcpy(lender->lent(c.at), c.memory, c.bytes);
+  if (lender && !c.writes) std::memcpy(c.memory, lender->lent(c.at), c.bytes);
+  c.completed(lender ? 0 : ECANCELED);
+  scheduler_.look_again();
+}
+
+void SimulatedLending::cancel(const std::function<bool(const Copy&)>& which) {
+  std::vector<Moving> moving;
+  for (const auto& [ends, m] : moving_)
+    if (which(m.what)) moving.push_back(m);
+  std::erase_if(moving_, [&](const auto& entry) { return which(entry.second.what); });
+  std::ranges::sort(moving, {}, &Moving::number);
+  std::vector<RemoteCopy*> ended;
+  for (const Moving& m : moving) ended.push_back(m.what.copy);
+  for (int rank = 0; rank < static_cast<int>(links_.size()); ++rank) {
+    for (auto& queue : links_[static_cast<std::size_t>(rank)].queued) {
+      for (const Copy& c : queue)
+        if (which(c)) ended.push_back(c.copy);
+      std::erase_if(queue, which);
+    }
+    note_first(rank);
+  }
+  for (RemoteCopy* c : ended) c->completed(ECANCELED);
+}
+
+}  // namespace sial

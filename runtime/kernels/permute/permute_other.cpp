@@ -1,7 +1,0 @@
-#include "runtime/kernels/permute/permute_code.h"
-
-namespace sial::kernels {
-
-PermuteKernels builtin_permute(const CpuFacts&) { return portable_permute(); }
-
-}  // namespace sial::kernels

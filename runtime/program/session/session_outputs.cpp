@@ -1,0 +1,302 @@
+// The files that a session writes: where they may be written, which are replaced, and that they are this job's alone
+// while it runs.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <ostream>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "runtime/chemistry/files/fcidump.h"
+#include "runtime/chemistry/files/molden.h"
+#include "runtime/chemistry/files/trexio_file.h"
+#include "runtime/chemistry/integrals/orbital_integrals.h"
+#include "runtime/chemistry/molecule/chemistry.h"
+#include "runtime/core/base/bytes.h"
+#include "runtime/core/base/names.h"
+#include "runtime/core/base/output_file.h"
+#include "runtime/program/session/session.h"
+
+namespace sial {
+namespace {
+
+/// Of the folder or the index in it.
+std::string checkpoint_folder(const std::string& path) {
+  const std::filesystem::path p(path);
+  if (p.filename() != checkpoint_index_name) return path;
+  return p.has_parent_path() ? p.parent_path().string() : ".";
+}
+
+const char* const results_role = "the results file";
+const char* const statistics_role = "the statistics file";
+const char* const molden_role = "the Molden file";
+const char* const fcidump_role = "the FCIDUMP file";
+const char* const trexio_role = "the TREXIO file";
+const char* const checkpoint_role = "the checkpoint's index";
+const char* const trace_role = "the trace";
+
+std::vector<NamedFile> restored_files(const Job& job) {
+  std::vector<NamedFile> files;
+  for (const std::string& path : job.restore_files) files.push_back({"the results to restore", path});
+  return files;
+}
+
+/// Whether nothing is lost when an output replaces what is there: nothing, an empty file, something that a job may have
+/// written. Pipes and devices are not replaced.
+bool may_be_of_a_job(const NamedFile& file) {
+  if (!special_kind(file.path).empty() || names_open_file(file.path)) return true;
+  const std::string replaced = link_end(file.path);
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(replaced, ignored))
+    return true;  // of another user: the link goes, what it leads to stays
+  std::ifstream in(replaced, std::ios::binary);
+  std::array<char, 8> head{};
+  in.read(head.data(), head.size());
+  const std::string_view found(head.data(), static_cast<std::size_t>(in.gcount()));
+  if (found.empty()) return true;
+  if (file.role == results_role || file.role == trexio_role) return found == "\x89HDF\r\n\x1a\n";
+  if (file.role == molden_role) return found == "[Molden ";
+  if (file.role == fcidump_role) return found.starts_with("&FCI");
+  return file.role != statistics_role || found.front() == '{';
+}
+
+/// Throws EnvironmentError when the file could not be written now, InputError when it is no output of a job.
+void check_output(const NamedFile& file) {
+  if (const std::string link = foreign_folder(file.path); !link.empty())
+    throw EnvironmentError(
+        fmt::format("cannot write `{}`: the folder `{}` is a link that another user made", file.path, link),
+        "remove the link, or choose another folder with `--output-dir`");
+  std::string problem = write_problem(file.path);
+  // Results are put in the place of an earlier file, when they are complete.
+  if (const std::string_view kind = special_kind(file.path);
+      problem.empty() && file.role == results_role && !kind.empty())
+    problem = fmt::format("it is {}", kind);
+  if (problem.empty() && file.role == results_role && written_in_place(file.path))
+    problem = "its folder may not be written";
+  if (!problem.empty())
+    throw EnvironmentError(
+        fmt::format("cannot write `{}`: {}", file.path, problem),
+        "choose another folder with `--output-dir`, or write nothing with `--results none --run-json none`");
+  if (!may_be_of_a_job(file))
+    throw InputError(
+        fmt::format("{} would replace `{}`, which no job has written", file.role, file.path),
+        fmt::format("give it another name with `{}`, or remove the file", file.role == results_role   ? "--results"
+                                                                          : file.role == molden_role  ? "--molden"
+                                                                          : file.role == fcidump_role ? "--fcidump"
+                                                                          : file.role == trexio_role  ? "--trexio"
+                                                                                                      : "--run-json"));
+}
+
+/// Whether a program of the job saves a static array under such a label, or an earlier job may have done so.
+template <class IsLabel>
+bool may_be_saved(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const IsLabel& is_label) {
+  for (const auto& program : programs)
+    for (const Instruction& in : program->code)
+      if (in.op == Opcode::set_persistent && in.a == 1 && is_label(program->strings[static_cast<std::size_t>(in.c)]))
+        return true;
+  return std::ranges::any_of(job.restore_files, [](const std::string& file) { return !file.empty(); });
+}
+
+/// A job that ran for days must not find out at its end that there are no orbitals. `option`: what asks for them.
+void check_orbitals(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const char* option) {
+  if (!chemistry(job.data).has_molecule)
+    throw InputError(fmt::format("`{}` asks for orbitals, and the job has no molecule", option),
+                     "leave it out, or give the job a [molecule]");
+  if (may_be_saved(job, programs, is_orbital_label)) return;
+  throw InputError(
+      fmt::format("`{}` asks for orbitals, and no program of the job saves any", option),
+      "an SCF program saves its coefficients x[ao, mo] as `set_persistent c \"c\"`, of UHF as \"ca\" and \"cb\"");
+}
+
+std::string functions_text(const JobData& data) {
+  return chemistry(data).hamiltonian ? fmt::format("{} orbitals", chemistry(data).hamiltonian->orbitals)
+                                     : fmt::format("{} basis functions", chemistry(data).molecule.n_basis());
+}
+
+void check_integrals(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if ((!chemistry(job.data).has_molecule && !chemistry(job.data).hamiltonian) || job.legacy)
+    throw InputError("`--fcidump` asks for integrals, and the job has neither [molecule] nor [hamiltonian]",
+                     "leave it out, or run a job file with one of the two");
+  const double needed = bytes_of_orbital_integrals(job.data);
+  if (const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+      there > 0 && needed > there)
+    throw EnvironmentError(
+        fmt::format("`--fcidump` needs {} on rank 0 for the integrals over {}, and this machine has {}",
+                    bytes_text(static_cast<std::int64_t>(needed)), functions_text(job.data),
+                    bytes_text(static_cast<std::int64_t>(there))),
+        "leave it out, take a smaller basis set or a frozen core, or a machine with more memory");
+  if (!may_be_saved(job, programs, [](const std::string& label) { return label == "c"; }))
+    throw InputError(
+        "`--fcidump` asks for the orbitals of a closed shell, and no program of the job saves them",
+        "RHF saves its coefficients x[ao, mo] as `set_persistent c \"c\"`; those of UHF, with two kinds of integrals, are not written");
+}
+
+/// What is left to do where only the integrals are not written.
+std::string results_hint(const Job& job, bool has_checkpoint) {
+  const std::string less = "fewer ranks on the first machine, or less `--memory`";
+  if (has_checkpoint)
+    return fmt::format("the other output files are written; `--restart` with {} goes on from the last checkpoint",
+                       less);
+  if (job.results_path == "none" || !chemistry(job.data).has_molecule)
+    return fmt::format("run the job again with {}", less);
+  return fmt::format(
+      "the other output files are written; run the SCF program alone with {}: `--guess {}` begins with these orbitals",
+      less, (std::filesystem::path(job.output_dir) / job.results_path).lexically_normal().string());
+}
+
+void check_orbital_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if (job.molden_path != "none") {
+    check_orbitals(job, programs, "--molden");
+    check_molden(chemistry(job.data).molecule);
+  }
+  if (job.fcidump_path != "none") check_integrals(job, programs);
+  if (job.trexio_path == "none") return;
+  require_trexio();
+  check_orbitals(job, programs, "--trexio");
+  check_trexio(chemistry(job.data).molecule);
+  const std::filesystem::path place = std::filesystem::path(job.output_dir) / job.trexio_path;
+  if (std::error_code ignored; is_trexio_text(job.trexio_path) && std::filesystem::exists(place, ignored))
+    throw InputError(fmt::format("there is a `{}` already", place.string()),
+                     "a folder of texts is not replaced: remove it, or give `--trexio` another name");
+}
+
+}  // namespace
+
+/// A misspelt name would be noticed when the programs have run.
+void check_gradient_scalar(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if (job.gradient_scalar.empty()) return;
+  std::vector<std::string_view> known;
+  for (const auto& program : programs)
+    for (const ScalarVar& scalar : program->scalars) known.push_back(scalar.name);
+  if (std::ranges::find(known, job.gradient_scalar) != known.end()) return;
+  throw InputError(
+      fmt::format("no program of the job has a scalar `{}`, of which a gradient is wanted", job.gradient_scalar),
+      did_you_mean(job.gradient_scalar, known, "name a scalar of the programs, for example total_energy or scf_energy"),
+      job.file);
+}
+
+std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  std::vector<NamedFile> inputs;
+  const auto add = [&](const char* role, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) inputs.push_back({role, path});
+  };
+  if (!job.file.empty()) add("the job file", {job.file});
+  if (!job.batch_file.empty()) add("the batch file", {job.batch_file});
+  add("the program", job.programs);
+  for (const auto& program : programs) add("the source", program->files);
+  add("the data file", job.data_files);
+  add("the plugin", job.plugins);
+  return inputs;
+}
+
+/// On rank 0.
+int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  // A job that ran for days must not find out at its end that its results have no place.
+  const std::filesystem::path folder = job.output_dir;
+  std::vector<NamedFile> outputs;
+  if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
+  if (job.run_json_path != "none") outputs.push_back({statistics_role, (folder / job.run_json_path).string()});
+  if (job.molden_path != "none") outputs.push_back({molden_role, (folder / job.molden_path).string()});
+  if (job.fcidump_path != "none") outputs.push_back({fcidump_role, (folder / job.fcidump_path).string()});
+  if (job.trexio_path != "none" && !is_trexio_text(job.trexio_path))
+    outputs.push_back({trexio_role, (folder / job.trexio_path).string()});
+  if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});
+  if (options_.checkpoints && job.checkpoint_every >= 0)
+    outputs.push_back(
+        {checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
+  try {
+    check_gradient_scalar(job, programs);
+    check_orbital_files(job, programs);
+    check_distinct(outputs, input_files(job, programs));
+    // Results may replace those that they start from: they hold what was saved there.
+    for (const NamedFile& output : outputs)
+      if (output.role != results_role) check_distinct(std::span(&output, 1), restored_files(job));
+    for (const NamedFile& output : outputs) check_output(output);
+    lock_outputs(outputs);
+    std::error_code ignored;
+    if (const std::filesystem::path index = std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name;
+        options_.restart && !checkpoint_lock_ && std::filesystem::exists(index, ignored))
+      checkpoint_lock_.emplace(index.string(), checkpoint_remedy);
+  } catch (const SialError& error) {
+    err_ << error_text(error, 0, 1) << std::endl;
+    return exit_code_of(error);
+  }
+  return exit_ok;
+}
+
+/// Two jobs that replace each other's files both lose: the second one ends here, while nothing is computed yet.
+void Session::lock_outputs(std::span<const NamedFile> outputs) {
+  std::string problem;
+  replaced_.clear();
+  for (const NamedFile& output : outputs) {
+    if (!special_kind(output.path).empty() || names_open_file(output.path)) continue;  // written into, not replaced
+    if (std::error_code ignored; output.role != checkpoint_role && std::filesystem::exists(output.path, ignored))
+      replaced_.push_back(std::filesystem::path(output.path).lexically_normal().string());
+    const bool is_checkpoint = output.role == checkpoint_role;
+    OutputLock lock(output.path,
+                    is_checkpoint ? checkpoint_remedy
+                    : output.role == trace_role
+                        ? "wait until it has ended, or give this job another file with `--trace`"
+                        : "wait until it has ended, or give this job a folder of its own with `--output-dir`");
+    if (!lock.problem().empty()) problem = fmt::format("`{}` cannot be locked: {}", output.path, lock.problem());
+    if (is_checkpoint) checkpoint_lock_.emplace(std::move(lock));
+    else locks_.push_back(std::move(lock));
+  }
+  if (!problem.empty())
+    err_
+        << fmt::format(
+               "warning: {}; nothing keeps another job from writing the same files meanwhile\n  hint: give each job a folder of its own with `--output-dir`",
+               problem)
+        << std::endl;
+}
+
+std::optional<EnvironmentError> Session::write_orbital_files(const Job& job) const {
+  const std::filesystem::path folder = job.output_dir;
+  if (job.molden_path != "none")
+    write_file((folder / job.molden_path).string(), molden_text(chemistry(job.data).molecule, state_->saved_statics));
+  if (job.trexio_path != "none")
+    write_trexio_file((folder / job.trexio_path).string(),
+                      trexio_data(chemistry(job.data).molecule, state_->saved_statics));
+  if (job.fcidump_path == "none") return {};
+  try {
+    write_fcidump(integrals_over_orbitals(job.data, state_->saved_statics), (folder / job.fcidump_path).string());
+  } catch (const std::bad_alloc&) {
+    return EnvironmentError(
+        fmt::format(
+            "out of memory at `--fcidump`: `{}` is not written; the integrals over {} take {} on rank 0, beside the block data",
+            (folder / job.fcidump_path).lexically_normal().string(), functions_text(job.data),
+            bytes_text(static_cast<std::int64_t>(bytes_of_orbital_integrals(job.data)))),
+        results_hint(job, checkpoints_ && checkpoints_->has_one()));
+  }
+  return {};
+}
+
+void Session::note_replaced() const {
+  if (replaced_.empty()) return;
+  std::string names;
+  for (const std::string& path : replaced_) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", path);
+  err_ << fmt::format("note: replaced {} of an earlier run", names) << std::endl;
+}
+
+void Session::release_outputs() {
+  if (checkpoints_) checkpoints_->release_lock();
+  checkpoint_lock_.reset();
+  locks_.clear();
+}
+
+std::string Session::checkpoint_folder_of(const Job& job) const {
+  return sial::checkpoint_folder_of(job, options_.restart);
+}
+
+std::string checkpoint_folder_of(const Job& job, const std::optional<std::string>& restart) {
+  if (restart && !restart->empty()) return checkpoint_folder(*restart);
+  return (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
+}
+
+}  // namespace sial

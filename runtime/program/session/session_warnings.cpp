@@ -1,0 +1,238 @@
+// What a job states and no program uses: values are refused, for the rest there are warnings.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <ostream>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "runtime/chemistry/integrals/integrals.h"
+#include "runtime/chemistry/legacy/legacy_dat.h"
+#include "runtime/chemistry/molecule/chemistry.h"
+#include "runtime/chemistry/segments/segments.h"
+#include "runtime/core/base/names.h"
+#include "runtime/core/base/printable.h"
+#include "runtime/core/interp/job/saved_values.h"
+#include "runtime/program/session/session.h"
+
+namespace sial {
+
+static void warn(std::ostream& err, const std::string& text, const std::string& hint) {
+  err << printable(fmt::format("warning: {}\n  hint: {}\n", text, hint)) << std::flush;
+}
+
+/// What may be meant by a name: where else the key belongs, a name like it or which it begins with, else what there is.
+static std::string hint_of_value(const std::string& name, const std::set<std::string, std::less<>>& asked) {
+  if (std::string place = place_of_key(name); !place.empty()) return place;
+  const UsualValues& usual = usual_values();
+  for (const auto* names : {&asked, &usual.settings}) {
+    if (std::string close = did_you_mean(name, *names); !close.empty()) return close;
+    for (const std::string& k : *names)
+      if (k.size() > 3 && name.starts_with(k)) return fmt::format("did you mean `{}`?", k);
+  }
+  std::string list;
+  for (const std::string& k : asked)
+    if (!usual.of_molecule.contains(k) || usual.settings.contains(k))
+      list += (list.empty() ? "the programs ask for: " : ", ") + k;
+  return list.empty() ? "the programs ask for no other values than those that the job sets: leave it out"
+                      : list + "; leave others out";
+}
+
+void check_values(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const Plugins* loaded,
+                  std::ostream& err) {
+  const bool plugins = !job.plugins.empty() || (loaded && !loaded->names().empty());
+  std::set<std::string, std::less<>> asked;
+  for (const auto& program : programs) {
+    for (const IntVar& v : program->ints)
+      if (v.predefined) asked.insert(v.name);
+    for (const ScalarVar& v : program->scalars)
+      if (v.predefined) asked.insert(v.name);
+  }
+  const auto in_data_file = [&](const std::string& name) {
+    const auto is_it = [&](const auto& value) { return lower_case(value.first) == name; };
+    return job.legacy &&
+           (std::ranges::any_of(job.legacy->ints, is_it) || std::ranges::any_of(job.legacy->scalars, is_it));
+  };
+  const UsualValues& usual = usual_values();
+  for (const std::string& name : job.given_values) {
+    if (asked.contains(name) || usual.settings.contains(name) || usual.of_molecule.contains(name) || in_data_file(name))
+      continue;
+    if (plugins && close_names(name, asked).empty()) continue;  // which read values by names of their own
+    const std::string text =
+        fmt::format("the job gives a value for `{}`, and no program has a predefined int or scalar of this name", name);
+    const auto place = job.value_places.find(name);
+    // A value for all jobs of a batch need not be one for each of them.
+    if (!plugins && (place != job.value_places.end() || job.batch_file.empty()))
+      throw InputError(text, hint_of_value(name, asked),
+                       place != job.value_places.end() ? place->second : fmt::format("--set {}", name));
+    warn(err, text, hint_of_value(name, asked));
+  }
+}
+
+void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  if (job.legacy) return;
+  warn_of_ranges(job, programs);
+  warn_of_arrays(job, programs);
+  warn_of_placed_arrays(job, programs);
+}
+
+void Session::warn_of_placed_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  std::set<std::string_view> remote;
+  for (const auto& program : programs)
+    for (const ArrayRow& a : program->arrays)
+      if (is_remote(a.kind)) remote.insert(a.name);
+  for (const auto& [name, rule] : job.numa.arrays)
+    if (!remote.contains(name))
+      warn(err_,
+           fmt::format("`--numa` has a rule for `{}`, and no program has a distributed or served array of this name",
+                       name),
+           did_you_mean(name, remote, "rules are for arrays whose blocks all ranks use"));
+}
+
+/// `norb` with which a program leaves out the last AO segments, all of which the user gave.
+void Session::warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  const auto ao = job.data.segments.find(IndexKind::ao);
+  const auto norb = job.data.ints.find("norb");
+  if (!job.given_values.contains("norb") || ao == job.data.segments.end() || norb == job.data.ints.end() ||
+      norb->second < 1 || norb->second >= std::ssize(ao->second))
+    return;
+  for (const auto& program : programs)
+    for (const IntVar& v : program->ints)
+      if (v.predefined && v.name == "norb")
+        return warn(
+            err_,
+            fmt::format("`norb` is {}, and the job has {} segments of kind ao: the last {} left out", norb->second,
+                        ao->second.size(), std::ssize(ao->second) - norb->second == 1 ? "one is" : "ones are"),
+            fmt::format("set norb={}, or leave it to the job", ao->second.size()));
+}
+
+/// Arrays that the job gives by a name that no program has. Super instructions and plugins read arrays by names of
+/// their own: those must look like a slip.
+void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+  std::set<std::string> predefined{"scalar_array_data"};  // which a test helper reads
+  std::string lacking;
+  bool executes = false;
+  for (const auto& program : programs) {
+    executes |= !program->specials.empty();
+    for (const ArrayRow& a : program->arrays)
+      if (a.predefined && predefined.insert(a.name).second && !job.data.gives_array(a.name))
+        lacking += (lacking.empty() ? "`" : ", `") + a.name + "`";
+  }
+  const auto look_at = [&](const std::string& name, const std::string& otherwise) {
+    const std::string hint = did_you_mean(name, predefined, otherwise);
+    if (!predefined.contains(name) && !hint.empty())
+      warn(err_, fmt::format("the job gives the array `{}`, and no program has a predefined array of this name", name),
+           hint);
+  };
+  const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
+  for (const auto& [name, array] : job.data.arrays) {
+    const bool of_molecule = chemistry(job.data).has_molecule && (name == "coords" || name == "charge");
+    const bool of_hamiltonian = chemistry(job.data).hamiltonian && name.starts_with("given_");
+    if (of_molecule || of_hamiltonian || job.given_arrays.contains(name)) continue;
+    look_at(name, plugins || job.data.int_arrays.contains(name)
+                      ? std::string()
+                      : fmt::format("declare it in a program, `predefined static {}[...]` or `distributed`, or leave "
+                                    "it out of the job",
+                                    name));
+  }
+  for (const std::string& name : job.given_arrays)
+    look_at(name, !lacking.empty() ? fmt::format("predefined arrays of the programs without data: {}", lacking)
+                  : executes
+                      ? std::string()
+                      : "remove it from `[arrays]`, or declare it in a program: `predefined static`, `distributed` or "
+                        "`served`");
+}
+
+/// A matrix over basis functions, scaled to a diagonal of ones; empty where it can be no overlap.
+static std::vector<double> scaled_overlap(const std::vector<double>& given, std::size_t n) {
+  std::vector<double> scaled(n * n);
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = 0; i < n; ++i) {
+      const double norms = given[i * n + i] * given[j * n + j], x = given[j * n + i];
+      if (!(given[i * n + i] > 0.0) || !(std::abs(x - given[i * n + j]) < 1e-8) || x * x > 1.0001 * norms) return {};
+      scaled[j * n + i] = x / std::sqrt(norms);
+    }
+  return scaled;
+}
+
+/// Arrays of other programs have basis functions in another order, or with other norms, which nothing shows but where
+/// their overlap is among them.
+void Session::warn_of_order(const Job& job) {
+  const Molecule& m = chemistry(job.data).molecule;
+  if (!chemistry(job.data).has_molecule || job.legacy) return;
+  const std::int64_t functions = m.n_basis();
+  const auto n = static_cast<std::size_t>(functions);
+  std::vector<double> own;
+  std::vector<std::size_t> other;  // our functions in the order m = -l .. l
+  for (const std::string& name : job.given_arrays) {
+    const auto found = job.data.arrays.find(name);
+    if (found == job.data.arrays.end() || found->second.extents != std::vector<std::int64_t>{functions, functions} ||
+        found->second.data.size() != n * n)
+      continue;
+    const std::vector<double>& given = found->second.data;
+    const std::vector<double> scaled = scaled_overlap(given, n);
+    if (scaled.empty()) continue;
+    if (own.empty()) {
+      own.resize(n * n);
+      make_ao_integrals(m, integral_code(job.data))->overlap({0, functions}, {0, functions}, own.data());
+      for (const Shell& s : m.shells)
+        for (std::int32_t c = 0; c < s.n_contractions; ++c) {
+          const auto size = static_cast<std::size_t>(s.n_functions() / s.n_contractions), first = other.size();
+          for (std::size_t f = 0; f < size; ++f) other.push_back(first + (s.pure && s.l > 1 ? size - 1 - f : f));
+        }
+    }
+    double same = 0, turned = 0, norms = 0;
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t i = 0; i < n; ++i) {
+        same = std::max(same, std::abs(scaled[j * n + i] - own[j * n + i]));
+        turned = std::max(turned, std::abs(scaled[j * n + i] - own[other[j] * n + other[i]]));
+        if (i == j) norms = std::max(norms, std::abs(given[i * n + i] - 1.0));
+      }
+    constexpr double equal = 1e-5;
+    const bool is_named = name == "s" || name == "ovl" || name == "overlap" || name == "smat";
+    std::string what;
+    if (same < equal && norms > equal)
+      what = "is the overlap of the job's basis functions with other norms, and programs take functions of norm 1";
+    else if (same > equal && turned < equal)
+      what =
+          "is the overlap of the job's basis functions in another order, that of m = -l .. l within a shell, and programs take m = +l .. -l";
+    else if (same > equal && norms < equal && is_named)
+      what = fmt::format("differs by up to {:.2g} from the overlap of the job's basis functions", same);
+    if (!what.empty())
+      warn(
+          err_, fmt::format("the array `{}` {}", name, what),
+          "bring all arrays over basis functions into the order and norms of the job; `sialx.ao_order` of the Python package says how those of PySCF go");
+  }
+}
+
+void Session::warn_different_statics() {
+  std::vector<std::uint64_t> mine;
+  for (const auto& [label, array] : state_->saved_statics) mine.push_back(hash_of(array));
+  const auto all = transport_.all_gather(std::as_bytes(std::span(mine)), tag(CollectiveKind::gather));
+  if (transport_.rank() != 0) return;
+  std::size_t i = 0;
+  for (const auto& [label, array] : state_->saved_statics) {
+    for (const std::vector<std::byte>& theirs : all) {
+      std::uint64_t hash = 0;
+      if (theirs.size() >= (i + 1) * sizeof hash) std::memcpy(&hash, &theirs[i * sizeof hash], sizeof hash);
+      if (hash != mine[i]) {
+        err_ << printable_name(fmt::format(
+                    "warning: the saved static array \"{}\" differs between ranks; the results file takes rank 0's",
+                    label))
+             << std::endl;
+        break;
+      }
+    }
+    ++i;
+  }
+}
+
+}  // namespace sial

@@ -1,7 +1,0 @@
-#include "runtime/super/fock_slab_loops.h"
-
-namespace sial {
-
-SlabCode slab_code_avx512() { return {run_slab<true>, run_slab<false>}; }
-
-}  // namespace sial

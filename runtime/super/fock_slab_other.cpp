@@ -1,7 +1,0 @@
-#include "runtime/super/fock_slab.h"
-
-namespace sial {
-
-SlabCode slab_code() { return slab_code_portable(); }
-
-}  // namespace sial

@@ -1,7 +1,0 @@
-#include "runtime/super/hermite_loops.h"
-
-namespace sial {
-
-HermiteCode hermite_code_avx2() { return {hermite_integrals, hermite_contract<4, 3>}; }
-
-}  // namespace sial

@@ -1,9 +1,0 @@
-// Where liburing was not found.
-
-#include "runtime/tier/file_engine.h"
-
-namespace sial {
-
-std::unique_ptr<FileEngine> make_uring_engine(PieceQueue&, int) { return nullptr; }
-
-}  // namespace sial
