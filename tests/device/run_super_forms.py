@@ -26,7 +26,7 @@ SUMS = ("ladder",)
 
 def rows():
     """Names of the super instructions that have a form."""
-    text = "".join((ROOT / "runtime" / "super" / f"{kind}_forms.def").read_text() for kind in ("element", "block"))
+    text = "".join((ROOT / "runtime" / house / "super" / f"{kind}_forms.def").read_text() for house in ("core", "chemistry") for kind in ("element", "block"))
     return re.findall(r"^(?:ELEMENT|BLOCK)_FORM\((\w+)\)", text, re.MULTILINE)
 
 

@@ -124,7 +124,7 @@ class Molden(InFolder):
 
     def test_restricted(self):
         """Pure functions up to f, and Cartesian ones."""
-        sto = (ROOT / "runtime" / "job" / "basis" / "sto-3g.g94").read_text()
+        sto = (ROOT / "runtime" / "chemistry" / "basis" / "sets" / "sto-3g.g94").read_text()
         steep = "".join(f"{letter}   1   1.00\n  {exponent}  1.0\n" for letter, exponent in (("D", 0.9), ("F", 1.3), ("G", 1.1)))
         oxygen = sto.index("****", sto.index("\nO  "))
         (self.dir / "to-g.g94").write_text(sto[:oxygen] + steep + sto[oxygen:])

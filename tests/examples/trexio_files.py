@@ -88,7 +88,7 @@ class Trexio(InFolder):
 
     def test_restricted(self):
         """Pure functions up to g and Cartesian ones; the molecule comes back from the file, and from a folder of texts."""
-        sto = (ROOT / "runtime" / "job" / "basis" / "sto-3g.g94").read_text()
+        sto = (ROOT / "runtime" / "chemistry" / "basis" / "sets" / "sto-3g.g94").read_text()
         steep = "".join(f"{letter}   1   1.00\n  {exponent}  1.0\n" for letter, exponent in (("D", 0.9), ("F", 1.3), ("G", 1.1)))
         oxygen = sto.index("****", sto.index("\nO  "))
         (self.dir / "to-g.g94").write_text(sto[:oxygen] + steep + sto[oxygen:])

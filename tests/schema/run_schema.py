@@ -162,7 +162,7 @@ class Schema(InFolder):
         self.assertAlmostEqual(self.run_input(given(), out=None)["return_result"], REFERENCES["water"]["energies"]["rhf"], delta=1e-8)
 
     def test_basis_in_the_input(self):
-        shells = shells_of(ROOT / "runtime" / "job" / "basis" / "6-31gs.g94")
+        shells = shells_of(ROOT / "runtime" / "chemistry" / "basis" / "sets" / "6-31gs.g94")
         centers: dict[str, Any] = {"oxygen": {"electron_shells": shells["O"]}, "H": {"electron_shells": shells["H"]}}
         basis: dict[str, Any] = {"schema_name": "qcschema_basis", "name": "mine", "atom_map": ["oxygen", "H", "H"], "center_data": centers}
         named = self.run_input(given("mp2", basis="6-31G*"))

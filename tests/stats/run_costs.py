@@ -18,7 +18,7 @@ import h5py
 from harness import BIN, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
-TABLE = HERE.parents[1] / "runtime" / "kernels" / "contraction" / "contraction_costs.def"
+TABLE = HERE.parents[1] / "runtime" / "core" / "kernels" / "contraction" / "contraction_costs.def"
 
 
 def fitted():

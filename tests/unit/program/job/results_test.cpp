@@ -63,11 +63,11 @@ TEST_CASE("a results file says in what its molecule differs") {
   same.atoms = {{8, "O", {0, 0, 0.25}}, {1, "He", {0, 1, 2 + 1e-8}}};
   same.multiplicity = 3;
   same.basis_name = "sto-3g";
-  CHECK(reader.difference_of(same).empty());
+  CHECK(molecule_difference(reader.file(), same).empty());
   const auto changed = [&](auto&& change) {
     Molecule other = same;
     change(other);
-    return reader.difference_of(other);
+    return molecule_difference(reader.file(), other);
   };
   CHECK(changed([](Molecule& m) { m.atoms.pop_back(); }) == "it had 2 atoms, not 1");
   CHECK(changed([](Molecule& m) { m.atoms[1].charge = 2; }) == "atom 2 had nuclear charge 1, not 2");

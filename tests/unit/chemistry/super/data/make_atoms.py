@@ -12,7 +12,7 @@ import numpy as np
 from pyscf import gto, scf
 from pyscf.gto.basis import parse_gaussian
 
-BASIS = pathlib.Path(__file__).resolve().parents[4] / "runtime" / "job" / "basis"
+BASIS = pathlib.Path(__file__).resolve().parents[5] / "runtime" / "chemistry" / "basis" / "sets"
 
 
 def energy(symbol, basis):

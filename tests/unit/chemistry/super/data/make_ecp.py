@@ -77,7 +77,7 @@ def chlorine():
 
 def main():
     (HERE / "ecp.json").write_text(json.dumps({"spherical": case(False), "cartesian": case(True)}, separators=(",", ":")).replace("],[", "],\n[") + "\n")
-    g94(HERE.parents[2] / "examples/ecp/hcl.g94")
+    g94(HERE.parents[3] / "examples/ecp/hcl.g94")
     energies()
     chlorine()
 

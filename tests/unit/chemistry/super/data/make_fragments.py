@@ -12,7 +12,7 @@ import numpy as np
 from pyscf import gto, scf
 from pyscf.gto.basis import parse_gaussian
 
-BASIS = str(pathlib.Path(__file__).resolve().parents[4] / "runtime" / "job" / "basis" / "sto-3g.g94")
+BASIS = str(pathlib.Path(__file__).resolve().parents[5] / "runtime" / "chemistry" / "basis" / "sets" / "sto-3g.g94")
 FRAGMENTS = [
     [("F", (0.0, 0.0, 0.0)), ("H", (0.1, -0.2, 1.7))],
     [("O", (5.0, 0.5, -0.3)), ("H", (5.9, 2.0, -0.2)), ("H", (6.1, -0.9, 0.1))],

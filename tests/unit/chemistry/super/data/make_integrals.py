@@ -122,7 +122,7 @@ def spdf():
 
 def main():
     atoms = [{"symbol": "O", "position": [0.0, 0.0, 0.1]}, {"symbol": "H", "position": [0.3, -0.2, 1.9]}]
-    basis = HERE.parents[3] / "runtime/chemistry/basis/sets/cc-pvdz.g94"
+    basis = HERE.parents[4] / "runtime/chemistry/basis/sets/cc-pvdz.g94"
     mixed, shells = spdf()
     cases = {"spdf_spherical": case(mixed, shells, False), "spdf_cartesian": case(mixed, shells, True),
              "general": case(atoms, read_contractions(basis, "O", 0) + read_contractions(basis, "H", 1), False)}
