@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # The gate: set-up, build with warnings as errors, and the tests to run before each commit. Second runs are fast (ccache, incremental build).
-# Usage: bash tests/run.sh [--all | --long]
+# Usage: bash tests/run.sh [core | chemistry | tools | --all | --long]
+#   core ...  the tests of the gate that are of one house (runtime/README.md), with no more built than they need
 #   --all    every test on every layout, the unit tests and thread suites under sanitizers
 #   --long   --all with more random programs, seeds and mutations
 # What is left to --all, and why: tests/README.md. Seconds of each test: tests/TIMES.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 level=gate
+house=
 case "$*" in
   "") ;;
+  core | chemistry | tools) house=$1 ;;
   --all | --long) level=${1#--} ;;
-  *) echo "usage: bash tests/run.sh [--all | --long]" >&2; exit 2 ;;
+  *) echo "usage: bash tests/run.sh [core | chemistry | tools | --all | --long]" >&2; exit 2 ;;
 esac
 export SIALX_TEST_LEVEL=$level
 # Tests of rank counts above the number of cores need no more than a yielding MPI, which also halves what starts of ranks cost beside other tests.
@@ -30,13 +33,15 @@ bash tests/python/packages.sh
 
 step "build"
 cmake --preset ci >/dev/null
-targets=(all)
+targets=(${house:+tests_of_$house})
+[ -n "$house" ] || targets=(all)
 [ $level = gate ] || targets+=(sialx_all_tests tests/bench/all)
 cmake --build --preset ci --target "${targets[@]}" -- -j"$jobs" --quiet
 
 if [ $level = gate ]; then
   step "tests"
-  tests build/release -LE '^all$' -j"$jobs" --output-junit "$junit/gate.xml"
+  if [ -n "$house" ]; then tests build/release -L "^$house\$" -LE '^all$' -j"$jobs"
+  else tests build/release -LE '^all$' -j"$jobs" --output-junit "$junit/gate.xml"; fi
   step "all passed"
   exit
 fi

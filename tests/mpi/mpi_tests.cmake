@@ -17,6 +17,6 @@ function(sialx_mpi_test)
     set(program ${T_PROGRAM})
   endif()
   add_test(NAME ${T_NAME} COMMAND ${SIALX_MPIRUN} -n ${T_RANKS} ${SIALX_MPIRUN_FLAGS} ${program} ${T_ARGS})
-  set_tests_properties(${T_NAME} PROPERTIES LABELS "mpi;${T_LABELS}" PROCESSORS ${T_RANKS}
+  set_tests_properties(${T_NAME} PROPERTIES LABELS "mpi;${T_LABELS};${SIALX_HOUSE}" PROCESSORS ${T_RANKS}
     ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
 endfunction()
