@@ -277,8 +277,8 @@ void set_option(Job& job, OptionId id, const std::string& text) {
 std::string options_markdown(bool for_tests) {
   std::string out =
       for_tests
-          ? "# Options for tests and experiments\n\nPrinted by `sialrun --manual tests`. `sialrun` takes these as it takes [the others](../runtime/job/OPTIONS.md), and shows them nowhere else.\n\n"
-          : "# Options of sialrun\n\nPrinted by `sialrun --manual markdown`. `sialrun --manual man` prints the manual page, `--manual bash`, `zsh` or `fish` the completions of a shell. Options for tests and experiments have [a page](../../tests/OPTIONS.md) of their own.\n\n";
+          ? "# Options for tests and experiments\n\nPrinted by `sialrun --manual tests`. `sialrun` takes these as it takes [the others](../runtime/program/job/OPTIONS.md), and shows them nowhere else.\n\n"
+          : "# Options of sialrun\n\nPrinted by `sialrun --manual markdown`. `sialrun --manual man` prints the manual page, `--manual bash`, `zsh` or `fish` the completions of a shell. Options for tests and experiments have [a page](../../../tests/OPTIONS.md) of their own.\n\n";
   out +=
       "- *job.toml*: the key that states the same in a job file; `run.time_limit` is the key `time_limit` under `[run]`. The command line goes before the file.\n"
       "- *run.json*: the key under `options` where a run records it: always, or where the command line or the job file states it and it is not the default.\n\n";
