@@ -103,7 +103,7 @@ def assemble(prefix: pathlib.Path, tree: pathlib.Path) -> list[pathlib.Path]:
     module = prefix / "lib/sialx" / f"_native{suffix}"
     if not module.is_file():
         sys.exit(f"error: there is no {module}: build sialx with the Python that runs this script, where its headers are (python3-dev)")
-    wanted = [(module, package / module.name), *((prefix / "bin" / name, package / "installed/bin" / name) for name in PROGRAMS)]
+    wanted = [(module, package / module.name), *((prefix / "bin" / name, package / "installed/bin" / name) for name in (*PROGRAMS, "sialc-tools"))]
     generator = prefix / "lib/sialx/libsialx_jit.so"
     if generator.is_file():
         wanted += [(generator, package / "installed/lib/sialx" / generator.name)]

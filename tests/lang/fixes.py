@@ -187,7 +187,7 @@ def check_links(compiler: Compiler) -> list[str]:
             if os.geteuid() == 0:
                 os.chown(program, 4711, 4712)
             before = program.stat()
-            for command in (["--fix"], ["format"]):
+            for command in (["--fix"], *([["format"]] if compiler.sialc.with_name("sialc-tools").exists() else [])):
                 if command == ["format"]:
                     (own / "hard" if "hard" in links else program).write_text(fixed.replace("x = ", "x="))
                 p = subprocess.run([compiler.sialc, *command, links[0]], cwd=own, capture_output=True, text=True, timeout=60)

@@ -13,12 +13,12 @@ RUNTIME = [
     "chemistry/molecule", "chemistry/basis", "chemistry/segments", "chemistry/files", "chemistry/legacy", "chemistry/integrals", "chemistry/super", "chemistry/gradient", "chemistry/schema",
     "program/job", "program/session", "program/sialrun", "python/native",
 ]  # fmt: skip
-COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "pipeline", "tools/format", "tools/facts", "tools/lsp", "tools/program", "program"]
+COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "pipeline", "program", "tools/format", "tools/facts", "tools/lsp", "tools/program"]
 
 # What the two halves share: the compiler sees no more of the runtime, and the runtime nothing of the compiler.
 SHARED = re.compile(r"runtime/(core/(base|bytecode)|program/(manual|version))/")
 # Command lines put both halves together, and so does the module for Python.
-BOTH_HALVES = re.compile(r"(runtime/program/sialrun/|compiler/program/sialreport|compiler/program/sialc_providers|compiler/tools/program/hints|runtime/python/native/)[a-z_]*\.(cpp|h)$")
+BOTH_HALVES = re.compile(r"(runtime/program/sialrun/|compiler/program/sialreport|compiler/tools/program/hints|runtime/python/native/)[a-z_]*\.(cpp|h)$")
 # A report reads modules and run.json, never programs: it uses no other component of the compiler.
 REPORT_ALONE = re.compile(r"compiler/(source|diag|ast|sema|ir|analysis|plan|emit|pipeline|tools)/")
 # Bodies of super instructions see block views only.

@@ -1,4 +1,4 @@
-#include "compiler/program/sialc_providers.h"
+#include "compiler/tools/program/providers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
