@@ -27,7 +27,7 @@
 #include "compiler/plan/remote/shared_puts.h"
 #include "compiler/plan/slice/access_slice.h"
 #include "compiler/plan/slice/static_slices.h"
-#include "compiler/plan/verify.h"
+#include "compiler/plan/verify/verify.h"
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/fault_injection.h"

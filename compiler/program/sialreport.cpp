@@ -15,7 +15,7 @@
 #include "compiler/program/sialreport_memory.h"
 #include "compiler/report/advice/advice.h"
 #include "compiler/report/formats/compare.h"
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 #include "compiler/report/prediction/predict.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/output_file.h"

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "runtime/core/base/error.h"
-#include "runtime/core/interp/blocks/bind.h"
-#include "runtime/core/model/memory_model.h"
+#include "runtime/core/interp/context/bind.h"
 #include "runtime/core/model/spill/spill_model.h"
+#include "runtime/core/model/walk/memory_model.h"
 
 namespace sial {
 namespace {

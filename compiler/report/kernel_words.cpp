@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "compiler/report/formats/writer.h"
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
+#include "compiler/report/writer.h"
 
 namespace sial::report {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 
 namespace sial::report {
 

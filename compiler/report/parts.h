@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 #include "runtime/core/base/ids.h"
-#include "runtime/core/bytecode/slice.h"
+#include "runtime/core/bytecode/evaluate/slice.h"
 
 namespace sial::report {
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "compiler/report/model.h"
 #include "compiler/report/old_formats.h"
-#include "compiler/report/prediction/model.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/input_file.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/sha256.h"
 

@@ -6,7 +6,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# A file may include headers of its own component and of those before it.
+# A file may include headers of its own component and of those before it. Of two folders of a component only one may include the other.
 RUNTIME = [
     "core/base", "program/manual", "core/bytecode", "program/version", "core/stats", "core/memory", "core/numa", "core/tier", "core/kernels", "core/device", "core/watch", "core/transport",
     "core/store", "core/job", "core/super", "core/checkpoint", "core/interp", "core/model",
@@ -62,6 +62,7 @@ def main():
         check=True,
     )
     include = re.compile(r'^\s*#\s*include "((?:runtime|compiler)/[^"]+)"')
+    between = {}  # an include for each pair of folders
     for path in listed.stdout.splitlines():
         if not (ROOT / path).exists():
             continue
@@ -70,6 +71,11 @@ def main():
             why = problem(path, match[1]) if match else None
             if why:
                 print(f"{path}:{number}: includes {match[1]}: {why}")
+            if match:
+                between.setdefault((path.rpartition("/")[0], match[1].rpartition("/")[0]), f"{path}:{number}: includes {match[1]}")
+    for (own, other), place in sorted(between.items()):
+        if own < other and (other, own) in between:
+            print(f"{place}: the folders include each other: {between[other, own]}")
 
 
 if __name__ == "__main__":

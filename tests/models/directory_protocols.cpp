@@ -11,8 +11,8 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
-constexpr const char* directory_cpp = "runtime/core/store/local/directory.cpp";
-constexpr const char* directory_h = "runtime/core/store/local/directory.h";
+constexpr const char* directory_cpp = "runtime/core/store/directory/directory.cpp";
+constexpr const char* directory_h = "runtime/core/store/directory/directory.h";
 constexpr const char* blocks_cpp = "runtime/core/store/local/node_blocks.cpp";
 constexpr const char* heap_cpp = "runtime/core/memory/node_heap.cpp";
 constexpr const char* heap_h = "runtime/core/memory/node_heap.h";

@@ -86,8 +86,8 @@ TEST_CASE("every order of these files that is not relaxed is in a model") {
       for (std::string& s : ordered_statements(site.text)) known.push_back(std::move(s));
   }
   for (const char* file : {"runtime/core/memory/node_heap.cpp", "runtime/core/memory/node_heap.h",
-                           "runtime/core/memory/spin_lock.h", "runtime/core/store/local/directory.cpp",
-                           "runtime/core/store/local/directory.h", "runtime/core/store/local/node_blocks.cpp",
+                           "runtime/core/memory/spin_lock.h", "runtime/core/store/directory/directory.cpp",
+                           "runtime/core/store/directory/directory.h", "runtime/core/store/local/node_blocks.cpp",
                            "runtime/core/store/local/node_blocks.h", "runtime/core/store/spill/spill_area.cpp",
                            "runtime/core/store/spill/spill_area.h", "runtime/core/store/spill/spilled_blocks.cpp",
                            "runtime/core/store/spill/spilled_blocks.h", "runtime/core/transport/work_queue.cpp"})

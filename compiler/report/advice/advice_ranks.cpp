@@ -8,7 +8,7 @@
 #include <set>
 
 #include "compiler/report/advice/advice.h"
-#include "compiler/report/formats/writer.h"
+#include "compiler/report/writer.h"
 
 namespace sial::report {
 namespace {

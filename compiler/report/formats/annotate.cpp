@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/report/advice/advice_print.h"
-#include "compiler/report/formats/writer.h"
+#include "compiler/report/formats/advice_print.h"
+#include "compiler/report/writer.h"
 #include "runtime/core/base/error.h"
 
 namespace sial::report {

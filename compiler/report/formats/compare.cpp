@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "compiler/report/formats/writer.h"
+#include "compiler/report/writer.h"
 
 namespace sial::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compiler/report/advice/reached.h"
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 
 namespace sial::report {
 

@@ -1,7 +1,7 @@
 // The report as one page that needs nothing else: page.html with the report's JSON in it.
 
 #include "compiler/report/formats/page.h"
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 
 namespace sial::report {
 namespace {

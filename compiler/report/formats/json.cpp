@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compiler/report/advice/advice_print.h"
-#include "compiler/report/formats/writer.h"
+#include "compiler/report/formats/advice_print.h"
+#include "compiler/report/writer.h"
 
 namespace sial::report {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "compiler/report/advice/advice_print.h"
-#include "compiler/report/formats/writer.h"
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/formats/advice_print.h"
+#include "compiler/report/model.h"
+#include "compiler/report/writer.h"
 
 namespace sial::report {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 
 namespace sial::report {
 namespace {

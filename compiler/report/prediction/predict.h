@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 #include "runtime/core/bytecode/module.h"
 
 namespace sial::report {

@@ -12,7 +12,7 @@
 
 #include "compiler/analysis/bound.h"
 #include "compiler/ir/ir.h"
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 #include "runtime/core/bytecode/module.h"
 
 namespace sial::facts {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/analysis/bound.h"
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 
 namespace sial::facts {
 

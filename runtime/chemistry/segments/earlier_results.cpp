@@ -9,7 +9,7 @@
 #include "runtime/chemistry/molecule/molecule.h"
 #include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/error.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 
 namespace sial {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "runtime/core/device/measure/busy_times.h"
-#include "runtime/core/kernels/block_op.h"
 #include "runtime/core/kernels/elementwise/fused.h"
+#include "runtime/core/kernels/interface/block_op.h"
 #include "runtime/core/stats/counter_field.h"
 
 namespace sial {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "runtime/core/interp/blocks/given_arrays.h"
-#include "runtime/core/interp/job/checkpoints.h"
-#include "runtime/core/interp/run/machine_parts.h"
+#include "runtime/core/interp/context/checkpoints.h"
+#include "runtime/core/interp/machine_parts.h"
 
 namespace sial {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/core/bytecode/module.h"
-#include "runtime/core/interp/run/environment.h"
+#include "runtime/core/interp/context/environment.h"
 
 namespace sial {
 

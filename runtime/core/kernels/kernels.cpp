@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "runtime/core/base/error.h"
-#include "runtime/core/kernels/contraction/tiles.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/interface/tiles.h"
 
 namespace sial {
 

@@ -1,5 +1,5 @@
-#include "runtime/core/kernels/implementations.h"
-#include "runtime/core/kernels/plain.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/interface/plain.h"
 
 namespace sial::kernels {
 namespace {

@@ -16,8 +16,8 @@
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/output_file.h"
-#include "runtime/core/kernels/block_op.h"
 #include "runtime/core/kernels/contraction/contraction_calibration.h"
+#include "runtime/core/kernels/interface/block_op.h"
 #include "runtime/core/memory/host_pool.h"
 
 namespace sial {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/core/bytecode/layout.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 #include "runtime/core/memory/host_pool.h"
 #include "runtime/core/model/operation_costs.h"
 #include "runtime/core/model/work_count.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "runtime/core/interp/run/cost_model.h"
+#include "runtime/core/interp/context/cost_model.h"
 #include "runtime/core/model/time_model.h"
 
 namespace sial {

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 #include "runtime/core/model/work_count.h"
 
 namespace sial {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/interp/blocks/bind.h"
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/interp/context/bind.h"
+#include "runtime/core/kernels/interface/block_op.h"
 #include "runtime/core/model/machine_speed.h"
 #include "runtime/core/model/operand_sources.h"
 

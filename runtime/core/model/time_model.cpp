@@ -6,7 +6,7 @@
 #include <map>
 
 #include "runtime/core/bytecode/layout.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 #include "runtime/core/memory/host_pool.h"
 #include "runtime/core/model/operand_sources.h"
 #include "runtime/core/model/operation_costs.h"

@@ -11,7 +11,7 @@
 
 #include "runtime/core/bytecode/module.h"
 #include "runtime/core/job/job_data.h"
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/interface/block_op.h"
 #include "runtime/core/model/machine_speed.h"
 #include "runtime/core/model/work_count.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "runtime/core/bytecode/module.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 #include "runtime/core/job/job_data.h"
-#include "runtime/core/model/registers.h"
+#include "runtime/core/model/walk/registers.h"
 
 namespace sial {
 

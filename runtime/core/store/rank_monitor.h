@@ -3,8 +3,8 @@
 
 #include <functional>
 
+#include "runtime/core/store/interface/monitor.h"
 #include "runtime/core/store/local/node_storage.h"
-#include "runtime/core/store/monitor.h"
 #include "runtime/core/store/phases/rank_phases.h"
 
 namespace sial {

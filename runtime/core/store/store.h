@@ -6,14 +6,14 @@
 
 #include <memory>
 
-#include "runtime/core/store/fetch.h"
-#include "runtime/core/store/kept.h"
-#include "runtime/core/store/look_ahead.h"
-#include "runtime/core/store/monitor.h"
-#include "runtime/core/store/options.h"
-#include "runtime/core/store/snapshots.h"
-#include "runtime/core/store/synchronization.h"
-#include "runtime/core/store/update.h"
+#include "runtime/core/store/interface/fetch.h"
+#include "runtime/core/store/interface/kept.h"
+#include "runtime/core/store/interface/look_ahead.h"
+#include "runtime/core/store/interface/monitor.h"
+#include "runtime/core/store/interface/options.h"
+#include "runtime/core/store/interface/snapshots.h"
+#include "runtime/core/store/interface/synchronization.h"
+#include "runtime/core/store/interface/update.h"
 
 namespace sial {
 

@@ -6,11 +6,9 @@
 #include <memory>
 
 #include "runtime/core/memory/arena_pool.h"
-#include "runtime/core/store/context.h"
-#include "runtime/core/store/local/block_writer.h"
-#include "runtime/core/store/local/fetched_blocks.h"
-#include "runtime/core/store/local/held_copies.h"
-#include "runtime/core/store/local/kept_blocks.h"
+#include "runtime/core/store/access/block_writer.h"
+#include "runtime/core/store/access/fetched_blocks.h"
+#include "runtime/core/store/directory/kept_blocks.h"
 #include "runtime/core/store/local/node_storage.h"
 #include "runtime/core/store/phases/copy_retention.h"
 #include "runtime/core/store/phases/deletions.h"
@@ -20,6 +18,8 @@
 #include "runtime/core/store/rank_monitor.h"
 #include "runtime/core/store/remote/array_requests.h"
 #include "runtime/core/store/remote/block_requests.h"
+#include "runtime/core/store/remote/context.h"
+#include "runtime/core/store/remote/held_copies.h"
 #include "runtime/core/store/remote/held_sums.h"
 #include "runtime/core/store/remote/outgoing_puts.h"
 #include "runtime/core/store/remote/prefetch_pool.h"

@@ -17,7 +17,7 @@
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/base/output_lock.h"
 #include "runtime/core/device/device.h"
-#include "runtime/core/interp/job/checkpoints.h"
+#include "runtime/core/interp/context/checkpoints.h"
 #include "runtime/core/interp/job/job_run.h"
 #include "runtime/core/job/job.h"
 

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/chemistry/segments/segments.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 #include "runtime/program/session/session.h"
 
 namespace sial {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/core/store/options.h"
+#include "runtime/core/store/interface/options.h"
 
 namespace sial {
 

@@ -19,7 +19,7 @@
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/printable.h"
 #include "runtime/core/checkpoint/index.h"
-#include "runtime/core/interp/job/checkpoints.h"
+#include "runtime/core/interp/context/checkpoints.h"
 #include "runtime/core/transport/locked_launcher.h"
 
 namespace sial {

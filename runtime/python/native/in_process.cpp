@@ -19,7 +19,7 @@
 #include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/bytecode/write.h"
 #include "runtime/core/interp/blocks/array_parts.h"
-#include "runtime/core/kernels/jit/jit.h"
+#include "runtime/core/kernels/interface/jit.h"
 #include "runtime/core/transport/loopback.h"
 #include "runtime/program/session/session.h"
 

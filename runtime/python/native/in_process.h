@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/core/interp/job/progress.h"
+#include "runtime/core/interp/context/progress.h"
 #include "runtime/core/job/job_data.h"
 #include "runtime/core/transport/transport.h"
 

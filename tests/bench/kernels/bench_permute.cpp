@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/interface/block_op.h"
 #include "runtime/core/kernels/permute/permute.h"
 #include "tests/bench/kernels/cases_permute.h"
 

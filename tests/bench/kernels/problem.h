@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/interface/block_op.h"
 #include "tests/bench/kernels/cases.h"
 
 namespace bench {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "runtime/core/kernels/contraction/contraction.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 
 namespace bench {
 namespace {

@@ -8,7 +8,7 @@
 #include "compiler/diag/render.h"
 #include "compiler/pipeline/pipeline.h"
 #include "runtime/core/bytecode/write.h"
-#include "runtime/core/interp/job/checkpoints.h"
+#include "runtime/core/interp/context/checkpoints.h"
 #include "runtime/core/transport/threads.h"
 #include "runtime/program/session/session.h"
 #include "tests/unit/program/job/folder.h"

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/interface/block_op.h"
 
 namespace sial::kernel_cases {
 

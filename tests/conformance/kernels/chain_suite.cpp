@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/core/kernels/elementwise/fused.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/random_blocks.h"
 

@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "runtime/core/base/error.h"
-#include "runtime/core/kernels/contraction/tiles.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/interface/tiles.h"
 #include "runtime/core/kernels/jit/code_library.h"
 
 using namespace sial;

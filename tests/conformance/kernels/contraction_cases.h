@@ -13,7 +13,7 @@
 #include <map>
 #include <vector>
 
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/interface/block_op.h"
 #include "tests/conformance/kernels/cases.h"
 
 namespace sial::kernel_cases {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/core/kernels/contraction/contraction_calibration.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/contraction_cases.h"
 

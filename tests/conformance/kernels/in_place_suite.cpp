@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/core/kernels/contraction/contraction.h"
-#include "runtime/core/kernels/contraction/tiles.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/interface/tiles.h"
 #include "tests/conformance/kernels/case_count.h"
 
 using namespace sial;

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "runtime/core/base/error.h"
-#include "runtime/core/kernels/block_op.h"
-#include "runtime/core/kernels/contraction/tiles.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/block_op.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/interface/tiles.h"
 #include "tests/conformance/kernels/case_count.h"
 #include "tests/conformance/kernels/cases.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 #include "runtime/core/kernels/permute/permute.h"
 #include "tests/conformance/kernels/case_count.h"
 

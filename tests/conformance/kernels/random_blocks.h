@@ -6,7 +6,7 @@
 #include <random>
 #include <span>
 
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/interface/block_op.h"
 
 namespace sial::kernels {
 

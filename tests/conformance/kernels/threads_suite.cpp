@@ -5,10 +5,10 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "runtime/core/kernels/block_op.h"
-#include "runtime/core/kernels/contraction/tiles.h"
 #include "runtime/core/kernels/cpu/team.h"
-#include "runtime/core/kernels/jit/jit.h"
+#include "runtime/core/kernels/interface/block_op.h"
+#include "runtime/core/kernels/interface/jit.h"
+#include "runtime/core/kernels/interface/tiles.h"
 #include "tests/conformance/kernels/contraction_cases.h"
 
 using namespace sial;

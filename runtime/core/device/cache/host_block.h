@@ -6,7 +6,7 @@
 
 #include "runtime/core/base/ids.h"
 #include "runtime/core/base/shape.h"
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/interface/block_op.h"
 
 namespace sial {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/kernels/plain.h"
+#include "runtime/core/kernels/interface/plain.h"
 
 namespace sial::cuda {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/kernels/block_op.h"
 #include "runtime/core/kernels/elementwise/fused.h"
+#include "runtime/core/kernels/interface/block_op.h"
 
 namespace sial {
 

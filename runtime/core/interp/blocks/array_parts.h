@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/core/base/shape.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 #include "runtime/core/job/results.h"
 
 namespace sial {

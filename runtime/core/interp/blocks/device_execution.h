@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "runtime/core/device/cache/block_cache.h"
+#include "runtime/core/interp/context/run_context.h"
 #include "runtime/core/interp/prefetch/device_prefetch.h"
-#include "runtime/core/interp/run/run_context.h"
 
 namespace sial {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "runtime/core/interp/run/run_context.h"
+#include "runtime/core/interp/context/run_context.h"
 
 namespace sial {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/core/interp/blocks/bind.h"
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/interp/context/bind.h"
+#include "runtime/core/kernels/interface/block_op.h"
 
 namespace sial {
 

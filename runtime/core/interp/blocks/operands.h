@@ -12,7 +12,7 @@
 #include "runtime/core/interp/blocks/own_blocks.h"
 #include "runtime/core/interp/blocks/regions.h"
 #include "runtime/core/interp/blocks/statics.h"
-#include "runtime/core/interp/control/loop_stack.h"
+#include "runtime/core/interp/context/loop_stack.h"
 
 namespace sial {
 

@@ -6,7 +6,7 @@
 
 #include "runtime/core/base/fault_injection.h"
 #include "runtime/core/checkpoint/record_file.h"
-#include "runtime/core/interp/job/checkpoint_records.h"
+#include "runtime/core/interp/context/checkpoint_records.h"
 
 namespace sial {
 

@@ -9,7 +9,7 @@
 
 #include "runtime/core/bytecode/evaluate/temp_lifetimes.h"
 #include "runtime/core/interp/blocks/block_map.h"
-#include "runtime/core/interp/operations/put_execution.h"
+#include "runtime/core/interp/blocks/put_execution.h"
 
 namespace sial {
 

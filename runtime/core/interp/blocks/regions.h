@@ -10,7 +10,7 @@
 
 #include "runtime/core/interp/blocks/block_memory.h"
 #include "runtime/core/interp/blocks/located.h"
-#include "runtime/core/interp/run/registers.h"
+#include "runtime/core/interp/context/registers.h"
 
 namespace sial {
 

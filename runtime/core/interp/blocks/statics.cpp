@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/core/checkpoint/record_file.h"
-#include "runtime/core/interp/job/checkpoint_records.h"
+#include "runtime/core/interp/context/checkpoint_records.h"
 
 namespace sial {
 

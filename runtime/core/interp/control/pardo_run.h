@@ -9,11 +9,11 @@
 
 #include "runtime/core/base/iteration_shares.h"
 #include "runtime/core/bytecode/evaluate/iteration_space.h"
+#include "runtime/core/interp/context/registers.h"
 #include "runtime/core/interp/control/progress_meter.h"
 #include "runtime/core/interp/order/pardo_orders.h"
 #include "runtime/core/interp/prefetch/lookahead.h"
 #include "runtime/core/interp/prefetch/loop_share.h"
-#include "runtime/core/interp/run/registers.h"
 
 namespace sial {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/interp/control/loop_stack.h"
-#include "runtime/core/interp/run/run_context.h"
+#include "runtime/core/interp/context/loop_stack.h"
+#include "runtime/core/interp/context/run_context.h"
 
 namespace sial {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/core/bytecode/slice.h"
+#include "runtime/core/bytecode/evaluate/slice.h"
 
 namespace sial {
 

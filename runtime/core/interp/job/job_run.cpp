@@ -9,8 +9,8 @@
 
 #include "runtime/core/base/check.h"
 #include "runtime/core/bytecode/layout.h"
-#include "runtime/core/interp/blocks/bind.h"
-#include "runtime/core/interp/job/checkpoints.h"
+#include "runtime/core/interp/context/bind.h"
+#include "runtime/core/interp/context/checkpoints.h"
 #include "runtime/core/interp/job/saved_output.h"
 #include "runtime/core/interp/job/saved_values.h"
 #include "runtime/core/stats/earlier_run.h"

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "runtime/core/base/check.h"
-#include "runtime/core/interp/job/checkpoint_records.h"
-#include "runtime/core/interp/job/checkpoints.h"
+#include "runtime/core/interp/context/checkpoint_records.h"
+#include "runtime/core/interp/context/checkpoints.h"
 #include "runtime/core/interp/job/job_run.h"
 #include "runtime/core/interp/job/saved_values.h"
 

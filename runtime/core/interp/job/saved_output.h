@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "runtime/core/base/host_name.h"
-#include "runtime/core/interp/blocks/bind.h"
-#include "runtime/core/interp/run/environment.h"
+#include "runtime/core/interp/context/bind.h"
+#include "runtime/core/interp/context/environment.h"
 #include "runtime/core/job/results.h"
 
 namespace sial {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "runtime/core/interp/run/environment.h"
+#include "runtime/core/interp/context/environment.h"
 
 namespace sial {
 

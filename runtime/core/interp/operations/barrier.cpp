@@ -1,6 +1,6 @@
 #include "runtime/core/interp/operations/barrier.h"
 
-#include "runtime/core/interp/job/checkpoints.h"
+#include "runtime/core/interp/context/checkpoints.h"
 
 namespace sial {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "runtime/core/base/fault_injection.h"
+#include "runtime/core/interp/context/view_ops.h"
 #include "runtime/core/interp/control/unknown_values.h"
-#include "runtime/core/interp/operations/view_ops.h"
 
 namespace sial {
 namespace {

@@ -1,7 +1,7 @@
 #include "runtime/core/interp/operations/block_handlers.h"
 
 #include "runtime/core/bytecode/layout.h"
-#include "runtime/core/interp/operations/view_ops.h"
+#include "runtime/core/interp/context/view_ops.h"
 
 namespace sial {
 

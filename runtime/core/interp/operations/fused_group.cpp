@@ -7,8 +7,8 @@
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/fault_injection.h"
 #include "runtime/core/bytecode/layout.h"
+#include "runtime/core/interp/context/view_ops.h"
 #include "runtime/core/interp/operations/handlers.h"
-#include "runtime/core/interp/operations/view_ops.h"
 
 namespace sial {
 namespace {

@@ -3,8 +3,8 @@
 // rows. Whoever dispatches writes `handlers.<class>.op_<name>(instruction, statement)`, generated from the table, so
 // that a row without a handler does not compile or link. Owned by the machine.
 
-#include "runtime/core/interp/control/control_handlers.h"
 #include "runtime/core/interp/operations/block_handlers.h"
+#include "runtime/core/interp/operations/control_handlers.h"
 #include "runtime/core/interp/operations/device_handlers.h"
 #include "runtime/core/interp/operations/execute_handlers.h"
 #include "runtime/core/interp/operations/memory_handlers.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/interface/block_op.h"
 
 namespace sial {
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "runtime/core/interp/blocks/operands.h"
+#include "runtime/core/interp/context/printer.h"
 #include "runtime/core/interp/operations/inspect.h"
-#include "runtime/core/interp/operations/printer.h"
 
 namespace sial {
 

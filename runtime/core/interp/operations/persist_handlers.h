@@ -1,7 +1,7 @@
 #pragma once
 // Scalars and arrays that pass from program to program under a label.
 
-#include "runtime/core/interp/operations/put_execution.h"
+#include "runtime/core/interp/blocks/put_execution.h"
 #include "runtime/core/interp/rank_check/program_check.h"
 
 namespace sial {

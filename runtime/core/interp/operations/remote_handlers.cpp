@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/core/interp/operations/view_ops.h"
+#include "runtime/core/interp/context/view_ops.h"
 
 namespace sial {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/core/interp/context/profile.h"
 #include "runtime/core/interp/operations/super_context.h"
-#include "runtime/core/interp/run/profile.h"
 #include "runtime/core/super/orbital_ranges.h"
 
 namespace sial {

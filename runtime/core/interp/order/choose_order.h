@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/core/bytecode/evaluate/iteration_space.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 
 namespace sial {
 

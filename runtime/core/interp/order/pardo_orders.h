@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "runtime/core/interp/context/run_context.h"
 #include "runtime/core/interp/order/choose_order.h"
-#include "runtime/core/interp/run/run_context.h"
 
 namespace sial {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/core/bytecode/evaluate/tuple_order.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 
 namespace sial {
 

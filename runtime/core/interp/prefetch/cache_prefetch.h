@@ -6,10 +6,10 @@
 
 #include <cstdint>
 
-#include "runtime/core/bytecode/slice.h"
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/bytecode/evaluate/slice.h"
+#include "runtime/core/kernels/interface/block_op.h"
 #include "runtime/core/memory/resource.h"
-#include "runtime/core/store/look_ahead.h"
+#include "runtime/core/store/interface/look_ahead.h"
 
 namespace sial {
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/core/bytecode/slice.h"
+#include "runtime/core/bytecode/evaluate/slice.h"
 #include "runtime/core/device/cache/block_cache.h"
 #include "runtime/core/store/store.h"
 

@@ -21,12 +21,12 @@
 #include <vector>
 
 #include "runtime/core/bytecode/evaluate/iteration_space.h"
-#include "runtime/core/bytecode/slice.h"
+#include "runtime/core/bytecode/evaluate/slice.h"
 #include "runtime/core/interp/prefetch/cache_prefetch.h"
 #include "runtime/core/interp/prefetch/device_prefetch.h"
 #include "runtime/core/interp/prefetch/use_forecast.h"
-#include "runtime/core/store/look_ahead.h"
-#include "runtime/core/store/monitor.h"
+#include "runtime/core/store/interface/look_ahead.h"
+#include "runtime/core/store/interface/monitor.h"
 #include "runtime/core/transport/work_queue.h"
 
 namespace sial {

@@ -15,10 +15,10 @@
 
 #include "runtime/core/base/foreseen_use.h"
 #include "runtime/core/base/placement.h"
-#include "runtime/core/bytecode/slice.h"
+#include "runtime/core/bytecode/evaluate/slice.h"
 #include "runtime/core/interp/prefetch/loop_sequence.h"
 #include "runtime/core/interp/prefetch/loop_share.h"
-#include "runtime/core/store/look_ahead.h"
+#include "runtime/core/store/interface/look_ahead.h"
 
 namespace sial {
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "runtime/core/interp/blocks/operands.h"
+#include "runtime/core/interp/blocks/persistent_marks.h"
 #include "runtime/core/interp/control/pardo_run.h"
-#include "runtime/core/interp/operations/persistent_marks.h"
 #include "runtime/core/interp/rank_check/rank_check.h"
 
 namespace sial {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "runtime/core/checkpoint/index.h"
-#include "runtime/core/interp/job/checkpoint_records.h"
+#include "runtime/core/interp/context/checkpoint_records.h"
 #include "runtime/core/interp/run/redistribution.h"
 
 namespace sial {

@@ -7,11 +7,11 @@
 #include <cstdint>
 
 #include "runtime/core/interp/blocks/own_blocks.h"
+#include "runtime/core/interp/blocks/persistent_marks.h"
 #include "runtime/core/interp/blocks/regions.h"
 #include "runtime/core/interp/blocks/statics.h"
+#include "runtime/core/interp/context/saved_machine.h"
 #include "runtime/core/interp/control/progress_meter.h"
-#include "runtime/core/interp/operations/persistent_marks.h"
-#include "runtime/core/interp/run/saved_machine.h"
 
 namespace sial {
 

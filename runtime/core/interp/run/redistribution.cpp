@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "runtime/core/base/error.h"
-#include "runtime/core/interp/job/checkpoint_records.h"
+#include "runtime/core/interp/context/checkpoint_records.h"
 #include "runtime/core/interp/rank_check/divergence.h"
 
 namespace sial {

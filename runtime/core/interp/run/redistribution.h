@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/core/bytecode/module.h"
-#include "runtime/core/interp/run/saved_machine.h"
+#include "runtime/core/interp/context/saved_machine.h"
 #include "runtime/core/transport/transport.h"
 
 namespace sial {

@@ -11,8 +11,8 @@
 
 #include "runtime/core/kernels/contraction/contraction_costs.h"
 #include "runtime/core/kernels/contraction/prefetch_queue.h"
-#include "runtime/core/kernels/contraction/tiles.h"
-#include "runtime/core/kernels/plain.h"
+#include "runtime/core/kernels/interface/plain.h"
+#include "runtime/core/kernels/interface/tiles.h"
 
 namespace sial::kernels {
 

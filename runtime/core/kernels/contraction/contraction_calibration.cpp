@@ -5,9 +5,9 @@
 #include <ctime>
 #include <string_view>
 
-#include "runtime/core/kernels/contraction/tiles.h"
 #include "runtime/core/kernels/cpu/scratch.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/interface/tiles.h"
 
 namespace sial::kernels {
 namespace {

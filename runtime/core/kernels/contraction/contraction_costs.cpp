@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/core/kernels/block_op.h"
+#include "runtime/core/kernels/interface/block_op.h"
 
 namespace sial::kernels {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "runtime/core/kernels/contraction/contraction.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 
 namespace sial::kernels {
 

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "runtime/core/kernels/contraction/contraction.h"
-#include "runtime/core/kernels/elementwise/strided.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/permute/strided.h"
 
 namespace sial::kernels {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "runtime/core/base/check.h"
 #include "runtime/core/kernels/contraction/contraction_loops.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 
 namespace sial::kernels {
 

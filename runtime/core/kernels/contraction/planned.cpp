@@ -10,8 +10,8 @@
 #include "runtime/core/kernels/contraction/tile_source.h"
 #include "runtime/core/kernels/cpu/scratch.h"
 #include "runtime/core/kernels/cpu/team.h"
-#include "runtime/core/kernels/elementwise/strided.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/permute/strided.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/core/kernels/contraction/tiles.h"
+#include "runtime/core/kernels/interface/tiles.h"
 
 namespace sial::kernels {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "runtime/core/kernels/contraction/tiles.h"
+#include "runtime/core/kernels/interface/tiles.h"
 
 namespace sial::kernels {
 

@@ -1,7 +1,7 @@
 // Built-in tiles where none were written for the processor.
 
-#include "runtime/core/kernels/contraction/tiles.h"
 #include "runtime/core/kernels/contraction/tiles_portable.h"
+#include "runtime/core/kernels/interface/tiles.h"
 
 namespace sial::kernels {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Tiles in plain C++ for processors without tiles of their own; multiplications and additions round separately.
 
-#include "runtime/core/kernels/contraction/tiles.h"
+#include "runtime/core/kernels/interface/tiles.h"
 
 namespace sial::kernels {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "runtime/core/kernels/contraction/tiles.h"
+#include "runtime/core/kernels/interface/tiles.h"
 
 namespace sial::kernels {
 

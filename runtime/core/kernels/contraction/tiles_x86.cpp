@@ -8,10 +8,10 @@
 #include <array>
 
 #include "runtime/core/kernels/contraction/pack_vectors.h"
-#include "runtime/core/kernels/contraction/tiles.h"
 #include "runtime/core/kernels/contraction/tiles_portable.h"
 #include "runtime/core/kernels/contraction/tiles_vectors.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/interface/tiles.h"
 #include "runtime/core/kernels/permute/transpose_avx2.h"
 
 namespace sial::kernels {

@@ -1,7 +1,7 @@
 #include <atomic>
 
 #include "runtime/core/kernels/elementwise/fused_rows.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 
 namespace sial::kernels {
 

@@ -11,7 +11,7 @@
 
 #include "runtime/core/base/bytes.h"
 #include "runtime/core/kernels/elementwise/fused_rows.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 
 namespace sial::kernels {
 namespace {

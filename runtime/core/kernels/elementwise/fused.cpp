@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "runtime/core/base/check.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 
 namespace sial::kernels {
 namespace {

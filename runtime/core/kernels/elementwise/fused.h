@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "runtime/core/base/energy_differences.h"
-#include "runtime/core/kernels/block_op.h"
 #include "runtime/core/kernels/elementwise/fused_rows.h"
+#include "runtime/core/kernels/interface/block_op.h"
 #include "runtime/core/kernels/permute/permute.h"
 
 namespace sial::kernels {

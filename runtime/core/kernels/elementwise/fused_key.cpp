@@ -1,4 +1,4 @@
-#include "runtime/core/kernels/elementwise/fused_tile.h"
+#include "runtime/core/kernels/interface/fused_tile.h"
 
 namespace sial::kernels {
 

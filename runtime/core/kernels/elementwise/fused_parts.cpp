@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/core/kernels/elementwise/fused.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 
 namespace sial::kernels {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runtime/core/kernels/elementwise/fused_tile.h"
+#include "runtime/core/kernels/interface/fused_tile.h"
 
 namespace sial::kernels {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/core/kernels/elementwise/fused.h"
-#include "runtime/core/kernels/jit/jit.h"
+#include "runtime/core/kernels/interface/jit.h"
 
 namespace sial::kernels {
 

@@ -19,8 +19,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/core/kernels/elementwise/fused_tile.h"
-#include "runtime/core/kernels/jit/jit.h"
+#include "runtime/core/kernels/interface/fused_tile.h"
+#include "runtime/core/kernels/interface/jit.h"
 
 namespace sial::kernels {
 

@@ -16,10 +16,10 @@
 
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/process_limits.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
+#include "runtime/core/kernels/interface/jit.h"
 #include "runtime/core/kernels/jit/code_library.h"
 #include "runtime/core/kernels/jit/generator_memory.h"
-#include "runtime/core/kernels/jit/jit.h"
 
 namespace sial::kernels {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/core/base/output_file.h"
-#include "runtime/core/kernels/jit/jit.h"
+#include "runtime/core/kernels/interface/jit.h"
 
 namespace sial::kernels {
 

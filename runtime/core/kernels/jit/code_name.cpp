@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/core/kernels/jit/jit.h"
+#include "runtime/core/kernels/interface/jit.h"
 
 namespace sial::kernels {
 namespace {

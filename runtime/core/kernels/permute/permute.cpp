@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 
 namespace sial::kernels {
 namespace {

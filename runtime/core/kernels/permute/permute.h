@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/core/kernels/elementwise/strided.h"
-#include "runtime/core/kernels/permute/permute_code.h"
+#include "runtime/core/kernels/interface/permute_code.h"
+#include "runtime/core/kernels/permute/strided.h"
 
 namespace sial::kernels {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "runtime/core/base/check.h"
-#include "runtime/core/kernels/implementations.h"
+#include "runtime/core/kernels/interface/implementations.h"
 #include "runtime/core/kernels/permute/permute.h"
 
 namespace sial::kernels {

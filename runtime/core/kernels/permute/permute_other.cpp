@@ -1,4 +1,4 @@
-#include "runtime/core/kernels/permute/permute_code.h"
+#include "runtime/core/kernels/interface/permute_code.h"
 
 namespace sial::kernels {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/core/kernels/elementwise/strided.h"
-#include "runtime/core/kernels/permute/permute_code.h"
+#include "runtime/core/kernels/interface/permute_code.h"
+#include "runtime/core/kernels/permute/strided.h"
 
 namespace sial::kernels {
 namespace {

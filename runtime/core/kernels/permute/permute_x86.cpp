@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "runtime/core/kernels/permute/permute_code.h"
+#include "runtime/core/kernels/interface/permute_code.h"
 #include "runtime/core/kernels/permute/transpose_avx2.h"
 
 namespace sial::kernels {

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "runtime/core/model/memory_model.h"
 #include "runtime/core/model/spill/job_accesses.h"
+#include "runtime/core/model/walk/memory_model.h"
 #include "runtime/core/tier/replay/lower_bound.h"
 #include "runtime/core/tier/replay/replay.h"
 

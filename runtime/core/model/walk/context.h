@@ -8,8 +8,8 @@
 
 #include "runtime/core/base/ids.h"
 #include "runtime/core/interp/blocks/located.h"
-#include "runtime/core/model/effects.h"
-#include "runtime/core/model/job_memory.h"
+#include "runtime/core/model/walk/effects.h"
+#include "runtime/core/model/walk/job_memory.h"
 
 namespace sial {
 

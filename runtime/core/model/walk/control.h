@@ -11,10 +11,10 @@
 #include "runtime/core/bytecode/evaluate/control_flow.h"
 #include "runtime/core/bytecode/evaluate/iteration_space.h"
 #include "runtime/core/interp/order/choose_order.h"
-#include "runtime/core/model/registers.h"
 #include "runtime/core/model/walk/indices.h"
 #include "runtime/core/model/walk/iteration_share.h"
 #include "runtime/core/model/walk/own_blocks.h"
+#include "runtime/core/model/walk/registers.h"
 
 namespace sial {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/core/bytecode/layout.h"
-#include "runtime/core/interp/operations/view_ops.h"
+#include "runtime/core/interp/context/view_ops.h"
 
 namespace sial {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "runtime/core/bytecode/evaluate/temp_lifetimes.h"
-#include "runtime/core/model/registers.h"
 #include "runtime/core/model/walk/context.h"
 #include "runtime/core/model/walk/iteration_share.h"
+#include "runtime/core/model/walk/registers.h"
 
 namespace sial {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "runtime/core/bytecode/layout.h"
-#include "runtime/core/interp/operations/view_ops.h"
+#include "runtime/core/interp/context/view_ops.h"
 #include "runtime/core/memory/node_heap.h"
 
 namespace sial {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/core/base/ids.h"
-#include "runtime/core/store/monitor.h"
+#include "runtime/core/store/interface/monitor.h"
 
 namespace sial {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "runtime/core/base/foreseen_use.h"
-#include "runtime/core/store/local/block_placement.h"
-#include "runtime/core/store/local/directory.h"
+#include "runtime/core/store/directory/block_placement.h"
+#include "runtime/core/store/directory/directory.h"
 #include "runtime/core/store/spill/spilled_blocks.h"
 #include "runtime/core/transport/transport.h"
 

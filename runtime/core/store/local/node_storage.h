@@ -7,9 +7,9 @@
 #include <string>
 
 #include "runtime/core/numa/report.h"
-#include "runtime/core/store/local/block_placement.h"
-#include "runtime/core/store/local/directory.h"
-#include "runtime/core/store/options.h"
+#include "runtime/core/store/directory/block_placement.h"
+#include "runtime/core/store/directory/directory.h"
+#include "runtime/core/store/interface/options.h"
 #include "runtime/core/transport/transport.h"
 
 namespace sial {

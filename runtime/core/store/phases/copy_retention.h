@@ -3,7 +3,7 @@
 // itself: arrays say which copies outlive the barrier, held blocks whether they do. Used by the rank's thread.
 
 #include "runtime/core/base/ids.h"
-#include "runtime/core/store/local/fetched_blocks.h"
+#include "runtime/core/store/access/fetched_blocks.h"
 
 namespace sial {
 

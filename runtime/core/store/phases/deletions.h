@@ -3,7 +3,7 @@
 // a number that says what this rank has deleted, for the ranks to compare at the barrier. Used by the rank's thread.
 
 #include "runtime/core/base/ids.h"
-#include "runtime/core/store/local/fetched_blocks.h"
+#include "runtime/core/store/access/fetched_blocks.h"
 #include "runtime/core/store/remote/array_requests.h"
 
 namespace sial {

@@ -2,7 +2,7 @@
 // Memory for a rank that finds none: what it holds for its own convenience goes, cheapest first. Called by the heap on
 // the rank's thread, in the middle of whatever asked for memory.
 
-#include "runtime/core/store/local/fetched_blocks.h"
+#include "runtime/core/store/access/fetched_blocks.h"
 
 namespace sial {
 

@@ -3,10 +3,10 @@
 // rank's thread.
 
 #include "runtime/core/base/ids.h"
+#include "runtime/core/store/interface/synchronization.h"
 #include "runtime/core/store/phases/copy_retention.h"
 #include "runtime/core/store/phases/deletions.h"
 #include "runtime/core/store/phases/rank_snapshots.h"
-#include "runtime/core/store/synchronization.h"
 
 namespace sial {
 

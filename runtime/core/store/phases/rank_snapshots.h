@@ -5,9 +5,9 @@
 #include <map>
 
 #include "runtime/core/base/ids.h"
-#include "runtime/core/store/labels.h"
+#include "runtime/core/store/interface/labels.h"
+#include "runtime/core/store/interface/snapshots.h"
 #include "runtime/core/store/phases/deletions.h"
-#include "runtime/core/store/snapshots.h"
 
 namespace sial {
 

@@ -8,7 +8,7 @@
 
 #include "runtime/core/base/held_values.h"
 #include "runtime/core/base/ids.h"
-#include "runtime/core/store/local/directory.h"
+#include "runtime/core/store/directory/directory.h"
 #include "runtime/core/store/remote/outgoing_puts.h"
 
 namespace sial {

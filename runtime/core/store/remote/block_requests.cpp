@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/core/store/check/store_errors.h"
+#include "runtime/core/store/remote/store_errors.h"
 
 namespace sial {
 

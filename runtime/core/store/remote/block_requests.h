@@ -5,8 +5,8 @@
 
 #include "runtime/core/base/ids.h"
 #include "runtime/core/memory/incoming.h"
-#include "runtime/core/store/context.h"
-#include "runtime/core/store/local/held_copies.h"
+#include "runtime/core/store/remote/context.h"
+#include "runtime/core/store/remote/held_copies.h"
 
 namespace sial {
 

@@ -1,7 +1,7 @@
 #include "runtime/core/store/remote/held_sums.h"
 
 #include "runtime/core/base/check.h"
-#include "runtime/core/store/check/store_errors.h"
+#include "runtime/core/store/remote/store_errors.h"
 
 namespace sial {
 

@@ -1,7 +1,7 @@
 #include "runtime/core/store/remote/outgoing_puts.h"
 
 #include "runtime/core/base/fault_injection.h"
-#include "runtime/core/store/check/store_errors.h"
+#include "runtime/core/store/remote/store_errors.h"
 
 namespace sial {
 

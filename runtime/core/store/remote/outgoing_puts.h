@@ -4,7 +4,7 @@
 // rank's thread.
 
 #include "runtime/core/base/ids.h"
-#include "runtime/core/store/local/held_copies.h"
+#include "runtime/core/store/remote/held_copies.h"
 #include "runtime/core/store/remote/outbox.h"
 
 namespace sial {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/core/store/check/store_errors.h"
+#include "runtime/core/store/remote/store_errors.h"
 
 namespace sial {
 

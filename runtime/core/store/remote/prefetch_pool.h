@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "runtime/core/base/ids.h"
-#include "runtime/core/store/local/held_copies.h"
-#include "runtime/core/store/look_ahead.h"
+#include "runtime/core/store/interface/look_ahead.h"
 #include "runtime/core/store/remote/block_requests.h"
+#include "runtime/core/store/remote/held_copies.h"
 
 namespace sial {
 

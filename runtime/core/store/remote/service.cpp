@@ -6,7 +6,7 @@
 
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/fault_injection.h"
-#include "runtime/core/store/monitor.h"
+#include "runtime/core/store/interface/monitor.h"
 
 namespace sial {
 

@@ -2,7 +2,7 @@
 // The tiers that a job asks for, on a node.
 
 #include "runtime/core/memory/node_heap.h"
-#include "runtime/core/store/options.h"
+#include "runtime/core/store/interface/options.h"
 
 namespace sial {
 

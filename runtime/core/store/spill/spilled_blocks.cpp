@@ -10,7 +10,7 @@
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/fault_injection.h"
-#include "runtime/core/store/local/kept_blocks.h"
+#include "runtime/core/store/directory/kept_blocks.h"
 #include "runtime/core/store/spill/next_use.h"
 #include "runtime/core/tier/transfer_failure.h"
 

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/store/local/block_placement.h"
-#include "runtime/core/store/local/directory.h"
+#include "runtime/core/store/directory/block_placement.h"
+#include "runtime/core/store/directory/directory.h"
+#include "runtime/core/store/interface/tier_counts.h"
 #include "runtime/core/store/spill/spill_area.h"
-#include "runtime/core/store/spill/tier_counts.h"
 #include "runtime/core/transport/transport.h"
 
 namespace sial {

@@ -4,7 +4,7 @@
 #include "compile.h"
 #include "compiler/emit/emit.h"
 #include "runtime/core/bytecode/read.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 #include "runtime/core/job/job_data.h"
 
 namespace sial::test {

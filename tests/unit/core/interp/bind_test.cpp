@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/core/base/error.h"
-#include "runtime/core/interp/blocks/bind.h"
+#include "runtime/core/interp/context/bind.h"
 
 using namespace sial;
 

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <vector>
 
-#include "runtime/core/interp/operations/printer.h"
+#include "runtime/core/interp/context/printer.h"
 
 using sial::PrintFormat;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "runtime/core/interp/job/progress.h"
+#include "runtime/core/interp/context/progress.h"
 
 using namespace sial;
 

@@ -4,8 +4,8 @@
 #include "compile.h"
 #include "compiler/emit/emit.h"
 #include "compiler/plan/slice/access_slice.h"
+#include "runtime/core/bytecode/evaluate/slice.h"
 #include "runtime/core/bytecode/read.h"
-#include "runtime/core/bytecode/slice.h"
 
 namespace sial::test {
 

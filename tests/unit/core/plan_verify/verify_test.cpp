@@ -7,7 +7,7 @@
 
 #include "compile.h"
 #include "compiler/analysis/walk.h"
-#include "compiler/plan/verify.h"
+#include "compiler/plan/verify/verify.h"
 
 using namespace sial;
 using Catch::Matchers::Contains;

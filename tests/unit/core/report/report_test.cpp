@@ -8,7 +8,7 @@
 
 #include "compiler/pipeline/pipeline.h"
 #include "compiler/report/advice/advice.h"
-#include "compiler/report/prediction/model.h"
+#include "compiler/report/model.h"
 #include "runtime/core/base/error.h"
 #include "tests/unit/main/source_path.h"
 

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/core/store/local/directory.h"
+#include "runtime/core/store/directory/directory.h"
 #include "runtime/core/transport/in_process.h"
 
 using namespace sial;

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/core/store/check/access_log.h"
-#include "runtime/core/store/labels.h"
+#include "runtime/core/store/interface/labels.h"
 #include "runtime/core/store/local/held_table.h"
 
 using namespace sial;

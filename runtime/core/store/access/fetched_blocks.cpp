@@ -1,0 +1,324 @@
+#include "runtime/core/store/access/fetched_blocks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/core/base/check.h"
+#include "runtime/core/base/fault_injection.h"
+#include "runtime/core/store/remote/store_errors.h"
+
+namespace sial {
+
+// A place for the fetched copy. A rank that reads a whole array of another node would otherwise hold all of it until
+// the barrier: copies keep to half of the rank's share and leave a quarter of the node's memory to puts.
+void FetchedBlocks::take_copy(HeldBlock& h, std::int64_t size) {
+  const StoreOptions& options = context_.options;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(size) * 8;
+  const auto fits = [&] {
+    return copies_.bytes() + prefetches_.bytes() + bytes <= options.copy_budget && !context_.memory_is_short(bytes);
+  };
+  if (!fits()) copies_.evict(std::max(options.copies_kept, copies_.live_span()), 256, fits);
+  if (!fits()) prefetches_.drop(fits);
+  if (!fits()) copies_.evict(options.copies_kept, 256, fits);
+  copies_.note_size(size);
+  h.value = context_.new_chunk(h.array, h.block, size);
+  copies_.add_copy(h);
+}
+
+void FetchedBlocks::take_zeros(HeldBlock& h, std::int64_t size) {
+  take_copy(h, size);
+  if (context_.options.values) std::fill_n(h.value->data(), size, 0.0);
+  context_.heap.changed(h.value);
+}
+
+void FetchedBlocks::let_go(HeldBlock& h) {
+  if (h.ahead) prefetches_.take_out(h);
+  if (h.fetch) {
+    h.fetch->wait();
+    requests_.end(h, false);
+  }
+  copies_.drop_value(h);
+  copies_.drop_own(h);
+  h.fetched = h.stale = h.evicted = h.kept = false;
+  h.outcome = {};
+}
+
+void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, Place place) {
+  ++context_.stats.gets;
+  HeldBlock& h = copies_.find_or_create(id, block);
+  copies_.note_get(h);
+  if (context_.spilled) context_.spilled->area().note_use();
+  prefetches_.note_own_blocks();
+  if ((h.fetched || h.own) && (!h.stale || fault_enabled(Fault::store_get_after_own_put))) {
+    if (h.evicted && !h.own) fetch_again(h, size);
+    return;
+  }
+  if (h.kept && h.value->doubles == size && (!h.unsure || requests_.compare(h, Priority::demand))) {
+    if (!h.unsure) {
+      ++context_.stats.kept_copies;
+      context_.stats.bytes_elided += size * 8;
+    }
+    h.kept = h.unsure = false;
+    h.fetched = true;
+    h.outcome = {};
+    h.get_place = place;
+    return;
+  }
+  if (!h.ahead) let_go(h);
+  start(h, size, place);
+}
+
+void FetchedBlocks::start(HeldBlock& h, std::int64_t size, Place place) {
+  if (h.sum && !fault_enabled(Fault::store_sum_before_get)) sums_.send(h);
+  if (h.puts_under_way > 0) puts_.complete(h);
+  h.stale = false;  // what was sent just now is in what comes
+  h.fetched = true;
+  h.get_place = place;
+  const NodeId node = context_.home(h.array, h.block);
+  if (context_.homes.is_here(node)) {
+    lease(h, size, place);
+    if (!h.value) {
+      if (h.outcome.status == BlockStatus::phase_conflict)
+        report(context_, h.outcome, RequestKind::get, h.array, h.block, size, place);
+      return;
+    }
+    if (!context_.options.copy) {
+      context_.stats.bytes_leased += size * 8;
+      context_.log.at(place, h.array).in_place += size * 8;
+      return;
+    }
+    Chunk* lease = h.value;
+    take_copy(h, size);
+    if (context_.options.values) std::memcpy(h.value->data(), lease->data(), static_cast<std::size_t>(size) * 8);
+    context_.drop(lease);
+    context_.stats.bytes_copied += size * 8;
+    context_.log.at(place, h.array).moved += size * 8;
+    return;
+  }
+  if (h.ahead) {
+    prefetches_.adopt(h, size);
+    return;
+  }
+  take_copy(h, size);
+  requests_.request(h, node, size, context_.access(place), Priority::demand, place.pc);
+}
+
+// With tiers a rank's leases keep to a quarter of its memory, where what it works on allows for that: what is leased
+// cannot leave.
+void FetchedBlocks::lease(HeldBlock& h, std::int64_t size, Place place) {
+  Access access = context_.access(place);
+  if (!context_.spilled) {
+    h.outcome = context_.node.lease(context_.arrays.key(h.array, h.block), size, access, h.value);
+    return;
+  }
+  const std::uint64_t bytes = static_cast<std::uint64_t>(size) * 8;
+  copies_.give_up_leases(copies_.live_span(),
+                         [&] { return copies_.leased_bytes() + bytes <= context_.options.memory_per_rank / 4; });
+  access.waits = !context_.options.copy;
+  h.outcome = context_.node.lease(context_.arrays.key(h.array, h.block), size, access, h.value);
+  if (h.value && !context_.options.copy) copies_.add_lease(h);
+}
+
+void FetchedBlocks::bring_stale_back(HeldBlock& h) {
+  h.value = context_.spilled->take_back(std::exchange(h.below, 0), context_.arrays.key(h.array, h.block));
+  copies_.add_lease(h);
+}
+
+void FetchedBlocks::end_statement() {
+  if (!context_.spilled) return;
+  copies_.end_statement();
+  const int every = context_.options.spill_every;
+  if (every > 0 && ++statements_ % static_cast<std::uint64_t>(every) == 0) {
+    copies_.give_up_leases(0, [] { return false; });
+    copies_.put_away_stale(context_.options.memory_per_rank);
+    context_.spilled->spill_all();
+    return;
+  }
+  context_.spilled->tend();
+}
+
+void FetchedBlocks::wait_for_tier(const HeldBlock& h, AccessStats& row) {
+  const double start = context_.transport.now();
+  const Waiting waiting(context_.transport.activity(),
+                        wait_for_block(WaitKind::block_in_tier, context_.arrays.number(h.array), h.block));
+  context_.spilled->wait_for(h.value, context_.arrays.key(h.array, h.block));
+  const double waited = context_.transport.now() - start;
+  if (context_.trace) context_.trace->add(TraceKind::fetch_wait, row.place, start, start + waited);
+  ++context_.stats.blocked_accesses;
+  ++row.blocked;
+  context_.stats.fetch_wait_seconds += waited;
+  row.wait_seconds += waited;
+}
+
+// The phase rule promises that nobody has written it since. A put by this rank makes the copy stale before it is sent.
+void FetchedBlocks::fetch_again(HeldBlock& h, std::int64_t size) {
+  h.evicted = false;
+  start(h, size, h.get_place);
+}
+
+/// Who waits for a block may hold memory that its owner waits for.
+void FetchedBlocks::wait_for(HeldBlock& h) {
+  if (h.fetch->test()) return;
+  const int owner = context_.homes.server_of(context_.home(h.array, h.block), h.block);
+  const Waiting waiting(context_.transport.activity(),
+                        wait_for_block(WaitKind::block, context_.arrays.number(h.array), h.block, owner));
+  while (prefetches_.bytes() > 0 && context_.more_than_half_in_use() && !h.fetch->test()) {
+    if (context_.heap.wanted()) prefetches_.give_way();
+    context_.transport.pause();
+  }
+  while (h.incoming && h.incoming->piece() > 0 && !h.fetch->test()) {
+    requests_.pass_on(h);
+    context_.transport.pause();
+  }
+  h.fetch->wait();
+  requests_.time_fetch(h);
+}
+
+void FetchedBlocks::finish(HeldBlock& h) {
+  wait_for(h);
+  const ReplyHeader reply = read_reply(h.fetch->reply_header());
+  h.outcome = reply.outcome;
+  h.home_version = reply.outcome.version;
+  if (reply.unchanged) {
+    ++context_.stats.kept_copies;
+    context_.stats.bytes_elided += h.value->doubles * 8;
+  } else if (h.value) {
+    context_.heap.changed(h.value);  // a kept copy may have been overwritten by a newer one
+  }
+  context_.stats.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
+  context_.log.at(h.get_place, h.array).moved += static_cast<std::int64_t>(h.fetch->reply_bytes());
+  requests_.end(h, h.outcome.status == BlockStatus::ok);
+  if (h.outcome.status == BlockStatus::ok) return;
+  const std::int64_t size = h.value->doubles;
+  const bool ask_again = h.prefetched;
+  copies_.drop_value(h);
+  if (ask_again) return start(h, size, h.get_place);
+  if (h.outcome.status == BlockStatus::phase_conflict)
+    report(context_, h.outcome, RequestKind::get, h.array, h.block, size, h.get_place);
+}
+
+void FetchedBlocks::end_comparison(HeldBlock& h) {
+  wait_for(h);
+  const ReplyHeader reply = read_reply(h.fetch->reply_header());
+  context_.stats.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
+  h.fetch.reset();
+  h.home_version = reply.outcome.version;
+  if (!reply.unchanged) context_.heap.changed(h.value);
+  if (reply.outcome.status == BlockStatus::ok) return;
+  copies_.drop_value(h);
+  h.kept = false;
+  h.outcome = reply.outcome;
+}
+
+const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int64_t size, Place place) {
+  HeldBlock* h = copies_.find(id, block);
+  if (!h || !(h->fetched || h->own)) throw_not_fetched(context_, id, block, place);
+  copies_.note_use(*h);
+  prefetches_.note_own_blocks();
+  if (h->evicted && !h->own) fetch_again(*h, size);
+  if (h->below != 0 && !h->own) bring_stale_back(*h);
+  const bool first = context_.log.at(place, id).accesses == 0;
+  StoreStats& stats = context_.stats;
+  ++stats.accesses;
+  bool blocked = false;
+  double start = 0;
+  while (h->fetch) {
+    if (!blocked && !h->fetch->test()) {
+      blocked = true;
+      start = context_.transport.now();
+    }
+    if (h->kept) end_comparison(*h);
+    else finish(*h);
+  }
+  AccessStats& row = context_.log.at(place, id);
+  ++row.accesses;
+  row.bytes += size * 8;
+  if (context_.placement && h->value && !context_.placement->same_node(h->value->arena, context_.arena))
+    row.far += size * 8;
+  if (blocked) {
+    const double waited = context_.transport.now() - start;
+    if (context_.trace) context_.trace->add(TraceKind::fetch_wait, place, start, start + waited);
+    ++stats.blocked_accesses;
+    ++row.blocked;
+    stats.fetch_wait_seconds += waited;
+    row.wait_seconds += waited;
+    if (first) row.first_wait_seconds = waited;
+  }
+  if (h->prefetched && h->value) {
+    h->prefetched = false;
+    ++row.prefetched;
+    row.late += blocked ? 1 : 0;
+    ++(blocked ? stats.prefetches_late : stats.prefetches_useful);
+  }
+  copies_.note_read(*h);
+  if (context_.spilled && !h->own && h->value && NodeHeap::is_not_there(h->value)) wait_for_tier(*h, row);
+  if (!h->own && !h->value && h->outcome.status == BlockStatus::absent && context_.arrays.at(id).info.sparse)
+    take_zeros(*h, size);
+  const Chunk* c = h->own ? h->own : h->value;
+  if (!c) report(context_, h->outcome, RequestKind::get, id, block, size, h->get_place);
+  if (c->doubles != size)
+    report(context_, {BlockStatus::wrong_size, c->doubles, {}}, RequestKind::get, id, block, size, h->get_place);
+  return c->data();
+}
+
+Place FetchedBlocks::got_at(ArrayId id, const BlockIndex& block) const {
+  const HeldBlock* h = copies_.find(id, block);
+  return h && h->fetched && !h->own ? h->get_place : Place{};
+}
+
+const double* FetchedBlocks::own_copy(ArrayId id, const BlockIndex& block) const {
+  const HeldBlock* h = copies_.find(id, block);
+  return h && h->own ? h->own->data() : nullptr;
+}
+
+const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::int64_t size) {
+  HeldBlock* h = copies_.find(id, block);
+  if (!h || !(h->fetched || h->own)) return nullptr;
+  if (!h->own && h->fetch) {
+    if (h->kept) return nullptr;
+    if (!h->fetch->test()) {
+      requests_.pass_on(*h);
+      return nullptr;
+    }
+    if (read_reply(h->fetch->reply_header()).outcome.status != BlockStatus::ok) return nullptr;
+    finish(*h);
+  }
+  const Chunk* c = h->own ? h->own : h->value;
+  if (context_.spilled && c && NodeHeap::is_not_there(c)) return nullptr;
+  return c && c->doubles == size ? c->data() : nullptr;
+}
+
+bool FetchedBlocks::held(ArrayId id, const BlockIndex& block) const {
+  const HeldBlock* h = copies_.find(id, block);
+  return h && (h->fetched || h->own);
+}
+
+double* FetchedBlocks::private_copy(ArrayId id, const BlockIndex& block, std::int64_t size, bool keep, Place place) {
+  const double* from = keep ? read(id, block, size, place) : nullptr;
+  HeldBlock& h = copies_.find_or_create(id, block);
+  if (h.own && h.own->doubles == size) {
+    if (context_.heap.sole_reference(h.own)) return h.own->data();
+    // A temp or a put shares it: they keep what it was.
+    Chunk* fresh = context_.new_chunk(id, block, size);
+    if (context_.options.values) std::memcpy(fresh->data(), h.own->data(), static_cast<std::size_t>(size) * 8);
+    context_.stats.bytes_copied += size * 8;
+    context_.drop(h.own);
+    h.own = fresh;
+    return fresh->data();
+  }
+  SIAL_CHECK(!h.own, "block {} with {} and {} elements", block_name(context_.arrays.name(id), block), h.own->doubles,
+             size);
+  if (h.ahead) prefetches_.abandon(h);
+  if (!h.fetched) h.stale = false;  // a put before it is no reason to fetch over it
+  h.own = context_.new_chunk(id, block, size);
+  if (keep) {
+    if (h.elsewhere && from == h.value->data()) requests_.to_host(from, place.pc);
+    if (context_.options.values) std::memcpy(h.own->data(), from, static_cast<std::size_t>(size) * 8);
+    context_.stats.bytes_copied += size * 8;
+    context_.log.at(place, id).moved += size * 8;
+  }
+  return h.own->data();
+}
+
+}  // namespace sial

@@ -1,0 +1,160 @@
+#include "runtime/core/store/remote/held_copies.h"
+
+#include <utility>
+
+namespace sial {
+
+void HeldCopies::add_copy(HeldBlock& h) {
+  h.copied = true;
+  copied_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
+  if (!h.listed) copies_.push_back(&h);
+  h.listed = true;
+  note_lent();
+}
+
+void HeldCopies::count_unused(HeldBlock& h) {
+  ++context_.stats.prefetches_useless;
+  context_.stats.prefetch_bytes_useless += h.value->doubles * 8;
+  h.prefetched = false;
+}
+
+void HeldCopies::add_lease(HeldBlock& h) {
+  h.leased = true;
+  leased_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
+  if (!h.lease_listed) leases_.push_back(&h);
+  h.lease_listed = true;
+  note_lease_lent();
+}
+
+bool HeldCopies::give_up_leases(std::uint64_t keep, const std::function<bool()>& enough) {
+  bool any = false;
+  for (std::size_t left = leases_.size(); left > 0 && !enough(); --left) {
+    HeldBlock& h = *leases_.front();
+    leases_.pop_front();
+    const bool goes = h.value && h.leased;
+    if (goes && (h.stale || h.touched > statement_ || h.touched + keep > clock_)) {
+      leases_.push_back(&h);  // a stale one shows the value from before this rank's put
+      continue;
+    }
+    h.lease_listed = false;
+    if (!goes) continue;
+    h.evicted = true;
+    drop_value(h);
+    any = true;
+  }
+  return any;
+}
+
+bool HeldCopies::put_away_stale(std::uint64_t bytes) {
+  std::uint64_t gone = 0;
+  for (std::size_t left = leases_.size(); left > 0 && gone < bytes; --left) {
+    HeldBlock& h = *leases_.front();
+    leases_.pop_front();
+    leases_.push_back(&h);
+    if (!h.value || !h.leased || !h.stale || h.touched > statement_ || !context_.heap.sole_reference(h.value)) continue;
+    const auto size = static_cast<std::uint64_t>(h.value->doubles) * 8;
+    h.below = context_.spilled->put_away(h.value, context_.arrays.key(h.array, h.block));
+    if (h.below == 0) break;
+    gone += size;
+    leased_bytes_ -= size;
+    h.value = nullptr;
+    h.leased = h.lease_listed = false;
+    leases_.pop_back();
+  }
+  return gone > 0;
+}
+
+void HeldCopies::drop_value(HeldBlock& h) {
+  if (h.below != 0) context_.spilled->drop_below(std::exchange(h.below, 0));
+  if (!h.value) return;
+  h.elsewhere = false;
+  if (h.prefetched) count_unused(h);
+  if (h.leased) leased_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
+  h.leased = false;
+  if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
+  context_.drop(h.value);
+  h.value = nullptr;
+  h.copied = h.unsure = h.own_put = false;
+  h.home_version = 0;
+}
+
+void HeldCopies::drop_own(HeldBlock& h) {
+  if (h.own) context_.drop(h.own);
+  h.own = nullptr;
+}
+
+bool HeldCopies::may_go(const HeldBlock& h, std::uint64_t keep) const {
+  // A stale one shows the value from before this rank's put, which cannot be fetched any more.
+  const bool wanted_soon = keep > in_use() && h.wanted > clock_;
+  return !h.fetch && (!h.stale || h.own_put) && h.touched + keep <= clock_ && !wanted_soon;
+}
+
+void HeldCopies::evict(HeldBlock& h) {
+  h.evicted = !h.kept && !h.own_put;  // nobody has asked for it in this phase yet
+  drop_value(h);
+  h.kept = false;
+}
+
+void HeldCopies::note_lent() {
+  if (!lends_ && several_nodes_ && copies_.size() > in_use()) context_.heap.lend(context_.arena, lends_ = true);
+}
+
+// Puts of other nodes arrive whatever this rank does, and the helper that receives them may touch nothing that it
+// holds.
+void HeldCopies::give() {
+  if (!lends_ || !context_.heap.wanted()) return;
+  for (HeldBlock* h : copies_)
+    if (h->value && h->copied && may_go(*h, in_use())) evict(*h);
+  give_up_leases(0, [] { return false; });
+  stop_lending();
+}
+
+void HeldCopies::stop_lending() {
+  if (lends_) context_.heap.lend(context_.arena, lends_ = false);
+}
+
+void HeldCopies::evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough) {
+  for (std::size_t left = std::min(look_at, copies_.size()); left > 0 && !enough(); --left) {
+    HeldBlock& h = *copies_.front();
+    copies_.pop_front();
+    if (!h.value || !h.copied) {
+      h.listed = false;
+      continue;
+    }
+    if (!may_go(h, keep)) {
+      copies_.push_back(&h);
+      continue;
+    }
+    evict(h);
+    h.listed = false;
+  }
+  note_lent();
+}
+
+void HeldCopies::give_up_kept() {
+  for (HeldBlock* h : copies_) {
+    if (!(h->kept || h->own_put) || h->fetch) continue;
+    drop_value(*h);
+    h->kept = false;
+  }
+  holds_kept_ = false;
+}
+
+void HeldCopies::clear() {
+  held_.clear();
+  copies_.clear();
+  leases_.clear();
+  stop_lending();
+}
+
+void HeldCopies::leave_kept() {
+  copies_.clear();
+  leases_.clear();
+  held_.keep_only([](HeldBlock& h) { return h.kept; });
+  for (HeldBlock& h : held_.all()) copies_.push_back(&h);
+  holds_kept_ = !copies_.empty();
+  std::sort(copies_.begin(), copies_.end(),
+            [](const HeldBlock* a, const HeldBlock* b) { return a->touched < b->touched; });
+}
+
+}  // namespace sial

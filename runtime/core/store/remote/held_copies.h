@@ -1,0 +1,119 @@
+#pragma once
+// What this rank holds of blocks in the present phase, and which of its fetched copies go when memory is short.
+// Every held block has at most one value (a lease, or a copy that counts for the rank's budget) and one private copy;
+// both are references that this table owns. Fetched copies stand in a list, roughly by age; a clock of gets and reads
+// says which were used last. Used by the rank's thread.
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+
+#include "runtime/core/base/ids.h"
+#include "runtime/core/store/local/held_table.h"
+#include "runtime/core/store/remote/context.h"
+
+namespace sial {
+
+class HeldCopies {
+ public:
+  /// Where nobody says when statements end: blocks touched so recently that a statement may hold a pointer to them. The
+  /// operands of one, with room to spare.
+  static constexpr std::uint64_t operands_in_use = 16;
+
+  explicit HeldCopies(StoreContext& context) : context_(context), several_nodes_(context.transport.node_count() > 1) {}
+
+  HeldBlock* find(ArrayId id, const BlockIndex& block) const { return held_.find(id, block); }
+  HeldBlock& find_or_create(ArrayId id, const BlockIndex& block) { return held_.find_or_create(id, block); }
+  std::deque<HeldBlock>& all() { return held_.all(); }
+  /// Fetched copies, roughly by age; some may have gone.
+  const std::deque<HeldBlock*>& listed() const { return copies_; }
+
+  // --- when
+  std::uint64_t clock() const { return clock_; }
+  void note_use(HeldBlock& h) { h.touched = ++clock_; }
+  /// As if used last, without a use: a message about its value is being sent, by the present statement.
+  void protect(HeldBlock& h) const { h.touched = clock_ + 1; }
+  void note_get(HeldBlock& h) { h.touched = h.got = ++clock_; }
+  void note_read(const HeldBlock& h) {
+    if (h.got > 0) live_span_ = std::max(live_span_, clock_ - h.got);
+  }
+  /// The longest time in this phase from a get to the last read: so many copies are in use at once.
+  std::uint64_t live_span() const { return live_span_; }
+
+  /// So many of the last gets and uses, and of the blocks touched by them somebody may hold a pointer.
+  std::uint64_t in_use() const { return context_.spilled ? clock_ - statement_ : operands_in_use; }
+
+  /// A statement has ended: nobody holds a pointer to a block any more. Called with tiers only.
+  void end_statement() {
+    statement_ = clock_;
+    if (!leases_.empty()) note_lease_lent();
+  }
+
+  // --- leases: with tiers they are given up like copies, since nobody's block can leave the node's memory before
+  void add_lease(HeldBlock& h);
+  std::uint64_t leased_bytes() const { return leased_bytes_; }
+  /// Gives leases up, those listed for longest first, until `enough`; never one that this statement has used, nor one
+  /// of the `keep` uses before it. True when any was.
+  bool give_up_leases(std::uint64_t keep, const std::function<bool()>& enough);
+  /// Puts values from before this rank's own puts away, about so many bytes: they cannot be fetched any more, and may
+  /// be read up to the next get. True when any was.
+  bool put_away_stale(std::uint64_t bytes);
+
+  // --- how much
+  std::uint64_t bytes() const { return copied_bytes_; }
+  std::uint64_t largest() const { return largest_; }
+  void note_size(std::int64_t doubles) { largest_ = std::max(largest_, NodeHeap::chunk_bytes(doubles)); }
+  /// Bytes of the rank's own blocks.
+  std::int64_t own_blocks() const {
+    return context_.heap.own_in_use(context_.arena) - static_cast<std::int64_t>(copied_bytes_);
+  }
+
+  // --- values
+  /// `value` is a copy from now on, counted and listed.
+  void add_copy(HeldBlock& h);
+  void drop_value(HeldBlock& h);
+  void drop_own(HeldBlock& h);
+  /// A block that was fetched ahead, or is still to be used for the first time: its prefetch has been of no use.
+  void count_unused(HeldBlock& h);
+  /// Evicts fetched copies, those untouched for longest first, until `enough`; never one that a statement may be
+  /// working on (the `keep` touched last), nor one that could not be had again as it is. Looks at so many at most.
+  void evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough);
+  /// When others on the node wait for memory: evicts all copies but those that a statement may be working on. May be
+  /// called wherever the rank waits, in the midst of any function of the store: the list stays as it is.
+  void give();
+  /// The rank does not wait for others any more, and gives nothing back.
+  void stop_lending();
+
+  // --- kept copies
+  void note_kept() { holds_kept_ = true; }
+  /// Copies that nobody has asked for in this phase go when memory gets short, before others have to wait for it.
+  void give_up_kept_if_short() {
+    if (holds_kept_ && context_.more_than_half_in_use()) give_up_kept();
+  }
+
+  // --- end of a phase
+  void clear();
+  /// Only kept blocks stay, at new places; those touched last go last.
+  void leave_kept();
+  void begin_spans() { live_span_ = 0; }
+
+ private:
+  void give_up_kept();
+  bool may_go(const HeldBlock& h, std::uint64_t keep) const;
+  void evict(HeldBlock& h);
+  void note_lent();
+  void note_lease_lent() {
+    if (!lends_) context_.heap.lend(context_.arena, lends_ = true);
+  }
+
+  StoreContext& context_;
+  const bool several_nodes_;  // whose puts arrive whatever this rank does
+  HeldTable held_;
+  std::deque<HeldBlock*> copies_, leases_;
+  std::uint64_t clock_ = 0, copied_bytes_ = 0, largest_ = 0, live_span_ = 0;
+  std::uint64_t leased_bytes_ = 0, statement_ = 0;  // the second: the clock when the present statement began
+  bool holds_kept_ = false;                         // perhaps
+  bool lends_ = false;                              // there may be copies to give back: as NodeHeap::lend() has it
+};
+
+}  // namespace sial
