@@ -12,7 +12,7 @@
 
 #include "runtime/core/interp/context/printer.h"
 #include "runtime/core/interp/context/progress.h"
-#include "runtime/core/interp/prefetch/lookahead.h"
+#include "runtime/core/interp/prefetch/look_ahead_depth.h"
 #include "runtime/core/job/results.h"
 #include "runtime/core/kernels/interface/block_op.h"
 #include "runtime/core/stats/stats.h"

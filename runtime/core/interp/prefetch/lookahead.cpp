@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/core/base/iteration_shares.h"
+#include "runtime/core/interp/prefetch/look_ahead_depth.h"
 
 namespace sial {
 namespace {

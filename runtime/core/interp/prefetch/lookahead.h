@@ -40,11 +40,7 @@ struct PardoPosition {
   IterationSpace space;
 };
 
-/// --look-ahead: that many blocks ahead of their gets; `automatic` finds out.
-struct LookAheadDepth {
-  static constexpr int automatic = -1;
-  int blocks = automatic;
-};
+struct LookAheadDepth;
 
 class LookAhead {
  public:
