@@ -36,7 +36,7 @@
 #include "runtime/core/base/standard_output.h"
 #include "runtime/core/bytecode/read.h"
 #include "runtime/core/bytecode/write.h"
-#include "runtime/program/manual/manual.h"
+#include "runtime/program/manual/command_line.h"
 #include "runtime/program/version/version.h"
 
 namespace sial {
@@ -260,65 +260,57 @@ int run(int argc, char** argv, const Tools* tools) {
   Options o;
   bool version = false;
   std::string manual;
-  CLI::App app{"sialc: compiles SIAL programs to modules for sialrun", "sialc"};
-  app.formatter(help_formatter());
-  app.option_defaults()->always_capture_default(false);
-  app.add_option("program", o.inputs, "source files (.sialx); several are compiled one by one")->type_name("FILE");
+  CommandLine app{"sialc: compiles SIAL programs to modules for sialrun", "sialc"};
+  app.add_option("program", o.inputs, "source files (.sialx); several are compiled one by one").type_name("FILE");
   app.add_option("-o", o.output, "module to write, of one program (default: the source's name with .siox)")
-      ->type_name("FILE");
-  app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)")
-      ->type_name("FOLDER")
-      ->allow_extra_args(false);
-  app.add_option("--search-path", o.search_paths, "directories to search, separated by colons (also -sp)")
-      ->allow_extra_args(false);
+      .type_name("FILE");
+  app.add_option("-I", o.include_dirs, "directory to search for imported files (repeatable)").type_name("FOLDER");
+  app.add_option("--search-path", o.search_paths, "directories to search, separated by colons (also -sp)");
   app.add_option("-O", o.optimisation, "optimisation: 0 as written, 1 safe local rewriting, 2 everything (default)")
-      ->check(CLI::Range(0, 2));
+      .range(0, 2);
   app.add_option("--emit", o.emit, "print instead of writing a module")
-      ->check(CLI::IsMember(
-          {"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost", "hints", "hover"}));
+      .choices({"tokens", "ast", "ast-json", "ir", "plan", "intent", "ranges", "access", "cost", "hints", "hover"});
   app.add_option("--set", o.values,
-                 "NAME=VALUE: with --emit=ranges|cost|hints|hover, the numbers of a job (repeatable)")
-      ->allow_extra_args(false);
-  app.add_option("--segments", o.segments, "KIND=EXTENT,...: its segments (repeatable)")->allow_extra_args(false);
+                 "NAME=VALUE: with --emit=ranges|cost|hints|hover, the numbers of a job (repeatable)");
+  app.add_option("--segments", o.segments, "KIND=EXTENT,...: its segments (repeatable)");
   app.add_option(
          "--job", o.job_file,
          "with --emit=hints|hover: the job file whose numbers are shown; the newest one beside the program that names it if not given")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option(
          "--run", o.run_file,
          "with --emit=hints|hover: the run.json of the last run; the one beside the program or where its job writes it if not given")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--dump-after", o.dump_after, "print the IR after this pass")
-      ->group(hidden_group);  // compiler/README.md
+      .group(hidden_group);  // compiler/README.md
   app.add_option("--explain", o.explain_code,
                  "explain a diagnostic code or a super instruction; `list` lists the codes");
   app.add_flag("--list-instructions", o.list_instructions, "list the super instructions, one line each");
-  app.add_option("--error-format", o.error_format, "text, or json (one object per line)")
-      ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--error-format", o.error_format, "text, or json (one object per line)").choices({"text", "json"});
   app.add_flag(
       "--fix", o.fix,
       "make the fixes of errors and warnings in the program's files, as far as they need no decision, print them, and report what is left; writes no module");
-  app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
+  app.add_option("-W", o.warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP");
   app.add_flag("-w", o.no_warnings, "no warnings");
-  app.add_option("--disassemble", o.disassemble, "print a module (.siox)")->type_name("FILE");
+  app.add_option("--disassemble", o.disassemble, "print a module (.siox)").type_name("FILE");
   app.add_flag(
       "--explain-kernels", o.explain_kernels,
       "print how the index orders of contractions suit a matrix product, and what to declare otherwise; writes a module with -o only");
-  app.add_flag("--timings", o.timings, "print the time each pass took")->group(hidden_group);
-  app.add_flag("--syntax-only", o.syntax_only, "stop after parsing")->group(hidden_group);
+  app.add_flag("--timings", o.timings, "print the time each pass took").group(hidden_group);
+  app.add_flag("--syntax-only", o.syntax_only, "stop after parsing").group(hidden_group);
   app.add_flag("--version", version, "print the version");
   app.add_option("--manual", manual, "print the manual page, or the completions of a shell")
-      ->type_name("man|bash|zsh|fish")
-      ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+      .type_name("man|bash|zsh|fish")
+      .choices({"man", "bash", "zsh", "fish"});
   app.footer(
       "`sialc format` lays programs out in the usual style; `sialc lsp` serves editors: each has `--help`.\n"
       "Exit codes: 0 fine, 1 errors in the program, 2 wrong usage or unreadable files, 3 an output that cannot be written.");
 
   std::vector<std::string> arguments;
-  for (int i = argc - 1; i > 0; --i) arguments.emplace_back(std::string(argv[i]) == "-sp" ? "--search-path" : argv[i]);
+  for (int i = 1; i < argc; ++i) arguments.emplace_back(std::string(argv[i]) == "-sp" ? "--search-path" : argv[i]);
   try {
     app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
+  } catch (const CommandLine::HelpAsked&) { return app.show_help(); } catch (const CommandLine::Error& error) {
     return usage_error(fmt::format("{}; `sialc --help` shows the options", error.what()));
   }
 
@@ -327,7 +319,7 @@ int run(int argc, char** argv, const Tools* tools) {
     return exit_ok;
   }
   if (!manual.empty()) {
-    print_output(program_manual(app, manual, SIALX_VERSION));
+    print_output(program_manual(app.text(), manual, SIALX_VERSION));
     return exit_ok;
   }
   if (!o.explain_code.empty()) return explain_code(o.explain_code);

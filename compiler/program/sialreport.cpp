@@ -22,7 +22,7 @@
 #include "runtime/core/base/printable.h"
 #include "runtime/core/base/standard_output.h"
 #include "runtime/core/bytecode/read.h"
-#include "runtime/program/manual/manual.h"
+#include "runtime/program/manual/command_line.h"
 #include "runtime/program/version/version.h"
 
 namespace {
@@ -166,48 +166,45 @@ std::string reported(Arguments& a) {
 
 int run(int argc, char** argv) {
   Arguments a;
-  CLI::App app{
+  sial::CommandLine app{
       "sialreport: what a compiled SIAL program contains, what was done to make it fast, and what its run cost",
       "sialreport"};
-  app.formatter(sial::help_formatter());
   app.add_option(
          "module", a.module,
          "compiled program (.siox); left out: the programs of run.json are found, or compiled again from their sources")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("statistics", a.statistics,
                  "run.json of a run of it: numbers instead of symbols, and what was measured")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--program", a.program,
                  "with run.json alone: which program of the job; the one that took longest if not given");
   app.add_option("--format", a.format, "text, json, yaml (LLVM's optimisation records) or html (one page)")
-      ->check(CLI::IsMember({"text", "json", "yaml", "html"}));
-  app.add_option("-o,--output", a.output, "write there instead of to the standard output")->type_name("FILE");
+      .choices({"text", "json", "yaml", "html"});
+  app.add_option("-o,--output", a.output, "write there instead of to the standard output").type_name("FILE");
   app.add_flag("--annotate", a.annotate, "the sources with what is known about each line");
-  app.add_option("-I", a.folders, "folder where sources are searched")
-      ->type_name("FOLDER")
-      ->take_all()
-      ->expected(1)
-      ->allow_extra_args(false);
+  app.add_option("-I", a.folders, "folder where sources are searched").type_name("FOLDER");
   app.add_option("--only", a.filter.only, "remarks of one kind: passed, missed or analysis")
-      ->check(CLI::IsMember({"passed", "missed", "analysis"}));
+      .choices({"passed", "missed", "analysis"});
   app.add_option("--line", a.lines, "remarks of line N or lines N-M, also as FILE:N-M");
   app.add_option("--array", a.filter.array, "remarks about one array");
   app.add_option("--pass", a.filter.pass, "remarks of one pass");
-  app.add_option("--compare", a.compare, "two run.json files side by side")->type_name("FILE")->expected(2);
+  app.add_option("--compare", a.compare, "two run.json files side by side").type_name("FILE").values(2);
   app.add_option(
       "--predict", a.predict,
       "what the run would cost on another machine: ranks=64,latency=2us,bandwidth=12GB/s[,ranks-per-node=N][,servers=K][,look-ahead=auto|off|N]");
   app.add_option("--against", a.against,
                  "with --predict: run.json of a run on such a machine, to be set beside the prediction")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--version", a.version, "print the version");
   app.add_option("--manual", a.manual, "print the manual page, or the completions of a shell")
-      ->type_name("man|bash|zsh|fish")
-      ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+      .type_name("man|bash|zsh|fish")
+      .choices({"man", "bash", "zsh", "fish"});
   app.footer("Exit codes: 0 fine, 2 wrong usage or an input that cannot be used, 3 an output that cannot be written.");
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
+    app.parse({argv + 1, argv + argc});
+  } catch (const sial::CommandLine::HelpAsked&) {
+    return app.show_help();
+  } catch (const sial::CommandLine::Error& error) {
     fmt::print(stderr, "sialreport: error: {}; `sialreport --help` shows the options\n", sial::printable(error.what()));
     return sial::exit_input_error;
   }
@@ -216,7 +213,7 @@ int run(int argc, char** argv) {
     return sial::exit_ok;
   }
   if (!a.manual.empty()) {
-    sial::print_output(sial::program_manual(app, a.manual, SIALX_VERSION));
+    sial::print_output(sial::program_manual(app.text(), a.manual, SIALX_VERSION));
     return sial::exit_ok;
   }
   tell_module_from_run(a);

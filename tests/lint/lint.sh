@@ -27,7 +27,7 @@ foreign dynamic-loading 'dlfcn' '^(runtime/core/(super/plugins|kernels/[a-z_/]*|
 foreign FlatBuffers 'flatbuffers|module_generated' '^(runtime/core/bytecode/(read|write)\.cpp|tests/)'
 foreign toml++ 'toml\+\+|toml\.hpp' '^runtime/program/job/'
 foreign Python 'Python\.h' '^runtime/python/native/module\.(cpp|h)$'
-foreign CLI11 'CLI/' '^(runtime/program/manual/manual\.(h|cpp)|(compiler/program|compiler/tools/program|runtime/program/sialrun)/[a-z_]*\.cpp)$'
+foreign CLI11 'CLI/' '^runtime/program/manual/command_line\.cpp$'
 
 report() {  # report MESSAGE: each line on stdin is a finding
   local l

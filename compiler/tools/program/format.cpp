@@ -21,7 +21,7 @@
 #include "runtime/core/base/printable.h"
 #include "runtime/core/base/rewrite_file.h"
 #include "runtime/core/base/standard_output.h"
-#include "runtime/program/manual/manual.h"
+#include "runtime/program/manual/command_line.h"
 
 namespace sial {
 namespace {
@@ -94,25 +94,22 @@ int format_one(const std::string& input, const Options& options) {
 
 int run_format(int argc, char** argv) {
   Options o;
-  CLI::App app{
+  CommandLine app{
       "sialc format: lays programs out in the usual style, in place. Comments, names and numbers stay as they are, and "
       "so does what the program means. A file with syntax errors is left as it is.",
       "sialc format"};
-  app.formatter(help_formatter());
-  app.option_defaults()->always_capture_default(false);
   app.add_option("program", o.inputs, "source files (.sialx); - for standard input, which goes to standard output")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--check", o.check, "write nothing; name the files that would change, and exit with 1 if there are any");
   app.add_flag("--diff", o.diff, "write nothing; print what would change");
-  app.add_option("--stdin-name", o.stdin_name, "what messages call standard input")->type_name("NAME");
-  app.add_option("--error-format", o.error_format, "text, or json (one object per line)")
-      ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--stdin-name", o.stdin_name, "what messages call standard input").type_name("NAME");
+  app.add_option("--error-format", o.error_format, "text, or json (one object per line)").choices({"text", "json"});
   app.footer(
       "Exit codes: 0 fine, 1 syntax errors or (--check) changes, 2 wrong usage or unreadable files, 3 an output that "
       "cannot be written.");
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
+    app.parse({argv + 1, argv + argc});
+  } catch (const CommandLine::HelpAsked&) { return app.show_help(); } catch (const CommandLine::Error& error) {
     return usage_error(fmt::format("{}; `sialc format --help` shows the options", error.what()));
   }
   if (o.inputs.empty()) return usage_error("no source file given; `sialc format --help` shows the options");

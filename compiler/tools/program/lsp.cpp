@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 
@@ -11,7 +10,7 @@
 #include "compiler/tools/lsp/stdio.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/printable.h"
-#include "runtime/program/manual/manual.h"
+#include "runtime/program/manual/command_line.h"
 
 namespace sial {
 namespace {
@@ -31,21 +30,18 @@ int lsp_main(int argc, char** argv, const std::string& version, lsp::Providers p
   settings.pages = pages_folder(version);
   std::vector<std::string> search_paths, warnings;
   bool stdio = false;
-  CLI::App app{"sialc lsp: a language server for editors, on standard input and output", "sialc lsp"};
-  app.formatter(help_formatter());
-  app.option_defaults()->always_capture_default(false);
+  CommandLine app{"sialc lsp: a language server for editors, on standard input and output", "sialc lsp"};
   app.add_option("-I", settings.include_dirs, "directory to search for imported files (repeatable)")
-      ->type_name("FOLDER")
-      ->allow_extra_args(false);
-  app.add_option("--search-path", search_paths, "directories to search, separated by colons")->allow_extra_args(false);
-  app.add_option("-W", warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP")->allow_extra_args(false);
+      .type_name("FOLDER");
+  app.add_option("--search-path", search_paths, "directories to search, separated by colons");
+  app.add_option("-W", warnings, "-WGROUP, -Wno-GROUP, -Werror, -Werror=GROUP");
   app.add_flag("-w", settings.warnings.none, "no warnings");
   app.add_flag("--stdio", stdio, "as it is anyway: some editors say so");
   app.footer(
       "Started by an editor, not by hand. The manual has the lines of configuration for some editors: compiler/tools/lsp/README.md.");
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
+    app.parse({argv + 1, argv + argc});
+  } catch (const CommandLine::HelpAsked&) { return app.show_help(); } catch (const CommandLine::Error& error) {
     fmt::print(stderr, "sialc: error: {}; `sialc lsp --help` shows the options\n", printable(error.what()));
     return exit_input_error;
   }

@@ -12,8 +12,8 @@ namespace sial {
 namespace {
 
 /// The value as people write it: the type name without what the checks add, choices separated by |.
-std::string value_text(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
+std::string value_text(const OptionText& option) {
+  const std::string type = option.type;
   if (const std::size_t brace = type.find('{'); brace != std::string::npos && type.find('|') == std::string::npos) {
     std::string choices = type.substr(brace + 1, type.rfind('}') - brace - 1);
     std::replace(choices.begin(), choices.end(), ',', '|');
@@ -24,7 +24,7 @@ std::string value_text(const CLI::Option& option) {
 
 /// The texts of "a|b|c" with small letters or digits in them: placeholders such as N are none. Empty where there is one
 /// text.
-std::vector<std::string> choices_of(const CLI::Option& option) {
+std::vector<std::string> choices_of(const OptionText& option) {
   const std::string type = value_text(option);
   std::string_view rest = type;
   if (rest.find('|') == std::string_view::npos) return {};
@@ -39,34 +39,21 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   }
 }
 
-bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0; }
-/// A value that may be left out, as in --restart [FOLDER].
-bool needs_value(const CLI::Option& option) { return option.get_expected_min() > 0; }
-/// A flag whose value, where there is one, is joined to it: --progress=line.
-bool takes_joined_value(const CLI::Option& option) { return !takes_value(option) && !choices_of(option).empty(); }
+bool takes_value(const OptionText& option) { return option.most_values > 0; }
+/// Not one that may be left out, as in --restart [FOLDER].
+bool needs_value(const OptionText& option) { return option.least_values > 0; }
 
-/// " VALUE", "[=a|b]" or nothing.
-std::string value_behind(const CLI::Option& option) {
-  if (takes_joined_value(option)) return fmt::format("[={}]", value_text(option));
-  return takes_value(option) ? " " + value_text(option) : "";
-}
-
-bool is_path(const CLI::Option& option) {
+bool is_path(const OptionText& option) {
   const std::string type = value_text(option);
   return type.find("FILE") != std::string::npos || type.find("FOLDER") != std::string::npos;
 }
 
-/// "-d", "--dat", in this order.
-std::vector<std::string> flags_of(const CLI::Option& option) {
-  std::vector<std::string> flags;
-  for (const std::string& name : option.get_snames()) flags.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) flags.push_back("--" + name);
-  return flags;
-}
-
-std::vector<const CLI::Option*> options_of(const CLI::App& app) {
-  return app.get_options(
-      [](const CLI::Option* option) { return !option->get_positional() && option->get_group() != hidden_group; });
+/// Those that are no positionals.
+std::vector<const OptionText*> options_of(const ProgramText& program) {
+  std::vector<const OptionText*> result;
+  for (const OptionText& option : program.options)
+    if (!option.positional) result.push_back(&option);
+  return result;
 }
 
 std::string roff(std::string_view text) {
@@ -93,12 +80,11 @@ std::string shell_quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string bash_completion(const CLI::App& app, const std::string& program) {
+std::string bash_completion(const ProgramText& program) {
   std::vector<std::string> flags;
   std::string cases, joined;
-  for (const CLI::Option* option : options_of(app)) {
-    const auto own = flags_of(*option);
-    flags.insert(flags.end(), own.begin(), own.end());
+  for (const OptionText* option : options_of(program)) {
+    flags.insert(flags.end(), option->names.begin(), option->names.end());
     const auto choices = choices_of(*option);
     const bool only_joined = takes_joined_value(*option);
     if (!only_joined && (!takes_value(*option) || !needs_value(*option))) continue;
@@ -107,7 +93,7 @@ std::string bash_completion(const CLI::App& app, const std::string& program) {
                               : is_path(*option) ? "mapfile -t COMPREPLY < <(compgen -f -- \"$word\")"
                                                  : "COMPREPLY=()";
     (only_joined ? joined : cases) +=
-        fmt::format("    {}) {}; return ;;\n", fmt::join(own, only_joined ? "=|" : "|"), reply);
+        fmt::format("    {}) {}; return ;;\n", fmt::join(option->names, only_joined ? "=|" : "|"), reply);
     if (only_joined) joined.insert(joined.rfind(") mapfile"), "=");
   }
   std::sort(flags.begin(), flags.end());
@@ -117,14 +103,14 @@ std::string bash_completion(const CLI::App& app, const std::string& program) {
       "  if [[ $word == = ]]; then word= sign==\n  elif [[ $before == = ]]; then before=${{COMP_WORDS[COMP_CWORD - 2]}} sign==\n  fi\n"
       "  case $before$sign in\n{3}  esac\n  case $before in\n{1}  esac\n  if [[ $word == -* ]]; then\n    mapfile -t COMPREPLY < <(compgen -W '{2}' -- \"$word\")\n  else\n"
       "    mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n  fi\n}}\ncomplete -o filenames -F _{0} {0}\n",
-      program, cases, fmt::join(flags, " "), joined);
+      program.name, cases, fmt::join(flags, " "), joined);
 }
 
-std::string zsh_completion(const CLI::App& app, const std::string& program) {
+std::string zsh_completion(const ProgramText& program) {
   std::string specs;
-  for (const CLI::Option* option : options_of(app)) {
+  for (const OptionText* option : options_of(program)) {
     const auto choices = choices_of(*option);
-    std::string help = option->get_description(), value;
+    std::string help = option->help, value;
     // Brackets and colons have a meaning in a specification.
     for (const char c : std::string("[]:"))
       for (std::size_t at = 0; (at = help.find(c, at)) != std::string::npos; at += 2) help.insert(at, 1, '\\');
@@ -136,92 +122,75 @@ std::string zsh_completion(const CLI::App& app, const std::string& program) {
     }
     if (takes_joined_value(*option)) value = fmt::format("::value:({})", fmt::join(choices, " "));
     const char* const sign = takes_joined_value(*option) ? "=-" : "";
-    for (const std::string& flag : flags_of(*option))
+    for (const std::string& flag : option->names)
       specs += fmt::format("  {} \\\n", shell_quoted(fmt::format("*{}{}[{}]{}", flag, sign, help, value)));
   }
   return fmt::format(
       "#compdef {0}\n# zsh completion of {0}: put this file as _{0} into a folder of $fpath.\n_arguments \\\n{1}  '*:file:_files'\n",
-      program, specs);
+      program.name, specs);
 }
 
-std::string fish_completion(const CLI::App& app, const std::string& program) {
+std::string fish_completion(const ProgramText& program) {
   std::string out =
-      fmt::format("# fish completion of {}: put this file into share/fish/vendor_completions.d.\n", program);
-  for (const CLI::Option* option : options_of(app)) {
-    out += "complete -c " + program;
+      fmt::format("# fish completion of {}: put this file into share/fish/vendor_completions.d.\n", program.name);
+  for (const OptionText* option : options_of(program)) {
+    out += "complete -c " + program.name;
     // A name of one letter after one dash; of several letters after one dash there are none.
-    for (const std::string& name : option->get_snames()) out += " -s " + name;
-    for (const std::string& name : option->get_lnames()) out += " -l " + name;
+    for (const std::string& name : option->names)
+      out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     const auto choices = choices_of(*option);
     if (takes_joined_value(*option)) {
-      out += fmt::format(" -d {}\n", shell_quoted(option->get_description()));
+      out += fmt::format(" -d {}\n", shell_quoted(option->help));
       for (const std::string& choice : choices)
-        out += fmt::format("complete -c {} -n {} -a {}\n", program,
+        out += fmt::format("complete -c {} -n {} -a {}\n", program.name,
                            shell_quoted(fmt::format("string match -q -- '--*' (commandline -ct)")),
-                           shell_quoted(fmt::format("{}={}", flags_of(*option).back(), choice)));
+                           shell_quoted(fmt::format("{}={}", option->names.back(), choice)));
       continue;
     }
     if (!choices.empty()) out += fmt::format(" -x -a {}", shell_quoted(fmt::format("{}", fmt::join(choices, " "))));
     else if (takes_value(*option) && needs_value(*option)) out += is_path(*option) ? " -r" : " -x";
-    out += fmt::format(" -d {}\n", shell_quoted(option->get_description()));
+    out += fmt::format(" -d {}\n", shell_quoted(option->help));
   }
   return out;
 }
 
-std::string manual_page(const CLI::App& app, const std::string& version) {
-  const std::string program = app.get_name();
-  std::string summary = app.get_description();
-  if (summary.starts_with(program + ": ")) summary.erase(0, program.size() + 2);
+std::string manual_page(const ProgramText& program, const std::string& version) {
+  const std::string& name = program.name;
+  std::string summary = program.summary;
+  if (summary.starts_with(name + ": ")) summary.erase(0, name.size() + 2);
   std::string out = fmt::format(".TH {} 1 \"\" \"sialx {}\" \"sialx\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n",
-                                upper_case(program), version, program, roff(summary), program);
-  for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); }))
-    out += fmt::format(".RI [ {} ...]\n", roff(option->get_name()));
+                                upper_case(name), version, name, roff(summary), name);
+  for (const OptionText& option : program.options)
+    if (option.positional) out += fmt::format(".RI [ {} ...]\n", roff(option.names.front()));
   out += "[options]\n";
   std::vector<std::string> groups;
-  for (const CLI::Option* option : app.get_options())
-    if (const std::string& group = option->get_group();
-        group != hidden_group && std::find(groups.begin(), groups.end(), group) == groups.end())
-      groups.push_back(group);
+  for (const OptionText& option : program.options)
+    if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
   for (const std::string& group : groups) {
     out += fmt::format(".SH {}\n", upper_case(roff(group)));
-    for (const CLI::Option* option : app.get_options([&](const CLI::Option* o) { return o->get_group() == group; })) {
-      auto names = flags_of(*option);
-      if (option->get_positional()) names = {option->get_name()};
-      out += fmt::format(".TP\n.B {}{}\n{}\n", roff(fmt::format("{}", fmt::join(names, ", "))),
-                         roff(value_behind(*option)), roff(option->get_description()));
-    }
+    for (const OptionText& option : program.options)
+      if (option.group == group)
+        out += fmt::format(".TP\n.B {}{}\n{}\n", roff(fmt::format("{}", fmt::join(option.names, ", "))),
+                           roff(value_behind(option)), roff(option.help));
   }
-  if (!app.get_footer().empty()) out += fmt::format(".SH NOTES\n{}\n", roff(app.get_footer()));
+  if (!program.footer.empty()) out += fmt::format(".SH NOTES\n{}\n", roff(program.footer));
   return out;
 }
 
 }  // namespace
 
-std::shared_ptr<CLI::FormatterBase> help_formatter() {
-  class Help final : public CLI::Formatter {
-    std::string make_group(std::string group, bool positional, std::vector<const CLI::Option*> options) const override {
-      return group == hidden_group ? "" : CLI::Formatter::make_group(std::move(group), positional, std::move(options));
-    }
-    std::string make_option_name(const CLI::Option* option, bool positional) const override {
-      if (positional || option->get_positional()) return option->get_name(positional);
-      return fmt::format("{}{}", fmt::join(flags_of(*option), ","),
-                         takes_joined_value(*option) ? value_behind(*option) : "");
-    }
-    std::string make_option_opts(const CLI::Option* option) const override {
-      return takes_joined_value(*option)
-                 ? std::string()
-                 : value_behind(*option) + (option->get_positional() && option->get_expected_max() > 1 ? " ..." : "");
-    }
-  };
-  return std::make_shared<Help>();
+bool takes_joined_value(const OptionText& option) { return !takes_value(option) && !choices_of(option).empty(); }
+
+std::string value_behind(const OptionText& option) {
+  if (takes_joined_value(option)) return fmt::format("[={}]", value_text(option));
+  return takes_value(option) ? " " + value_text(option) : "";
 }
 
-std::string program_manual(const CLI::App& app, const std::string& form, const std::string& version) {
-  const std::string program = app.get_name();
-  if (form == "man") return manual_page(app, version);
-  if (form == "bash") return bash_completion(app, program);
-  if (form == "zsh") return zsh_completion(app, program);
-  if (form == "fish") return fish_completion(app, program);
+std::string program_manual(const ProgramText& program, const std::string& form, const std::string& version) {
+  if (form == "man") return manual_page(program, version);
+  if (form == "bash") return bash_completion(program);
+  if (form == "zsh") return zsh_completion(program);
+  if (form == "fish") return fish_completion(program);
   return {};
 }
 

@@ -3,20 +3,34 @@
 // made from the options that the program has declared, so that they cannot differ from what it accepts. Values are
 // completed by their type names: texts separated by `|` are choices, FILE and FOLDER are names of files.
 
-#include <memory>
 #include <string>
-
-#include <CLI/CLI.hpp>
+#include <vector>
 
 namespace sial {
 
 /// Of options that help, manual page and completions leave out. Without a group messages would not name them.
 inline constexpr const char* hidden_group = "hidden";
 
-/// For `--help`: values as in the manual page.
-std::shared_ptr<CLI::FormatterBase> help_formatter();
+/// An option as it was declared.
+struct OptionText {
+  std::vector<std::string> names;  // with their dashes
+  std::string type, help, group;
+  int least_values = 0, most_values = 0;
+  bool positional = false;
+};
+
+/// A command line as it was declared.
+struct ProgramText {
+  std::string name, summary, footer;
+  std::vector<OptionText> options;
+};
+
+/// A flag whose value, where there is one, is joined to it: --progress=line.
+bool takes_joined_value(const OptionText& option);
+/// " VALUE", "[=a|b]" or nothing.
+std::string value_behind(const OptionText& option);
 
 /// `form`: man (the manual page, in roff), or bash, zsh or fish (completions for that shell).
-std::string program_manual(const CLI::App& app, const std::string& form, const std::string& version);
+std::string program_manual(const ProgramText& program, const std::string& form, const std::string& version);
 
 }  // namespace sial

@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "runtime/chemistry/files/guess.h"
 #include "runtime/chemistry/legacy/legacy_job.h"
@@ -18,7 +17,7 @@
 #include "runtime/core/base/printable.h"
 #include "runtime/core/transport/mpi.h"
 #include "runtime/program/job/job_file.h"
-#include "runtime/program/manual/manual.h"
+#include "runtime/program/manual/command_line.h"
 #include "runtime/program/sialrun/network.h"
 
 namespace sial {
@@ -26,18 +25,20 @@ namespace {
 
 /// Adds an option of the table to the command line; the variable outlives the parsing.
 template <class T>
-void add(CLI::App& app, const Option& option, T& variable) {
-  const bool without_value = std::is_same_v<T, bool> || option.type.kind == OptionType::Kind::joined;
-  CLI::Option* const added = without_value ? app.add_flag(option.flags, variable, option_help(option))
-                                           : app.add_option(option.flags, variable, option_help(option));
-  added->group(option.group == OptionGroup::test ? hidden_group : heading(option.group));
-  if (*option.type.shown) added->type_name(option.type.shown);
-  if (added->get_items_expected_max() > 1 && option.id != OptionId::input)
-    added->take_all()->expected(1)->allow_extra_args(false);
+void add(CommandLine& app, const Option& option, T& variable) {
+  const std::string help = option_help(option);
+  CommandLine::Option added = [&] {
+    if constexpr (std::is_same_v<T, bool>) return app.add_flag(option.flags, variable, help);
+    if constexpr (std::is_same_v<T, std::string>)
+      if (option.type.kind == OptionType::Kind::joined) return app.add_flag(option.flags, variable, help);
+    if constexpr (!std::is_same_v<T, bool>) return app.add_option(option.flags, variable, help);
+  }();
+  added.group(option.group == OptionGroup::test ? hidden_group : heading(option.group));
+  if (*option.type.shown) added.type_name(option.type.shown);
   if (option.type.kind == OptionType::Kind::optional)
-    added->expected(0, 1)->type_name(fmt::format("[{}]", option.type.shown));
-  if (option.type.kind == OptionType::Kind::listed) added->delimiter(',');
-  added->check([&option](const std::string& text) { return option_problem(option.type, text); });
+    added.value_optional().type_name(fmt::format("[{}]", option.type.shown));
+  if (option.type.kind == OptionType::Kind::listed) added.delimiter(',');
+  added.check([&option](const std::string& text) { return option_problem(option.type, text); });
 }
 
 bool in_batch_lines(OptionGroup group) {
@@ -46,13 +47,13 @@ bool in_batch_lines(OptionGroup group) {
 
 }  // namespace
 
-void add_options(CLI::App& app, Arguments& arguments) {
+void add_options(CommandLine& app, Arguments& arguments) {
 #define SETTING(name, ...) add(app, option(OptionId::name), arguments.job.settings[OptionId::name]);
 #define JOB_OPTION(name, group, flags, type, preset, record, target, help) \
   add(app, option(OptionId::name), arguments.job.target);
 #define OPTION(name, group, flags, type, preset, record, target, help) \
   add(app, option(OptionId::name), arguments.target);
-#define GONE(flag) app.add_option(flag, arguments.gone[flag])->group(hidden_group);
+#define GONE(flag) app.add_option(flag, arguments.gone[flag]).group(hidden_group);
 #include "runtime/core/job/options.def"
 #undef SETTING
 #undef JOB_OPTION
@@ -62,7 +63,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
 namespace {
 
 /// Those of a line of a batch, which states one job.
-void add_batch_options(CLI::App& app, JobArguments& job) {
+void add_batch_options(CommandLine& app, JobArguments& job) {
 #define SETTING(name, in, ...) \
   if (in_batch_lines(OptionGroup::in)) add(app, option(OptionId::name), job.settings[OptionId::name]);
 #define JOB_OPTION(name, group, flags, type, preset, record, target, help) add(app, option(OptionId::name), job.target);
@@ -230,13 +231,13 @@ std::vector<BatchEntry> read_batch(const std::string& path, const JobArguments& 
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos || line.front() == '#') continue;
     BatchEntry entry;
-    CLI::App app;
+    CommandLine app;
     add_batch_options(app, entry.arguments);
     entry.arguments.settings[OptionId::results] = "none";
     entry.arguments.batch_file = path;
     try {
-      app.parse(line, false);
-    } catch (const CLI::ParseError& error) {
+      app.parse_text(line);
+    } catch (const CommandLine::Error& error) {
       throw InputError(fmt::format("{}:{}: {}", path, number, error.what()),
                        "a line holds a program or job file and its options");
     }

@@ -13,12 +13,9 @@
 #include "runtime/program/session/session.h"
 #include "runtime/program/sialrun/devices.h"
 
-namespace CLI {
-class App;
-}
-
 namespace sial {
 
+class CommandLine;
 class SchemaRun;
 
 inline constexpr bool sialx_default_check = SIALX_DEFAULT_CHECK;  // debug builds check
@@ -62,7 +59,7 @@ struct BatchEntry {
 };
 
 /// Adds the options of the table to the command line; `arguments` outlives the parsing.
-void add_options(CLI::App& app, Arguments& arguments);
+void add_options(CommandLine& app, Arguments& arguments);
 bool is_given(const JobArguments& arguments, OptionId id);
 SimulationOptions simulation_options(const Arguments& arguments);
 /// Settles `--homes auto` for a job.

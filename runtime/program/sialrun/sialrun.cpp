@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline/pipeline.h"
@@ -36,7 +35,7 @@
 #include "runtime/core/transport/mpi.h"
 #include "runtime/core/transport/simulated.h"
 #include "runtime/program/job/describe.h"
-#include "runtime/program/manual/manual.h"
+#include "runtime/program/manual/command_line.h"
 #include "runtime/program/session/dry_run.h"
 #include "runtime/program/session/session.h"
 #include "runtime/program/sialrun/arguments.h"
@@ -279,12 +278,12 @@ std::string value_text(const std::vector<T>& values) {
 }
 
 /// What run.json records of how the job was run: options as the table says, and what became of some of them.
-RunFacts::Pairs chosen_options(const CLI::App& app, const Arguments& arguments, bool mpi, const std::string& blas) {
+RunFacts::Pairs chosen_options(const CommandLine& app, const Arguments& arguments, bool mpi, const std::string& blas) {
   RunFacts::Pairs facts;
   const auto record = [&](const Option& option, const std::string& value) {
     if (std::string_view(option.record.key).starts_with("device_") && arguments.session.device == "host") return;
     const std::string_view flags = option.flags;
-    if (is_recorded(option, app.count(std::string(flags.substr(0, flags.find_first_of(",{")))) > 0, value))
+    if (is_recorded(option, app.is_given(std::string(flags.substr(0, flags.find_first_of(",{")))), value))
       facts.emplace_back(option.record.key, value);
   };
 #define SETTING(...)  // the session records those of its job
@@ -316,7 +315,8 @@ void set_pardo_order(MachineOptions& options, const std::string& text) {
                      "`auto`, `written`, `shuffled`, or an amount of memory such as `4GB`");
 }
 
-int run(Arguments& arguments, const CLI::App& app, Plugins& plugins, int argc, char** argv, const std::string& blas) {
+int run(Arguments& arguments, const CommandLine& app, Plugins& plugins, int argc, char** argv,
+        const std::string& blas) {
   if (arguments.describe || !arguments.write_dat.empty()) return show_job(arguments);
   check_aces_ranks(arguments);
   SessionOptions options = arguments.session;
@@ -449,15 +449,15 @@ int calibrate(const std::string& cache) {
   return exit_ok;
 }
 
-int print_manual(const CLI::App& app, const std::string& form) {
+int print_manual(const CommandLine& app, const std::string& form) {
   if (!is_first_launched()) return exit_ok;
   std::cout << (form == "markdown" || form == "tests" ? options_markdown(form == "tests")
-                                                      : program_manual(app, form, sialx_version))
+                                                      : program_manual(app.text(), form, sialx_version))
             << std::flush;
   return exit_ok;
 }
 
-/// The arguments for CLI11, last first; `-sp a:b` stands for `-I a -I b`.
+/// The arguments; `-sp a:b` stands for `-I a -I b`.
 std::vector<std::string> command_line(const std::vector<std::string>& given) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -468,12 +468,12 @@ std::vector<std::string> command_line(const std::vector<std::string>& given) {
     std::istringstream dirs(given[++i]);
     for (std::string dir; std::getline(dirs, dir, ':');) words.insert(words.end(), {"-I", dir});
   }
-  return {words.rbegin(), words.rend()};
+  return words;
 }
 
-void parse(CLI::App& app, Arguments& arguments, std::vector<std::string> words) {
+void parse(CommandLine& app, Arguments& arguments, std::vector<std::string> words) {
   app.parse(std::move(words));
-  if (app.count("--restart") == 0 && arguments.restart_id.empty()) return;
+  if (!app.is_given("--restart") && arguments.restart_id.empty()) return;
   // `--restart job.toml`: what can be run is the job, not the folder of a checkpoint.
   if (const std::string& folder = arguments.restart_folder;
       folder.ends_with(".toml") || folder.ends_with(".sialx") || folder.ends_with(".siox"))
@@ -485,11 +485,11 @@ void parse(CLI::App& app, Arguments& arguments, std::vector<std::string> words) 
 /// Of the job that a command line of sialrun states.
 std::string stated_checkpoint_folder(const std::vector<std::string>& words) {
   Arguments arguments;
-  CLI::App app;
+  CommandLine app;
   add_options(app, arguments);
   try {
     parse(app, arguments, command_line(words));
-  } catch (const CLI::ParseError& error) { throw InputError(error.what(), "sialrun --help lists the options"); }
+  } catch (const CommandLine::Error& error) { throw InputError(error.what(), "sialrun --help lists the options"); }
   arguments.job.restarts = true;  // what only its first run reads may be gone
   return checkpoint_folder_of(make_job(arguments.job, 1), arguments.restart);
 }
@@ -508,9 +508,8 @@ int run_reporting(int argc, char** argv) {
   const std::string blas = prepare_blas();
   Arguments arguments;
   arguments.session.device = "auto";
-  CLI::App app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4",
-               "sialrun");
-  app.formatter(help_formatter());
+  CommandLine app("Runs SIAL programs: sialrun job.toml, or sialrun prog.sialx --set norb=4 --segments ao=8,8,4",
+                  "sialrun");
   add_options(app, arguments);
   try {
     parse(app, arguments, command_line({argv + 1, argv + argc}));
@@ -565,7 +564,7 @@ int run_reporting(int argc, char** argv) {
       if (schema && is_first_launched()) schema->fail(error_text(error, 0, 1), exit_code_of(error));
       throw;
     }
-  } catch (const CLI::CallForHelp& help) { return app.exit(help); } catch (const CLI::ParseError& error) {
+  } catch (const CommandLine::HelpAsked&) { return app.show_help(); } catch (const CommandLine::Error& error) {
     if (is_first_launched())
       std::cerr << "error: " << printable(error.what()) << "\n  hint: sialrun --help lists the options\n";
     return exit_input_error;
