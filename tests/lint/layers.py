@@ -11,7 +11,7 @@ RUNTIME = [
     "core/base", "program/manual", "core/bytecode", "program/version", "core/stats", "core/memory", "core/numa", "core/tier", "core/kernels", "core/device", "core/watch", "core/transport",
     "core/store", "core/job", "core/super", "core/checkpoint", "core/interp", "core/model",
     "chemistry/molecule", "chemistry/basis", "chemistry/segments", "chemistry/files", "chemistry/legacy", "chemistry/integrals", "chemistry/super", "chemistry/gradient", "chemistry/schema",
-    "program/job", "program/session", "program/sialrun", "python/native",
+    "chemistry/domain", "program/job", "program/session", "chemistry/runs", "program/sialrun", "python/native",
 ]  # fmt: skip
 COMPILER = ["source", "diag", "ast", "sema", "ir", "analysis", "plan", "emit", "report", "pipeline", "program", "tools/format", "tools/facts", "tools/lsp", "tools/program"]
 
@@ -21,6 +21,8 @@ SHARED = re.compile(r"runtime/(core/(base|bytecode)|program/(manual|version))/")
 BOTH_HALVES = re.compile(r"(runtime/program/sialrun/|compiler/program/sialreport|compiler/tools/program/hints|runtime/python/native/)[a-z_]*\.(cpp|h)$")
 # A report reads modules and run.json, never programs: it uses no other component of the compiler.
 REPORT_ALONE = re.compile(r"compiler/(source|diag|ast|sema|ir|analysis|plan|emit|pipeline|tools)/")
+# Programs know chemistry by what they may ask of any science, runtime/core/job/domain.h.
+CHEMISTRY = re.compile(r"runtime/chemistry/")
 # Bodies of super instructions see block views only.
 BODIES_NEVER = re.compile(r"runtime/core/(store|transport|interp)/")
 
@@ -44,6 +46,8 @@ def problem(path, included):
         return "reports use modules, not the compiler's parts"
     if own == other:
         return None
+    if CHEMISTRY.match(included) and not CHEMISTRY.match(path):
+        return "only chemistry includes chemistry; others ask runtime/core/job/domain.h"
     order = RUNTIME if half == "runtime" else COMPILER
     for name in (own, other):
         if name not in order:

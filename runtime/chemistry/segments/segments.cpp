@@ -1,6 +1,8 @@
 #include "runtime/chemistry/segments/segments.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,14 +20,6 @@ namespace sial {
 namespace {
 
 using Sizes = std::vector<std::int32_t>;
-
-Sizes equal_pieces(std::int32_t n, std::int32_t target) {
-  if (n == 0) return {};
-  std::int32_t pieces = (n + target - 1) / target;
-  Sizes sizes(pieces, n / pieces);
-  for (std::int32_t i = 0; i < n % pieces; ++i) ++sizes[i];
-  return sizes;
-}
 
 /// Whole shells per segment, segments as equal as the shells allow.
 Sizes shell_pieces(const Molecule& molecule, std::int32_t target) {
@@ -76,7 +70,7 @@ Sizes orbital_pieces(Job& job, const std::string& key, const std::vector<Fragmen
   return cut(job, key, n, range, what, [&](std::int32_t target) {
     Sizes sizes;
     for (const FragmentPart& part : parts) {
-      const Sizes pieces = equal_pieces(part.count, target);
+      const Sizes pieces = equal_segments(part.count, target);
       sizes.insert(sizes.end(), pieces.begin(), pieces.end());
     }
     return sizes;
@@ -163,10 +157,6 @@ OrbitalSegments orbital_segments(Job& job, const std::string& kind_key, const st
           ? virt->sizes
           : orbital_pieces(job, virt_key, parts.virtuals, AutoRange::virtual_orbitals, "virtual orbitals"));
   return result;
-}
-
-void set_int(Job& job, const std::string& name, std::int32_t value) {
-  if (!job.given_values.count(name)) job.data.ints[name] = value;
 }
 
 /// What follows from the molecule and its segments: another value of the user's is taken, and said.
@@ -307,11 +297,6 @@ double convergence(const Job& job) {
 
 }  // namespace
 
-bool is_automatic(const Job& job, const std::string& key) {
-  const SegmentRequest* r = request(job, key);
-  return !r || (r->sizes.empty() && r->target == 0);
-}
-
 const UsualValues& usual_values() {
   static const UsualValues values = [] {
     UsualValues all;
@@ -329,23 +314,11 @@ const UsualValues& usual_values() {
     atom.shells.push_back({});
     chemistry(job.data).has_molecule = true;
     derive_job_data(job);
-    add(job.data, all.of_molecule);
+    add(job.data, all.of_system);
     return all;
   }();
   return values;
 }
-
-std::string segment_options(const NamedSegments& wanted, const NamedSegments& own) {
-  if (wanted == own ||
-      std::any_of(own.begin(), own.end(), [&](const auto& entry) { return !wanted.contains(entry.first); }))
-    return {};
-  std::string options;
-  for (const auto& [kind, sizes] : wanted)
-    options += fmt::format("{}--segments {}={}", options.empty() ? "" : " ", kind, fmt::join(sizes, ","));
-  return options;
-}
-
-Sizes equal_segments(std::int32_t n, std::int32_t target) { return equal_pieces(n, target); }
 
 Sizes ao_segments(const Molecule& molecule, std::int32_t target) { return shell_pieces(molecule, target); }
 
@@ -354,8 +327,7 @@ void check_ao_segments(const Sizes& sizes, const Molecule& molecule) {
   check_shells(sizes, molecule);
 }
 
-void derive_job_data(Job& job) {
-  job.segment_choices.clear();
+void derive_from_chemistry(Job& job) {
   for (auto [name, value] : {std::pair{"scf_iter", 100},
                              {"scf_beg", 2},
                              {"scf_hist", 8},
@@ -382,20 +354,12 @@ void derive_job_data(Job& job) {
     set_keep_quartets(job);
     return;
   }
-  for (auto [key, kind] : {std::pair{"ao", IndexKind::ao},
-                           {"mo", IndexKind::mo},
-                           {"moa", IndexKind::moa},
-                           {"mob", IndexKind::mob},
-                           {"la", IndexKind::la}})
-    if (const SegmentRequest* r = request(job, key); r && !r->sizes.empty()) job.data.segments[kind] = r->sizes;
   if (chemistry(job.data).has_molecule) {
     derive_from_molecule(job);
   } else if (chemistry(job.data).hamiltonian) {
     Molecule orbitals = orbitals_as_functions(*chemistry(job.data).hamiltonian);
     orbitals.frozen_core = chemistry(job.data).molecule.frozen_core;
     derive_from(job, orbitals, chemistry(job.data).hamiltonian->core_energy);
-  } else if (auto it = job.data.segments.find(IndexKind::ao); it != job.data.segments.end()) {
-    set_int(job, "norb", static_cast<std::int32_t>(it->second.size()));
   }
   set_keep_quartets(job);
 }

@@ -209,19 +209,13 @@ const Option* option_of_key(std::string_view section, std::string_view key) {
   return nullptr;
 }
 
-const std::vector<std::string_view> molecule_keys{
-    "xyz", "charge",    "multiplicity",     "basis", "spherical", "frozen_core",
-    "ecp", "fragments", "fragment_charges", "trexio"},
-    hamiltonian_keys{"fcidump", "frozen_core"};
-
-std::string place_of_key(std::string_view key) {
+std::string place_of_key(std::string_view key, std::span<const KeySection> others) {
   std::string sections;
   const auto add = [&](std::string_view section, const auto& keys) {
     if (std::find(std::begin(keys), std::end(keys), key) != std::end(keys))
       sections += fmt::format("{}[{}]", sections.empty() ? "" : " or ", section);
   };
-  add("molecule", molecule_keys);
-  add("hamiltonian", hamiltonian_keys);
+  for (const KeySection& section : others) add(section.name, section.keys);
   add("segments", segment_keys);
   if (!sections.empty()) return fmt::format("`{}` belongs in {}", key, sections);
   for (const Option& row : table) {

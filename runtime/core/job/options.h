@@ -108,11 +108,14 @@ std::string option_problem(const OptionType& type, const std::string& text);
 std::vector<std::string_view> option_keys(std::string_view section);
 /// The option that `section.key` of a job file sets.
 const Option* option_of_key(std::string_view section, std::string_view key);
-/// Those that are none.
-extern const std::vector<std::string_view> molecule_keys, hamiltonian_keys;
-/// Where a key that stands in the wrong place belongs: another section, or the command line. Empty for none that is
-/// known.
-std::string place_of_key(std::string_view key);
+/// A section of job files that holds no options, and its keys.
+struct KeySection {
+  std::string_view name;
+  std::vector<std::string_view> keys;
+};
+/// Where a key that stands in the wrong place belongs: another section, of which `others` hold no options, or the
+/// command line. Empty for none that is known.
+std::string place_of_key(std::string_view key, std::span<const KeySection> others);
 
 /// Lets a setting of the command line or of a job file act on the job. Throws SialError for what cannot be read.
 void set_option(Job& job, OptionId id, const std::string& text);

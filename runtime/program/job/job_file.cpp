@@ -2,8 +2,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <limits>
-#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,22 +10,16 @@
 #define TOML_ASSERT(condition) static_assert(true)
 #include <toml++/toml.h>
 
-#include "runtime/chemistry/basis/basis.h"
-#include "runtime/chemistry/files/fcidump.h"
-#include "runtime/chemistry/files/guess.h"
-#include "runtime/chemistry/files/trexio_file.h"
-#include "runtime/chemistry/molecule/chemistry.h"
-#include "runtime/chemistry/molecule/fragment_request.h"
-#include "runtime/chemistry/molecule/molecule.h"
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/number.h"
 #include "runtime/core/job/array_source.h"
+#include "runtime/core/job/domain.h"
 #include "runtime/core/job/duration.h"
 #include "runtime/core/job/numa.h"
 #include "runtime/core/job/options.h"
+#include "runtime/core/job/segments.h"
 #include "runtime/core/job/spill.h"
 
 namespace sial {
@@ -53,9 +45,10 @@ class JobReader {
   Job read() {
     const toml::table root = parse();
     job_.file = path_;
-    check_keys(root, "",
-               {"programs", "include", "plugins", "memory", "values", "segments", "arrays", "molecule", "hamiltonian",
-                "output", "restore", "run", "gradient"});
+    Keys known{"programs", "include", "plugins", "memory", "values", "segments", "arrays"};
+    for (const KeySection& section : domain().sections()) known.push_back(section.name);
+    known.insert(known.end(), {"output", "restore", "run", "gradient"});
+    check_keys(root, "", known);
     settings(root, "");
     if (const toml::node* n = root.get("memory"); n && n->is_table()) memory(*n->as_table());
     programs(root);
@@ -64,8 +57,11 @@ class JobReader {
       for (const std::string& file : strings(*n, "plugins")) plugin(*n, resolve(file));
     if (auto* t = table(root, "values")) values(*t);
     if (auto* t = table(root, "segments")) segments(*t);
-    if (auto* t = table(root, "molecule")) molecule(*t);
-    if (auto* t = table(root, "hamiltonian")) hamiltonian(*t);
+    for (const KeySection& section : domain().sections())
+      if (auto* t = table(root, section.name)) {
+        check_keys(*t, section.name, section.keys);
+        domain().read_section(section.name, value(*t), folder_.string(), job_);
+      }
     if (auto* t = table(root, "arrays")) arrays(*t);
     for (const char* section : {"output", "run", "gradient"})
       if (auto* t = table(root, section)) {
@@ -108,18 +104,13 @@ class JobReader {
   /// Runs `body`; errors that do not know their place get the node's.
   template <class Body>
   void at(const toml::node& n, Body body) const {
-    try {
-      body();
-    } catch (SialError& e) {
-      if (e.where().empty()) e.set_where(place(n.source()));
-      throw;
-    }
+    at_place([&] { return place(n.source()); }, body);
   }
 
   void check_keys(const toml::table& t, std::string_view section, const Keys& known) const {
     for (auto&& [key, node] : t)
       if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
-        const std::string elsewhere = place_of_key(key.str());
+        const std::string elsewhere = place_of_key(key.str(), domain().sections());
         throw InputError(section.empty() ? fmt::format("unknown key `{}`", key.str())
                                          : fmt::format("unknown key `{}` in [{}]", key.str(), section),
                          elsewhere.empty() ? suggestion(key.str(), known) : elsewhere, place(key.source()));
@@ -133,22 +124,40 @@ class JobReader {
     return n ? n->as_table() : nullptr;
   }
 
-  std::string resolve(const std::string& name) const {
-    return fs::path(name).is_absolute() ? name : (folder_ / name).lexically_normal().string();
-  }
+  std::string resolve(const std::string& name) const { return resolve_path(folder_.string(), name); }
 
   const std::string& data_file(const std::string& file) {
     job_.data_files.push_back(file);
     return file;
   }
 
-  std::string string(const toml::node& n, std::string_view key) const {
-    if (!n.is_string()) fail(n, fmt::format("`{}` must be a string", key));
-    std::string text = n.value<std::string>().value();
-    if (text.find('\0') != std::string::npos)
-      fail(n, fmt::format("`{}` holds a NUL character", key), "file names end at a NUL");
-    return text;
+  JobValue value(const toml::node& n) const {
+    using Kind = JobValue::Kind;
+    JobValue v;
+    v.place = place(n.source());
+    if (const toml::table* t = n.as_table()) {
+      v.kind = Kind::table;
+      for (auto&& [key, node] : *t) {
+        v.keys.emplace_back(key.str());
+        v.items.push_back(value(node));
+      }
+    } else if (const toml::array* list = n.as_array()) {
+      v.kind = Kind::list;
+      for (const toml::node& item : *list) v.items.push_back(value(item));
+    } else if (const auto* text = n.as_string()) {
+      v.kind = Kind::text;
+      v.words = text->get();
+    } else if (const auto* whole = n.as_integer()) {
+      v.kind = Kind::whole;
+      v.number = whole->get();
+    } else if (const auto* boolean = n.as_boolean()) {
+      v.kind = Kind::boolean;
+      v.is_true = boolean->get();
+    }
+    return v;
   }
+
+  std::string string(const toml::node& n, std::string_view key) const { return value(n).string(key); }
 
   std::vector<std::string> strings(const toml::node& n, std::string_view key) const {
     std::vector<std::string> out;
@@ -165,13 +174,7 @@ class JobReader {
     return out;
   }
 
-  std::int32_t integer(const toml::node& n, std::string_view key) const {
-    if (!n.is_integer()) fail(n, fmt::format("`{}` must be an integer", key));
-    std::int64_t v = n.value<std::int64_t>().value();
-    if (v < std::numeric_limits<std::int32_t>::min() || v > std::numeric_limits<std::int32_t>::max())
-      fail(n, fmt::format("`{}` does not fit a 32-bit integer", key));
-    return static_cast<std::int32_t>(v);
-  }
+  std::int32_t integer(const toml::node& n, std::string_view key) const { return value(n).integer(key); }
 
   double real(const toml::node& n, std::string_view key) const {
     const double value = n.value<double>().value();
@@ -235,128 +238,11 @@ class JobReader {
     }
   }
 
-  void molecule(const toml::table& t) {
-    check_keys(t, "molecule", molecule_keys);
-    if (const toml::node* n = t.get("trexio")) {
-      of_trexio(t, *n);
-      return;
-    }
-    for (std::string_view needed : {"xyz", "basis"})
-      if (!t.get(needed)) fail(t, fmt::format("[molecule] lacks `{}`", needed));
-    Molecule& m = chemistry(job_.data).molecule;
-    XyzElectrons said;
-    const std::string xyz = data_file(resolve(string(*t.get("xyz"), "xyz")));
-    at(*t.get("xyz"), [&] { m.atoms = read_xyz(xyz, job_.warnings, &said); });
-    std::optional<bool> spherical;
-    if (const toml::node* n = t.get("spherical"); n && !(spherical = n->value_exact<bool>()))
-      fail(*n, "`spherical` must be true or false", "false takes Cartesian functions");
-    const toml::node& basis = *t.get("basis");
-    m.basis_name = string(basis, "basis");
-    at(basis, [&] {
-      m.shells = read_basis(data_file(find_basis(m.basis_name, folder_.string())), m.atoms, spherical, &job_.warnings);
-    });
-    at(t.get("ecp") ? *t.get("ecp") : basis, [&] { effective_cores(t.get("ecp")); });
-    finish_molecule(t, xyz, said);
-  }
-
-  /// Atoms, basis set and potentials from one file; charge and multiplicity unless they are stated.
-  void of_trexio(const toml::table& t, const toml::node& file) {
-    for (const std::string_view key : {"xyz", "basis", "spherical", "ecp"})
-      if (const toml::node* n = t.get(key))
-        fail(*n, fmt::format("`{}` follows from `trexio`", key), "leave out one of the two");
-    Molecule& m = chemistry(job_.data).molecule;
-    const std::string path = data_file(resolve(string(file, "trexio")));
-    at(file, [&] {
-      const TrexioData data = read_trexio_file(path);
-      m = trexio_molecule(data, path);
-      if (const std::vector<DataArray> c = trexio_orbitals(data, m); !c.empty()) set_guess(job_, c.front(), c.back());
-    });
-    finish_molecule(t);
-  }
-
-  void finish_molecule(const toml::table& t, const std::string& xyz = {}, const XyzElectrons& said = {}) {
-    Molecule& m = chemistry(job_.data).molecule;
-    if (const toml::node* n = t.get("charge")) m.charge = integer(*n, "charge");
-    if (const toml::node* n = t.get("multiplicity")) m.multiplicity = integer(*n, "multiplicity");
-    fragments(t);
-    take_electrons(m, said, t.contains("charge") || t.contains("fragment_charges"), t.contains("multiplicity"), xyz,
-                   job_.warnings);
-    at(t, [&] { electron_counts(m); });
-    if (const toml::node* n = t.get("frozen_core")) m.frozen_core = frozen_core(*n);
-    if (const toml::node* n = t.get("fragments")) at(*n, [&] { check_fragments(chemistry(job_.data).fragments, m); });
-    chemistry(job_.data).has_molecule = true;
-  }
-
-  void hamiltonian(const toml::table& t) {
-    check_keys(t, "hamiltonian", hamiltonian_keys);
-    if (chemistry(job_.data).has_molecule)
-      fail(t, "the job has a [molecule] and a [hamiltonian]",
-           "programs take the integrals of one: leave out the other");
-    const toml::node* file = t.get("fcidump");
-    if (!file)
-      fail(t, "[hamiltonian] lacks `fcidump`", "fcidump = \"FCIDUMP\" names a file of integrals over orbitals");
-    at(*file, [&] { take_fcidump(job_, data_file(resolve(string(*file, "fcidump")))); });
-    if (const toml::node* n = t.get("frozen_core")) {
-      chemistry(job_.data).molecule.frozen_core = integer(*n, "frozen_core");
-      if (chemistry(job_.data).molecule.frozen_core < 0) fail(*n, "`frozen_core` cannot be negative");
-    }
-  }
-
-  std::vector<std::int32_t> integers(const toml::node& n, std::string_view key) const {
-    std::vector<std::int32_t> out;
-    if (!n.is_array()) fail(n, fmt::format("`{}` must be a list of integers", key));
-    for (const toml::node& e : *n.as_array()) out.push_back(integer(e, key));
-    return out;
-  }
-
-  /// Atoms of each fragment and its charge. The molecule's charge is their sum, unless it is stated.
-  void fragments(const toml::table& t) {
-    const toml::node *lists = t.get("fragments"), *charges = t.get("fragment_charges");
-    if (charges && !lists)
-      fail(*charges, "`fragment_charges` goes with `fragments`",
-           "fragments = [[1, 2, 3], [4, 5, 6]] lists the atoms of each");
-    if (!lists) return;
-    if (!lists->is_array() || lists->as_array()->empty())
-      fail(*lists, "`fragments` must list the atoms of each fragment", "fragments = [[1, 2, 3], [4, 5, 6]]");
-    for (const toml::node& list : *lists->as_array()) {
-      if (!list.is_array())
-        fail(list, "`fragments` must list the atoms of each fragment", "fragments = [[1, 2, 3], [4, 5, 6]]");
-      chemistry(job_.data).fragments.atoms.push_back(integers(list, "fragments"));
-    }
-    if (charges) chemistry(job_.data).fragments.charges = integers(*charges, "fragment_charges");
-    if (!t.get("charge"))
-      for (std::int32_t charge : chemistry(job_.data).fragments.charges) chemistry(job_.data).molecule.charge += charge;
-  }
-
-  /// Potentials of the basis file, unless `ecp` names another file or is false.
-  void effective_cores(const toml::node* n) {
-    if (n && n->is_boolean() && !n->value<bool>().value()) return;
-    if (n && !n->is_string()) fail(*n, "`ecp` must be the path of a basis file, or false");
-    Molecule& m = chemistry(job_.data).molecule;
-    m.ecps = read_ecps(data_file(find_basis(n ? string(*n, "ecp") : m.basis_name, folder_.string())), m.atoms);
-    if (n && m.ecps.empty()) fail(*n, "the file holds no effective core potential for an element of this molecule");
-    for (const Ecp& e : m.ecps) {
-      m.atoms[e.atom].charge -= e.electrons;
-      m.atoms[e.atom].core_electrons = e.electrons;
-    }
-  }
-
-  std::int32_t frozen_core(const toml::node& n) const {
-    const Molecule& m = chemistry(job_.data).molecule;
-    if (n.is_boolean()) return n.value<bool>().value() ? chemical_core(m) : 0;
-    if (!n.is_integer())
-      fail(n, "`frozen_core` must be true, false or a number of orbitals",
-           "true freezes the noble-gas cores of all atoms");
-    std::int32_t orbitals = integer(n, "frozen_core");
-    if (orbitals < 0) fail(n, "`frozen_core` cannot be negative");
-    return orbitals;
-  }
-
   void arrays(const toml::table& t) {
     for (auto&& [key, node] : t) {
       std::string name = lower_case(key.str());
-      if (!chemistry(job_.data).fragments.atoms.empty() && name.starts_with("w_frag_"))
-        fail(node, fmt::format("`{}` follows from `fragments` under [molecule]", name), "leave out one of the two");
+      if (const std::string source = domain().source_of_array(job_.data, name); !source.empty())
+        fail(node, fmt::format("`{}` follows from {}", name, source), "leave out one of the two");
       job_.given_arrays.insert(name);
       if (node.is_array()) {
         inline_array(name, *node.as_array());

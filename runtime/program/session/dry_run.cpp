@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
-#include "runtime/chemistry/segments/earlier_results.h"
-#include "runtime/chemistry/segments/segment_choice.h"
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/printable.h"
 #include "runtime/core/interp/blocks/given_arrays.h"
+#include "runtime/core/job/segments.h"
+#include "runtime/core/model/earlier_results.h"
+#include "runtime/core/model/segment_choice.h"
 #include "runtime/core/model/spill/spill_model.h"
 #include "runtime/program/session/gradient_run.h"
 

@@ -2,13 +2,13 @@
 // The gradient of a scalar that a job computes, with respect to the places of the nuclei, by central differences: the
 // job as it is, then the same job for displaced molecules, one after the other in one session.
 
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/chemistry/gradient/symmetry.h"
 #include "runtime/program/session/session.h"
 
 namespace sial {
@@ -26,9 +26,9 @@ struct JobOutcome {
 std::shared_ptr<JobOutcome> keep_outcomes(SessionOptions& options);
 
 struct Gradient {
-  double value = 0.0;           // of the scalar, undisplaced
-  std::vector<Vector3> values;  // hartree per bohr, one row per atom
-  double step = 0.0;            // bohr
+  double value = 0.0;                         // of the scalar, undisplaced
+  std::vector<std::array<double, 3>> values;  // hartree per bohr, one row per atom
+  double step = 0.0;                          // bohr
   std::size_t displaced = 0, left_out = 0, operations = 1;
   JobOutcome undisplaced;
 };

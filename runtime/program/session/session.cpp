@@ -17,11 +17,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/chemistry/files/molecule_in_results.h"
-#include "runtime/chemistry/molecule/chemistry.h"
-#include "runtime/chemistry/segments/earlier_results.h"
-#include "runtime/chemistry/segments/segments.h"
-#include "runtime/chemistry/super/mulliken.h"
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/names.h"
@@ -31,9 +26,12 @@
 #include "runtime/core/interp/blocks/given_arrays.h"
 #include "runtime/core/interp/job/shared_folder.h"
 #include "runtime/core/job/array_source.h"
+#include "runtime/core/job/domain.h"
 #include "runtime/core/job/options.h"
 #include "runtime/core/job/results.h"
+#include "runtime/core/job/segments.h"
 #include "runtime/core/kernels/contraction/contraction_calibration.h"
+#include "runtime/core/model/earlier_results.h"
 
 namespace sial {
 namespace {
@@ -210,19 +208,20 @@ std::string Session::best_segments(const Job& job, const std::vector<std::shared
   return fmt::format("{}", fmt::join(choice.options, " "));
 }
 
-/// Arrays of a Hamiltonian that no program declares, of which one would be large.
+/// Arrays that the science would make and no program declares: one may be large.
 static void drop_unused_arrays(JobData& data, std::span<const std::shared_ptr<const Module>> programs) {
   std::set<std::string_view> used;
   for (const auto& program : programs)
     for (const ArrayRow& a : program->arrays)
       if (a.predefined) used.insert(a.name);
-  std::erase_if(data.arrays,
-                [&](const auto& item) { return item.first.starts_with("given_") && !used.contains(item.first); });
+  std::erase_if(data.arrays, [&](const auto& item) {
+    return item.second.fill && !used.contains(item.first) && domain().gives_array(data, item.first);
+  });
 }
 
 void read_given_arrays(Job& job, std::span<const std::shared_ptr<const Module>> programs) {
   if (!job.data.sources.empty()) read_whole_arrays(job.data, programs);
-  if (chemistry(job.data).hamiltonian) drop_unused_arrays(job.data, programs);
+  drop_unused_arrays(job.data, programs);
   const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
   if (std::ranges::any_of(job.data.arrays, is_made)) make_arrays(job.data, arrays_read_in_parts(programs));
 }
@@ -231,8 +230,7 @@ const Job& Session::with_arrays(const Job& stated, std::span<const std::shared_p
   const auto own = [&]() -> Job& { return own_job_ ? *own_job_ : own_job_.emplace(stated); };
   const auto is_made = [](const auto& item) { return static_cast<bool>(item.second.fill); };
   if (lacks_values(stated, programs)) take_extents(own(), programs);
-  if (!stated.data.sources.empty() || chemistry(stated.data).hamiltonian ||
-      std::ranges::any_of(stated.data.arrays, is_made))
+  if (!stated.data.sources.empty() || std::ranges::any_of(stated.data.arrays, is_made))
     read_given_arrays(own(), programs);
   return own_job_ ? *own_job_ : stated;
 }
@@ -372,7 +370,8 @@ int Session::run_programs(const Job& given) {
   segments_ = named_segments(job.data);
   if (results) write_results(job);
   std::optional<EnvironmentError> missing;
-  if (transport_.rank() == 0) missing = write_orbital_files(job);
+  if (transport_.rank() == 0)
+    missing = domain().write_files(job, state_->saved_statics, checkpoints_ && checkpoints_->has_one());
   if (options_.take_results) options_.take_results(*runner_, *state_, store_->snapshots());
   if (run_json || options_.text_stats || options_.explain_kernels) write_statistics(job);
   store_->monitor().set_trace(nullptr);
@@ -408,7 +407,7 @@ void Session::write_results(const Job& job) {
     const auto stamp = job.settings.find(OptionId::stamp);
     writer->about(options_.version, creation_time(), named_segments(job.data),
                   stamp == job.settings.end() ? std::string() : stamp->second);
-    if (chemistry(job.data).has_molecule) write_molecule(writer->file(), chemistry(job.data).molecule);
+    domain().write_system(writer->file(), job.data);
     for (std::size_t i = 0; i < descriptions.size(); ++i) {
       const ProgramOutcome& outcome = runner_->outcomes()[i];
       writer->program(descriptions[i]);
@@ -418,9 +417,8 @@ void Session::write_results(const Job& job) {
     }
     for (const auto& [label, value] : state_->saved_scalars) writer->saved_scalar(label, value);
     for (const auto& [label, array] : state_->saved_statics) writer->saved_static(label, array);
-    if (!job.legacy)
-      if (const std::vector<double> charges = mulliken_charges(job.data, state_->saved_statics); !charges.empty())
-        writer->property("mulliken_charges", charges, "e");
+    for (const Domain::Property& p : domain().properties(job, state_->saved_statics))
+      writer->property(p.name, p.values, p.units);
   }
   for (const auto& saved : state_->saved_remote) {
     const std::string& label = saved.first;

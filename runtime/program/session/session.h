@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/chemistry/segments/segment_choice.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/base/output_lock.h"
@@ -20,6 +19,7 @@
 #include "runtime/core/interp/context/checkpoints.h"
 #include "runtime/core/interp/job/job_run.h"
 #include "runtime/core/job/job.h"
+#include "runtime/core/model/segment_choice.h"
 
 namespace sial {
 
@@ -119,9 +119,6 @@ class Session {
   /// Collective: an exit code when the checkpoint is not of this job, and cannot be gone on from.
   int accept_checkpoint(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder);
   void write_results(const Job& job);
-  /// On rank 0. An error where only the integrals found no memory: the other files of a job that is done are written
-  /// all the same.
-  std::optional<EnvironmentError> write_orbital_files(const Job& job) const;
   void write_statistics(const Job& job);
   NumaFacts numa_facts(const Job& job);
   void warn_different_statics();

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/interp/context/bind.h"
+#include "runtime/core/job/segments.h"
 #include "runtime/program/session/session.h"
 
 namespace sial {

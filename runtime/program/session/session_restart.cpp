@@ -5,13 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "runtime/chemistry/files/molecule_in_results.h"
-#include "runtime/chemistry/molecule/chemistry.h"
-#include "runtime/chemistry/segments/earlier_results.h"
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/printable.h"
+#include "runtime/core/job/domain.h"
 #include "runtime/core/job/results.h"
+#include "runtime/core/job/segments.h"
+#include "runtime/core/model/earlier_results.h"
 #include "runtime/program/session/session.h"
 
 namespace sial {
@@ -115,7 +114,7 @@ int Session::accept_checkpoint(const CheckpointIndex& index, const JobIdentity& 
 /// What a job leaves to us depends on ranks, memory and machine, and what the checkpoint holds on what was chosen then.
 /// Orbitals to begin with were read by its first run only.
 std::vector<std::string> follow_checkpoint(const CheckpointIndex& index, Job& job) {
-  const std::vector<std::string> segments = earlier_segments(job, segments_of(index.job));
+  const std::vector<std::string> segments = domain().earlier_segments(job, segments_of(index.job));
   for (const std::string name : {"keep_quartets", "guess_orbitals"})
     if (const auto had = index.job.ints.find(name); had != index.job.ints.end() && !job.given_values.contains(name))
       apply_set(job, name + "=" + had->second);
@@ -127,7 +126,7 @@ std::vector<std::string> follow_checkpoint(const CheckpointIndex& index, Job& jo
 JobIdentity identity_of(const Job& job, std::span<const std::shared_ptr<const Module>> programs,
                         const SessionOptions& options) {
   JobIdentity identity = identity_of(job.data, job.programs, programs);
-  identity.domain = identity_of_chemistry(job.data);
+  identity.domain = domain().identity(job.data);
   if (options.machine.plugins) identity.plugins = options.machine.plugins->files();
   return identity;
 }
@@ -163,9 +162,8 @@ void check_restart(const CheckpointIndex& index, const JobIdentity& identity, co
 void Session::restore_earlier(const Job& job) {
   for (const std::string& path : job.restore_files) {
     ResultsReader reader(path);
-    if (chemistry(job.data).has_molecule && transport_.rank() == 0)
-      if (const std::string difference = molecule_difference(reader.file(), chemistry(job.data).molecule);
-          !difference.empty())
+    if (transport_.rank() == 0)
+      if (const std::string difference = domain().difference(reader.file(), job.data); !difference.empty())
         err_
             << printable(fmt::format(
                    "warning: the results to restore are those of another molecule: {}\n  hint: what is restored from `{}` is a first guess here, not a result",

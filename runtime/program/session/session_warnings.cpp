@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -14,13 +12,10 @@
 
 #include <fmt/format.h>
 
-#include "runtime/chemistry/integrals/integrals.h"
-#include "runtime/chemistry/legacy/legacy_dat.h"
-#include "runtime/chemistry/molecule/chemistry.h"
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/printable.h"
 #include "runtime/core/interp/job/saved_values.h"
+#include "runtime/core/job/domain.h"
 #include "runtime/program/session/session.h"
 
 namespace sial {
@@ -31,8 +26,8 @@ static void warn(std::ostream& err, const std::string& text, const std::string& 
 
 /// What may be meant by a name: where else the key belongs, a name like it or which it begins with, else what there is.
 static std::string hint_of_value(const std::string& name, const std::set<std::string, std::less<>>& asked) {
-  if (std::string place = place_of_key(name); !place.empty()) return place;
-  const UsualValues& usual = usual_values();
+  if (std::string place = place_of_key(name, domain().sections()); !place.empty()) return place;
+  const UsualValues& usual = domain().usual_values();
   for (const auto* names : {&asked, &usual.settings}) {
     if (std::string close = did_you_mean(name, *names); !close.empty()) return close;
     for (const std::string& k : *names)
@@ -40,7 +35,7 @@ static std::string hint_of_value(const std::string& name, const std::set<std::st
   }
   std::string list;
   for (const std::string& k : asked)
-    if (!usual.of_molecule.contains(k) || usual.settings.contains(k))
+    if (!usual.of_system.contains(k) || usual.settings.contains(k))
       list += (list.empty() ? "the programs ask for: " : ", ") + k;
   return list.empty() ? "the programs ask for no other values than those that the job sets: leave it out"
                       : list + "; leave others out";
@@ -56,14 +51,10 @@ void check_values(const Job& job, std::span<const std::shared_ptr<const Module>>
     for (const ScalarVar& v : program->scalars)
       if (v.predefined) asked.insert(v.name);
   }
-  const auto in_data_file = [&](const std::string& name) {
-    const auto is_it = [&](const auto& value) { return lower_case(value.first) == name; };
-    return job.legacy &&
-           (std::ranges::any_of(job.legacy->ints, is_it) || std::ranges::any_of(job.legacy->scalars, is_it));
-  };
-  const UsualValues& usual = usual_values();
+  const UsualValues& usual = domain().usual_values();
   for (const std::string& name : job.given_values) {
-    if (asked.contains(name) || usual.settings.contains(name) || usual.of_molecule.contains(name) || in_data_file(name))
+    if (asked.contains(name) || usual.settings.contains(name) || usual.of_system.contains(name) ||
+        domain().is_in_data_file(job, name))
       continue;
     if (plugins && close_names(name, asked).empty()) continue;  // which read values by names of their own
     const std::string text =
@@ -134,9 +125,7 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
   };
   const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
   for (const auto& [name, array] : job.data.arrays) {
-    const bool of_molecule = chemistry(job.data).has_molecule && (name == "coords" || name == "charge");
-    const bool of_hamiltonian = chemistry(job.data).hamiltonian && name.starts_with("given_");
-    if (of_molecule || of_hamiltonian || job.given_arrays.contains(name)) continue;
+    if (domain().gives_array(job.data, name) || job.given_arrays.contains(name)) continue;
     look_at(name, plugins || job.data.int_arrays.contains(name)
                       ? std::string()
                       : fmt::format("declare it in a program, `predefined static {}[...]` or `distributed`, or leave "
@@ -151,66 +140,8 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
                         "`served`");
 }
 
-/// A matrix over basis functions, scaled to a diagonal of ones; empty where it can be no overlap.
-static std::vector<double> scaled_overlap(const std::vector<double>& given, std::size_t n) {
-  std::vector<double> scaled(n * n);
-  for (std::size_t j = 0; j < n; ++j)
-    for (std::size_t i = 0; i < n; ++i) {
-      const double norms = given[i * n + i] * given[j * n + j], x = given[j * n + i];
-      if (!(given[i * n + i] > 0.0) || !(std::abs(x - given[i * n + j]) < 1e-8) || x * x > 1.0001 * norms) return {};
-      scaled[j * n + i] = x / std::sqrt(norms);
-    }
-  return scaled;
-}
-
-/// Arrays of other programs have basis functions in another order, or with other norms, which nothing shows but where
-/// their overlap is among them.
 void Session::warn_of_order(const Job& job) {
-  const Molecule& m = chemistry(job.data).molecule;
-  if (!chemistry(job.data).has_molecule || job.legacy) return;
-  const std::int64_t functions = m.n_basis();
-  const auto n = static_cast<std::size_t>(functions);
-  std::vector<double> own;
-  std::vector<std::size_t> other;  // our functions in the order m = -l .. l
-  for (const std::string& name : job.given_arrays) {
-    const auto found = job.data.arrays.find(name);
-    if (found == job.data.arrays.end() || found->second.extents != std::vector<std::int64_t>{functions, functions} ||
-        found->second.data.size() != n * n)
-      continue;
-    const std::vector<double>& given = found->second.data;
-    const std::vector<double> scaled = scaled_overlap(given, n);
-    if (scaled.empty()) continue;
-    if (own.empty()) {
-      own.resize(n * n);
-      make_ao_integrals(m, integral_code(job.data))->overlap({0, functions}, {0, functions}, own.data());
-      for (const Shell& s : m.shells)
-        for (std::int32_t c = 0; c < s.n_contractions; ++c) {
-          const auto size = static_cast<std::size_t>(s.n_functions() / s.n_contractions), first = other.size();
-          for (std::size_t f = 0; f < size; ++f) other.push_back(first + (s.pure && s.l > 1 ? size - 1 - f : f));
-        }
-    }
-    double same = 0, turned = 0, norms = 0;
-    for (std::size_t j = 0; j < n; ++j)
-      for (std::size_t i = 0; i < n; ++i) {
-        same = std::max(same, std::abs(scaled[j * n + i] - own[j * n + i]));
-        turned = std::max(turned, std::abs(scaled[j * n + i] - own[other[j] * n + other[i]]));
-        if (i == j) norms = std::max(norms, std::abs(given[i * n + i] - 1.0));
-      }
-    constexpr double equal = 1e-5;
-    const bool is_named = name == "s" || name == "ovl" || name == "overlap" || name == "smat";
-    std::string what;
-    if (same < equal && norms > equal)
-      what = "is the overlap of the job's basis functions with other norms, and programs take functions of norm 1";
-    else if (same > equal && turned < equal)
-      what =
-          "is the overlap of the job's basis functions in another order, that of m = -l .. l within a shell, and programs take m = +l .. -l";
-    else if (same > equal && norms < equal && is_named)
-      what = fmt::format("differs by up to {:.2g} from the overlap of the job's basis functions", same);
-    if (!what.empty())
-      warn(
-          err_, fmt::format("the array `{}` {}", name, what),
-          "bring all arrays over basis functions into the order and norms of the job; `sialx.ao_order` of the Python package says how those of PySCF go");
-  }
+  for (const Domain::Remark& remark : domain().remarks_on_arrays(job)) warn(err_, remark.text, remark.hint);
 }
 
 void Session::warn_different_statics() {

@@ -7,14 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "runtime/chemistry/files/guess.h"
-#include "runtime/chemistry/legacy/legacy_job.h"
-#include "runtime/chemistry/molecule/chemistry.h"
-#include "runtime/chemistry/molecule/molecule.h"
-#include "runtime/chemistry/segments/resegment.h"
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/printable.h"
+#include "runtime/core/job/domain.h"
+#include "runtime/core/job/segments.h"
 #include "runtime/core/transport/mpi.h"
 #include "runtime/program/job/job_file.h"
 #include "runtime/program/manual/command_line.h"
@@ -142,7 +138,7 @@ Job state_job(const JobArguments& arguments) {
     if (is_file)
       throw InputError(fmt::format("`{}` and `{}` both state the job", file, arguments.inputs.front()),
                        "give one of them; programs given beside a data file replace its list");
-    job = legacy_job(read_legacy_file(file), file);
+    job = domain().read_data_file(file);
     job.programs = arguments.inputs;
   } else if (is_file) {
     job = read_job_file(arguments.inputs.front());
@@ -153,12 +149,10 @@ Job state_job(const JobArguments& arguments) {
   }
   for (const std::string& dir : arguments.include_dirs) job.include_dirs.push_back(dir);
   for (const std::string& text : arguments.segments) apply_segments(job, text);
-  if (!arguments.resegment.empty()) apply_resegment(job, arguments.resegment);
+  if (!arguments.resegment.empty()) domain().resegment(job, arguments.resegment);
   for (const std::string& text : arguments.sets) apply_set(job, text);
   if (!arguments.restarts) check_restored_files(job);
-  if (chemistry(job.data).has_molecule)
-    if (std::string text = unusual_distances(chemistry(job.data).molecule.atoms); !text.empty())
-      job.warnings.push_back(std::move(text));
+  for (std::string& text : domain().warnings(job.data)) job.warnings.push_back(std::move(text));
   return job;
 }
 
@@ -178,7 +172,7 @@ void settle(Job& job, const JobArguments& arguments, int ranks) {
 
 /// They follow the ranks and the memory.
 void cut_segments(Job& job) {
-  if ((chemistry(job.data).has_molecule || chemistry(job.data).hamiltonian) && !job.legacy) derive_job_data(job);
+  if (domain().has_system(job.data) && !job.legacy) derive_job_data(job);
 }
 
 }  // namespace
@@ -192,8 +186,7 @@ Job settled_job(const JobArguments& arguments, int ranks) {
 
 Job make_job(const JobArguments& arguments, int ranks) {
   Job job = state_job(arguments);
-  if (job.programs.empty() && job.legacy)
-    job.programs = find_programs(job.legacy->programs, program_folders(arguments));
+  if (job.programs.empty() && job.legacy) job.programs = domain().find_programs(job, program_folders(arguments));
   if (job.programs.empty())
     throw InputError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
   settle(job, arguments, ranks);
@@ -203,7 +196,7 @@ Job make_job(const JobArguments& arguments, int ranks) {
   if (has_gradient_settings && job.gradient_scalar.empty())
     throw InputError("settings of a gradient are given, and no scalar whose gradient is wanted",
                      "scalar = \"total_energy\" under [gradient], or --gradient total_energy", job.file);
-  if (!arguments.restarts) take_guess(job);
+  if (!arguments.restarts) domain().take_guess(job);
   cut_segments(job);
   return job;
 }

@@ -83,7 +83,7 @@ void check_gradient_options(const Arguments& arguments, const SessionOptions& op
   refuse(options.stop_after > 0, "--stop-after");
 }
 
-void begin_schema(Arguments& arguments, std::optional<SchemaRun>& schema, const SchemaProvenance& provenance) {
+void begin_schema(Arguments& arguments, std::optional<SchemaRun>& schema, const std::string& version, int ranks) {
   const auto refuse = [&](bool is_given, const char* what) {
     if (is_given)
       throw InputError(fmt::format("{} and `--qcschema` do not go together", what),
@@ -98,10 +98,10 @@ void begin_schema(Arguments& arguments, std::optional<SchemaRun>& schema, const 
   if (arguments.job.inputs.size() > 1)
     throw InputError("`--qcschema` takes an input and a result", "sialrun --qcschema in.json out.json");
   const std::string out = arguments.job.inputs.empty() ? "-" : arguments.job.inputs.front();
-  schema.emplace(arguments.qcschema, out, provenance);
+  schema.emplace(arguments.qcschema, out, version, ranks);
   arguments.job.inputs.clear();
   arguments.schema = &*schema;
-  arguments.job.stated = &schema->input().job;
+  arguments.job.stated = &schema->job();
 }
 
 }  // namespace sial

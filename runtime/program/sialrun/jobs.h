@@ -5,8 +5,8 @@
 #include <functional>
 #include <optional>
 
+#include "runtime/program/session/schema_run.h"
 #include "runtime/program/sialrun/arguments.h"
-#include "runtime/program/sialrun/schema.h"
 
 namespace sial {
 
@@ -28,6 +28,6 @@ void check_stop_after(const SessionOptions& options, const Job& job);
 void check_gradient_options(const Arguments& arguments, const SessionOptions& options, const Job& job);
 
 /// Reads the input of `--qcschema`; `arguments` then states its job. Throws InputError for what does not go with it.
-void begin_schema(Arguments& arguments, std::optional<SchemaRun>& schema, const SchemaProvenance& provenance);
+void begin_schema(Arguments& arguments, std::optional<SchemaRun>& schema, const std::string& version, int ranks);
 
 }  // namespace sial

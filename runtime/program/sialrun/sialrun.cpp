@@ -16,9 +16,6 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline/pipeline.h"
-#include "runtime/chemistry/legacy/legacy_job.h"
-#include "runtime/chemistry/segments/resegment.h"
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/fault_injection.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/printable.h"
@@ -26,6 +23,7 @@
 #include "runtime/core/base/standard_output.h"
 #include "runtime/core/bytecode/write.h"
 #include "runtime/core/job/array_source.h"
+#include "runtime/core/job/domain.h"
 #include "runtime/core/job/duration.h"
 #include "runtime/core/job/options.h"
 #include "runtime/core/kernels/jit/code_library.h"
@@ -256,7 +254,7 @@ int show_job(const Arguments& arguments) {
   const NamedFile written{"the data file", arguments.write_dat};
   if (!written.path.empty()) check_distinct(std::span(&written, 1), input_files(job, {}));
   if (arguments.describe) std::cout << printable(describe_job(job, program_folders(arguments.job)));
-  if (!arguments.write_dat.empty()) write_legacy_file(to_legacy_dat(job), arguments.write_dat);
+  if (!arguments.write_dat.empty()) domain().write_data_file(job, arguments.write_dat);
   return exit_ok;
 }
 
@@ -555,7 +553,7 @@ int run_reporting(int argc, char** argv) {
     if (const std::string warning = fault_warning(); is_first_launched()) std::cerr << printable(warning) << std::flush;
     std::optional<SchemaRun> schema;
     if (!arguments.qcschema.empty()) {
-      begin_schema(arguments, schema, {sialx_version, std::max(1, launched_ranks())});
+      begin_schema(arguments, schema, sialx_version, std::max(1, launched_ranks()));
       before_abort = [&schema](const std::string& text, int code) { schema->fail(text, code); };
     }
     try {

@@ -16,9 +16,9 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline/pipeline.h"
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/bytecode/write.h"
 #include "runtime/core/interp/blocks/array_parts.h"
+#include "runtime/core/job/segments.h"
 #include "runtime/core/kernels/interface/jit.h"
 #include "runtime/core/transport/loopback.h"
 #include "runtime/program/session/session.h"

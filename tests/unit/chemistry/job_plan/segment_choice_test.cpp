@@ -1,13 +1,13 @@
-#include "runtime/chemistry/segments/segment_choice.h"
+#include "runtime/core/model/segment_choice.h"
 
 #include <fmt/format.h>
 
 #include "module_of.h"
 #include "runtime/chemistry/files/molecule_in_results.h"
 #include "runtime/chemistry/molecule/chemistry.h"
-#include "runtime/chemistry/segments/earlier_results.h"
 #include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/job/results.h"
+#include "runtime/core/model/earlier_results.h"
 #include "runtime/program/job/job_file.h"
 #include "tests/unit/program/job/folder.h"
 
@@ -145,7 +145,7 @@ TEST_CASE("what a job leaves open follows an earlier run where the stated part i
   const NamedSegments segments = named_segments(earlier.data);
   const auto continued = [&](const std::string& more) {
     Job job = f.job(more);
-    for (const std::string& option : earlier_segments(job, segments)) apply_segments(job, option);
+    for (const std::string& option : domain().earlier_segments(job, segments)) apply_segments(job, option);
     return job.data;
   };
   CHECK(continued("").segments == earlier.data.segments);
@@ -154,8 +154,8 @@ TEST_CASE("what a job leaves open follows an earlier run where the stated part i
   CHECK(continued("[segments]\nvirt_target = 23\nao_target = 30\n").segments == earlier.data.segments);
   CHECK(continued("[segments]\nbeta_occ_target = 9\n").segments == earlier.data.segments);
   // Equal segments are options too: nothing is searched for then.
-  CHECK(earlier_segments(earlier, segments).empty());
-  CHECK(earlier_segments(f.job(), named_segments(f.job().data)).size() == 4);
+  CHECK(domain().earlier_segments(earlier, segments).empty());
+  CHECK(domain().earlier_segments(f.job(), named_segments(f.job().data)).size() == 4);
   for (const char* stated : {"occ_target = 5", "virt_target = 13"}) {
     const std::string more = fmt::format("[segments]\n{}\n", stated);
     const JobData data = continued(more), own = f.job(more).data;
@@ -175,5 +175,5 @@ TEST_CASE("what a job leaves open follows an earlier run where the stated part i
                     .data)
           .molecule;
   derive_job_data(other);
-  CHECK(earlier_segments(other, segments).empty());
+  CHECK(domain().earlier_segments(other, segments).empty());
 }

@@ -3,16 +3,19 @@
 
 #include <catch2/catch.hpp>
 
+#include <any>
+#include <map>
 #include <random>
 #include <set>
 
-#include "runtime/chemistry/molecule/chemistry.h"
 #include "runtime/core/checkpoint/index.h"
 #include "tests/unit/program/job/folder.h"
 
 using namespace sial;
 
 namespace {
+
+using Known = std::map<std::string, std::string>;
 
 JobData sample_data() {
   JobData data;
@@ -21,10 +24,7 @@ JobData sample_data() {
   data.segments[IndexKind::ao] = {3, 2};
   data.arrays["h"] = {{2}, {1.0, 2.0}};
   data.int_arrays["n"] = {{2}, {1, 2}};
-  chemistry(data).has_molecule = true;
-  chemistry(data).molecule.basis_name = "sto-3g";
-  chemistry(data).molecule.atoms = {{1, "h", {0, 0, 0}}, {1, "h", {0, 0, 1.4}}};
-  chemistry(data).molecule.shells = {{0, 0, true, {1.0, 0.5}, {0.3, 0.7}, 1}};
+  data.domain = Known{{"geometry", "1"}, {"basis set", "sto-3g"}};
   return data;
 }
 
@@ -41,7 +41,7 @@ std::vector<std::shared_ptr<const Module>> sample_programs(const std::string& fi
 JobIdentity sample(const JobData& data = sample_data(), const std::string& path = "a/p.sialx") {
   const std::vector<std::string> paths{path};
   JobIdentity identity = identity_of(data, paths, sample_programs(path));
-  identity.domain = identity_of_chemistry(data);
+  identity.domain = std::any_cast<Known>(data.domain);
   return identity;
 }
 
@@ -126,10 +126,10 @@ TEST_CASE("what differs between two jobs is named") {
   data.int_arrays["n"].data[1] = 3;
   CHECK(difference(job, sample(data)) == "the data of array `n (integers)` is not the same");
   data = sample_data();
-  chemistry(data).molecule.atoms[1].position[2] = 1.5;
+  std::any_cast<Known&>(data.domain)["geometry"] = "2";
   CHECK(difference(job, sample(data)) == "the molecule's `geometry` is not the same");
   data = sample_data();
-  chemistry(data).molecule.shells[0].coefficients[0] = 0.4;
+  std::any_cast<Known&>(data.domain)["basis set"] = "6-31g";
   CHECK(difference(job, sample(data)) == "the molecule's `basis set` is not the same");
 
   const std::vector<std::string> paths{"a/p.sialx"};

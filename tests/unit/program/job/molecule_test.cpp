@@ -29,6 +29,22 @@ TEST_CASE("xyz files") {
   CHECK_THAT(error_of([&] { read_xyz(f.path("none.xyz"), warnings); }), Contains("none.xyz"));
 }
 
+TEST_CASE("checkpoints know a molecule by its geometry and its basis set") {
+  JobData data;
+  CHECK(identity_of_chemistry(data).empty());
+  chemistry(data).has_molecule = true;
+  Molecule& m = chemistry(data).molecule;
+  m.atoms = {{1, "h", {0, 0, 0}}, {1, "h", {0, 0, 1.4}}};
+  m.shells = {{0, 0, true, {1.0, 0.5}, {0.3, 0.7}, 1}};
+  const auto before = identity_of_chemistry(data);
+  m.atoms[1].position[2] = 1.5;
+  const auto moved = identity_of_chemistry(data);
+  CHECK(moved.at("geometry") != before.at("geometry"));
+  CHECK(moved.at("basis set") == before.at("basis set"));
+  m.shells[0].coefficients[0] = 0.4;
+  CHECK(identity_of_chemistry(data).at("basis set") != before.at("basis set"));
+}
+
 TEST_CASE("coordinates of xyz files are whole numbers") {
   Folder f;
   std::vector<std::string> warnings;

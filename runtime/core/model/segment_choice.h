@@ -1,6 +1,6 @@
 #pragma once
-// Automatic segments by predicted time: for the programs of this job, of a few dozen ways to cut basis functions,
-// occupied and virtual orbitals, the one of least predicted time (time_model.h) that fits into memory (memory_model.h),
+// Automatic segments by predicted time: for the programs of this job, of a few dozen ways to cut the ranges that its
+// science leaves open (domain.h), the one of least predicted time (time_model.h) that fits into memory (memory_model.h),
 // or with --spill into memory and tiers. Short jobs keep the usual sizes where these fit, and jobs that restore earlier
 // results those of the earlier job. What certainly does not fit is said before anything runs.
 
@@ -28,7 +28,7 @@ struct SegmentChoice {
 };
 
 /// `job` has its usual segments. The same for the same job, memory, ranks and caches. Where the user states all
-/// segments, and without a molecule, times are predicted and nothing is chosen; neither where a program cannot be bound
+/// segments, times are predicted and nothing is chosen; neither where a program cannot be bound
 /// to the job. `saved`: of saved_arrays().
 SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<const Module>> programs,
                               const SavedArrays& saved, const PlanSetting& memory, const TimeSetting& time);

@@ -1,10 +1,11 @@
-#include "runtime/program/sialrun/schema.h"
+#include "runtime/program/session/schema_run.h"
 
 #include <iostream>
 #include <iterator>
 
 #include <fmt/format.h>
 
+#include "runtime/chemistry/schema/atomic_result.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/output_file.h"
@@ -47,10 +48,10 @@ Captured::~Captured() {
   std::cerr.rdbuf(old_err_);
 }
 
-SchemaRun::SchemaRun(const std::string& in, std::string out, SchemaProvenance provenance)
-    : out_(std::move(out)), provenance_(std::move(provenance)) {
+SchemaRun::SchemaRun(const std::string& in, std::string out, std::string version, int ranks)
+    : out_(std::move(out)), version_(std::move(version)), ranks_(ranks), input_(std::make_unique<AtomicInput>()) {
   std::string text, problem;
-  if (provenance_.ranks > 1 && (is_standard(in) || is_standard(out_)))
+  if (ranks_ > 1 && (is_standard(in) || is_standard(out_)))
     throw InputError("several ranks have no common standard input and output",
                      "name both files: sialrun --qcschema in.json out.json");
   if (is_standard(in)) {
@@ -62,12 +63,16 @@ SchemaRun::SchemaRun(const std::string& in, std::string out, SchemaProvenance pr
       throw InputError(fmt::format("the result would replace the input `{}`", in), "give the result another name");
   }
   try {
-    read_atomic_input(text, is_standard(in) ? "standard input" : in, input_);
+    read_atomic_input(text, is_standard(in) ? "standard input" : in, *input_);
   } catch (const InputError& error) { problem_ = error; } catch (const SialError& error) {
     problem_ = InputError(error.what(), error.hint(), error.where());
   }
   captured_.emplace();
 }
+
+SchemaRun::~SchemaRun() = default;
+
+const Job& SchemaRun::job() const { return input_->job; }
 
 int SchemaRun::finish(int code) {
   const std::string printed = captured_->output(), messages = captured_->messages();
@@ -75,16 +80,16 @@ int SchemaRun::finish(int code) {
   std::cerr << messages << std::flush;
   if (code == exit_ok) {
     try {
-      write(atomic_result(input_, scalars, gradient ? &*gradient : nullptr, printed, without_notes(messages),
-                          provenance_));
+      write(atomic_result(*input_, scalars, gradient ? &*gradient : nullptr, printed, without_notes(messages),
+                          {version_, ranks_}));
       return exit_ok;
     } catch (const EnvironmentError&) { throw; } catch (const SialError& error) {
       std::cerr << error_text(error, 0, 1) << std::endl;
-      write(failed_operation(input_, exit_program_error, error_text(error, 0, 1), provenance_));
+      write(failed_operation(*input_, exit_program_error, error_text(error, 0, 1), {version_, ranks_}));
       return exit_program_error;
     }
   }
-  write(failed_operation(input_, code, failure_text(messages, printed), provenance_));
+  write(failed_operation(*input_, code, failure_text(messages, printed), {version_, ranks_}));
   return code;
 }
 
@@ -92,7 +97,7 @@ void SchemaRun::fail(const std::string& message, int code) noexcept {
   try {
     const std::string printed = captured_ ? captured_->output() : std::string();
     captured_.reset();
-    write(failed_operation(input_, code, failure_text(message, printed), provenance_));
+    write(failed_operation(*input_, code, failure_text(message, printed), {version_, ranks_}));
   } catch (const std::exception& error) {
     std::cerr << "error: the result cannot be written: " << error.what() << std::endl;
   }

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/number.h"
+#include "runtime/core/job/segments.h"
 
 namespace sial {
 

@@ -16,12 +16,13 @@
 
 #include "runtime/chemistry/gradient/displacements.h"
 #include "runtime/chemistry/molecule/chemistry.h"
-#include "runtime/chemistry/segments/earlier_results.h"
 #include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/base/printable.h"
+#include "runtime/core/job/domain.h"
 #include "runtime/core/job/hdf5_file.h"
 #include "runtime/core/job/results.h"
+#include "runtime/core/model/earlier_results.h"
 
 namespace sial {
 namespace {
@@ -231,7 +232,7 @@ Job displaced_job(const Job& job, const JobOutcome& start, const NamedSegments& 
   take({"ca", "c"}, "guess_a");
   take({"cb", "c"}, "guess_b");
   derive_job_data(displaced);
-  for (const std::string& option : earlier_segments(displaced, segments)) apply_segments(displaced, option);
+  for (const std::string& option : domain().earlier_segments(displaced, segments)) apply_segments(displaced, option);
   take_amplitudes(displaced, start, segments);
   return displaced;
 }
@@ -397,29 +398,6 @@ class Measurement {
 };
 
 }  // namespace
-
-std::shared_ptr<JobOutcome> keep_outcomes(SessionOptions& options) {
-  auto outcome = std::make_shared<JobOutcome>();
-  options.take_results = [outcome](const JobRunner& runner, const RankState& state, const StoreSnapshots& snapshots) {
-    const std::set<std::string> wanted = std::move(outcome->wanted_blocks);
-    *outcome = {};
-    outcome->wanted_blocks = wanted;
-    for (const ProgramOutcome& program : runner.outcomes())
-      for (const auto& [name, value] : program.scalars) outcome->scalars[name] = value;
-    for (const auto& [label, value] : state.saved_scalars) outcome->scalars.try_emplace(label, value);
-    outcome->saved_statics = state.saved_statics;
-    for (const auto& [label, layout] : state.saved_remote) {
-      if (!outcome->wanted_blocks.contains(label)) continue;
-      auto array = std::make_shared<SavedArrayBlocks>();
-      array->layout = layout;
-      for (const BlockIndex& block : snapshots.saved_blocks(label))
-        array->blocks.emplace_back(block, snapshots.saved_block(label, block));
-      outcome->saved_blocks[label] = std::move(array);
-    }
-    outcome->is_set = true;
-  };
-  return outcome;
-}
 
 void check_gradient(const Job& job) {
   if (!chemistry(job.data).has_molecule || job.legacy)

@@ -15,11 +15,7 @@ SavedArrays saved_arrays(const Job& job);
 
 NamedSegments named_segments(const JobData& data);
 
-/// Options of `--segments` that give the job the segments of an earlier run, for the kinds that the job leaves to us.
-/// None where these do not fit the job; of orbitals that are partly stated, only where the stated ones are the same.
-std::vector<std::string> earlier_segments(const Job& job, const NamedSegments& earlier);
-
-/// Those of the first results file that the job restores from: what it restores was saved over them.
+/// Options of `--segments` that give the job those of the first results file that it restores from: what it restores was saved over them.
 std::vector<std::string> restored_segments(const Job& job);
 
 /// "segments ao, moa = auto: those of SOURCE", of such options.

@@ -1,4 +1,4 @@
-#include "runtime/chemistry/segments/segment_choice.h"
+#include "runtime/core/model/segment_choice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "runtime/chemistry/molecule/chemistry.h"
-#include "runtime/chemistry/segments/earlier_results.h"
-#include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/bytes.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/printable.h"
 #include "runtime/core/bytecode/layout.h"
+#include "runtime/core/job/domain.h"
+#include "runtime/core/job/segments.h"
+#include "runtime/core/model/earlier_results.h"
 #include "runtime/core/model/spill/spill_model.h"
 
 namespace sial {
@@ -45,45 +45,13 @@ constexpr double steps_per_second = 1e6;
 constexpr double least_steps = 4e5, most_steps = 1e8;
 constexpr std::int64_t rescue_steps = 20'000'000;  // where the job would not run with the usual segments
 
-/// A range whose segments are to be chosen.
-struct Range {
-  std::string key;
-  const char* what;
-  std::int32_t elements = 0, usual = 0, least = 0;  // in all, in the largest of the usual segments; worth a try
-};
-
 std::int32_t value(const Job& job, const char* name) {
   const auto found = job.data.ints.find(name);
   return found == job.data.ints.end() ? 0 : found->second;
 }
 
-std::int32_t largest_segment(const Job& job, IndexKind kind, std::int32_t first, std::int32_t last) {
-  const auto found = job.data.segments.find(kind);
-  std::int32_t size = 0;
-  for (std::int32_t s = std::max(first, 1);
-       found != job.data.segments.end() && s <= std::min(last, static_cast<std::int32_t>(found->second.size())); ++s)
-    size = std::max(size, found->second[static_cast<std::size_t>(s) - 1]);
-  return size;
-}
-
-std::vector<Range> automatic_ranges(const Job& job) {
-  std::vector<Range> ranges;
-  const auto add = [&](const char* key, const char* what, std::int32_t elements, std::int32_t usual) {
-    if (elements > 0 && usual > 0 && is_automatic(job, key)) ranges.push_back({key, what, elements, usual, usual / 2});
-  };
-  if (is_automatic(job, "moa") && is_automatic(job, "mo")) {
-    add("virt", "virtual orbitals", value(job, "eavirtorb") - value(job, "bavirtorb") + 1,
-        largest_segment(job, IndexKind::moa, value(job, "bavirt"), value(job, "eavirt")));
-    add("occ", "occupied orbitals", value(job, "eaoccorb") - value(job, "baoccorb") + 1,
-        largest_segment(job, IndexKind::moa, value(job, "baocc"), value(job, "eaocc")));
-  }
-  add("ao", "basis functions", chemistry(job.data).molecule.n_basis(),
-      largest_segment(job, IndexKind::ao, 1, value(job, "norb")));
-  return ranges;
-}
-
 /// Sizes of equal pieces around the usual one, each at least a fifth larger than the one before.
-std::vector<std::int32_t> candidates(const Range& range) {
+std::vector<std::int32_t> candidates(const AutomaticRange& range) {
   std::vector<std::int32_t> sizes;
   const std::int32_t most = std::min({range.elements, largest, std::max(5 * range.usual, 12)}),
                      least = std::max(smallest, range.least);
@@ -114,8 +82,7 @@ class Search {
     // Segments of earlier results are kept: what is restored was saved over them.
     const bool too_large = !fits({}) && (fits_.at({}).exact || !fits_.at({}).refusal.empty());
     if (too_large) steps_left_ = std::max(steps_left_, rescue_steps);
-    if ((too_large || usual >= short_job) && !fits_.at({}).hopeless && chemistry(job_.data).has_molecule &&
-        !job_.legacy && job_.restore_files.empty())
+    if ((too_large || usual >= short_job) && !fits_.at({}).hopeless && job_.restore_files.empty())
       chosen = search(choice, usual);
     if (const auto known = fits_.find(chosen); known != fits_.end()) {
       choice.refusal = known->second.refusal;
@@ -139,19 +106,19 @@ class Search {
 
   /// Returns what is chosen.
   Targets search(SegmentChoice& choice, double usual) {
-    std::vector<Range> ranges = automatic_ranges(job_);
+    std::vector<AutomaticRange> ranges = domain().automatic_ranges(job_);
     if (ranges.empty()) return {};
     Targets best;
-    for (const Range& range : ranges) best[range.key] = range.usual;
+    for (const AutomaticRange& range : ranges) best[range.key] = range.usual;
     double least = fits({}) ? usual : std::numeric_limits<double>::infinity();
     bool moved = false;
     if (!fits({}))
-      for (Range& range : ranges) range.least = 0;
+      for (AutomaticRange& range : ranges) range.least = 0;
     // Where the usual ones do not fit, all become smaller together, step by step, before each is looked at by itself.
     for (std::int32_t percent = 80; !fits({}) && !moved && percent * largest >= 100 * smallest && steps_left_ > 0;
          percent = percent * 4 / 5) {
       Targets smaller;
-      for (const Range& range : ranges)
+      for (const AutomaticRange& range : ranges)
         smaller[range.key] = std::max(range.usual * percent / 100, std::min(smallest, range.usual));
       if (smaller == best || !fits(smaller)) continue;
       best = smaller;
@@ -161,19 +128,19 @@ class Search {
     if (!moved && !fits_.at({}).refusal.empty()) return {};
     for (int round = 0; round < 2; ++round) {
       bool moved_now = false;
-      for (const Range& range : ranges) moved_now |= improve(range, best, least);
+      for (const AutomaticRange& range : ranges) moved_now |= improve(range, best, least);
       moved |= moved_now;
       if (!moved_now) break;
     }
     if (!moved || (fits({}) && least > usual * (1 - min_gain))) return {};
     for (const auto& [key, size] : with_beta(best)) choice.options.push_back(fmt::format("{}_target={}", key, size));
     choice.predicted = predicted_.at(best);
-    for (const Range& range : ranges) choice.lines.push_back(line(range, best, least));
+    for (const AutomaticRange& range : ranges) choice.lines.push_back(line(range, best, least));
     return best;
   }
 
   /// Tries all sizes of one range beside those of the others that are best so far.
-  bool improve(const Range& range, Targets& best, double& least) {
+  bool improve(const AutomaticRange& range, Targets& best, double& least) {
     std::vector<std::pair<double, std::int32_t>> order;
     for (const std::int32_t size : candidates(range)) {
       if (steps_left_ <= 0) break;
@@ -273,7 +240,7 @@ class Search {
     return targets;
   }
 
-  std::string line(const Range& range, const Targets& best, double least) {
+  std::string line(const AutomaticRange& range, const Targets& best, double least) {
     std::vector<std::int32_t> sizes = candidates(range);
     const std::int32_t size = best.at(range.key);
     std::vector<std::string> others;

@@ -1,15 +1,15 @@
-#include "runtime/chemistry/segments/earlier_results.h"
+// Segments that a job leaves to us: those of an earlier run, and the ranges of which others may be chosen.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/chemistry/domain/chemistry_domain.h"
 #include "runtime/chemistry/molecule/chemistry.h"
 #include "runtime/chemistry/molecule/molecule.h"
-#include "runtime/chemistry/segments/segments.h"
-#include "runtime/core/base/error.h"
-#include "runtime/core/interp/context/bind.h"
+#include "runtime/core/job/segments.h"
+#include "runtime/core/model/earlier_results.h"
 
 namespace sial {
 namespace {
@@ -41,25 +41,40 @@ bool can_follow(const Job& job, const std::string& kind, const Sizes& now, const
          (!virt || ends_within(now, occupied, n) == ends_within(earlier, occupied, n));
 }
 
+std::int32_t value(const Job& job, const char* name) {
+  const auto found = job.data.ints.find(name);
+  return found == job.data.ints.end() ? 0 : found->second;
+}
+
+std::int32_t largest_segment(const Job& job, IndexKind kind, std::int32_t first, std::int32_t last) {
+  const auto found = job.data.segments.find(kind);
+  std::int32_t size = 0;
+  for (std::int32_t s = std::max(first, 1);
+       found != job.data.segments.end() && s <= std::min(last, static_cast<std::int32_t>(found->second.size())); ++s)
+    size = std::max(size, found->second[static_cast<std::size_t>(s) - 1]);
+  return size;
+}
+
 }  // namespace
 
-SavedArrays saved_arrays(const Job& job) {
-  SavedArrays saved;
-  for (const std::string& path : job.restore_files) {
-    ResultsReader reader(path);
-    for (const std::string& label : reader.saved_arrays()) saved[label] = reader.layout(label);
+std::vector<AutomaticRange> ChemistryDomain::automatic_ranges(const Job& job) const {
+  std::vector<AutomaticRange> ranges;
+  if (!chemistry(job.data).has_molecule || job.legacy) return ranges;
+  const auto add = [&](const char* key, const char* what, std::int32_t elements, std::int32_t usual) {
+    if (elements > 0 && usual > 0 && is_automatic(job, key)) ranges.push_back({key, what, elements, usual, usual / 2});
+  };
+  if (is_automatic(job, "moa") && is_automatic(job, "mo")) {
+    add("virt", "virtual orbitals", value(job, "eavirtorb") - value(job, "bavirtorb") + 1,
+        largest_segment(job, IndexKind::moa, value(job, "bavirt"), value(job, "eavirt")));
+    add("occ", "occupied orbitals", value(job, "eaoccorb") - value(job, "baoccorb") + 1,
+        largest_segment(job, IndexKind::moa, value(job, "baocc"), value(job, "eaocc")));
   }
-  for (const auto& [label, array] : job.saved_blocks_before) saved[label] = array->layout;
-  return saved;
+  add("ao", "basis functions", chemistry(job.data).molecule.n_basis(),
+      largest_segment(job, IndexKind::ao, 1, value(job, "norb")));
+  return ranges;
 }
 
-NamedSegments named_segments(const JobData& data) {
-  NamedSegments segments;
-  for (const auto& [kind, sizes] : data.segments) segments[kind_name(kind)] = sizes;
-  return segments;
-}
-
-std::vector<std::string> earlier_segments(const Job& job, const NamedSegments& earlier) {
+std::vector<std::string> ChemistryDomain::earlier_segments(const Job& job, const NamedSegments& earlier) const {
   if (!chemistry(job.data).has_molecule || job.legacy) return {};
   std::vector<std::string> options;
   for (const auto& [kind, sizes] : named_segments(job.data)) {
@@ -74,17 +89,6 @@ std::vector<std::string> earlier_segments(const Job& job, const NamedSegments& e
     for (const std::string& option : options) apply_segments(cut, option);
   } catch (const SialError&) { return {}; }
   return options;
-}
-
-std::vector<std::string> restored_segments(const Job& job) {
-  return job.restore_files.empty() ? std::vector<std::string>()
-                                   : earlier_segments(job, ResultsReader(job.restore_files.front()).segments());
-}
-
-std::string earlier_segments_line(const std::vector<std::string>& options, const std::string& source) {
-  std::vector<std::string> kinds;
-  for (const std::string& option : options) kinds.push_back(option.substr(0, option.find('=')));
-  return fmt::format("segments {} = auto: those of {}", fmt::join(kinds, ", "), source);
 }
 
 }  // namespace sial

@@ -1,16 +1,21 @@
 #pragma once
 // sialrun --qcschema: a run whose input and output are JSON of MolSSI's QCSchema.
 
-#include <functional>
+#include <array>
+#include <map>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <streambuf>
 #include <string>
+#include <vector>
 
-#include "runtime/chemistry/schema/atomic_result.h"
 #include "runtime/core/base/error.h"
+#include "runtime/core/job/job.h"
 
 namespace sial {
+
+struct AtomicInput;
 
 /// While it is there, what programs and messages print on this rank is kept and not written.
 class Captured {
@@ -31,15 +36,17 @@ class Captured {
 class SchemaRun {
  public:
   /// `in`, `out`: paths; "-" or empty: standard input and output. InputError where the input cannot be read at all.
-  SchemaRun(const std::string& in, std::string out, SchemaProvenance provenance);
+  SchemaRun(const std::string& in, std::string out, std::string version, int ranks);
+  ~SchemaRun();
 
-  const AtomicInput& input() const { return input_; }
+  /// What the input states.
+  const Job& job() const;
   /// What is wrong with the input, if anything is.
   const std::optional<InputError>& problem() const { return problem_; }
 
   /// Of the run, for whoever carries it out.
   std::map<std::string, double> scalars;
-  std::optional<std::vector<Vector3>> gradient;
+  std::optional<std::vector<std::array<double, 3>>> gradient;
 
   /// Writes the result, or a failed operation where `code` is not 0, and gives the exit code. To be called on one rank.
   int finish(int code);
@@ -49,9 +56,9 @@ class SchemaRun {
  private:
   void write(const std::string& text);
 
-  std::string out_;
-  SchemaProvenance provenance_;
-  AtomicInput input_;
+  std::string out_, version_;
+  int ranks_;
+  std::unique_ptr<AtomicInput> input_;
   std::optional<InputError> problem_;
   std::optional<Captured> captured_;
 };
