@@ -66,7 +66,7 @@ def main():
         check=True,
     )
     include = re.compile(r'^\s*#\s*include "((?:runtime|compiler)/[^"]+)"')
-    between = {}  # an include for each pair of folders
+    between: dict[tuple[str, str], str] = {}  # an include for each pair of folders
     for path in listed.stdout.splitlines():
         if not (ROOT / path).exists():
             continue
