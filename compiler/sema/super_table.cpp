@@ -63,13 +63,12 @@ std::optional<std::string> table_signatures(std::string_view name) {
   return std::nullopt;
 }
 
-bool has_element_form(std::string_view name) {
-  static constexpr std::string_view forms[] = {
-#define ELEMENT_FORM(name) #name,
+bool has_element_form([[maybe_unused]] std::string_view name) {
+#define ELEMENT_FORM(form) \
+  if (name == #form) return true;
 #include "tables/element_forms.def"
 #undef ELEMENT_FORM
-  };
-  return std::find(std::begin(forms), std::end(forms), name) != std::end(forms);
+  return false;
 }
 
 std::string true_letters(std::string_view name, std::string_view declared) {

@@ -82,11 +82,6 @@ void apply(SuperArg& t, const EnergyDifferences& e) {
 
 }  // namespace
 
-SialError zero_difference(const SuperArg& block) {
-  return SialError(fmt::format("an energy denominator of {} is zero", describe(block, 0)),
-                   "is the Fock matrix filled, and is its diagonal that of these orbitals?");
-}
-
 EnergyDifferences element_form_energy_denominator_rhf(std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block, Expect::block});
   return energy_differences(args[0], args[1], args[1], 0.0, true);

@@ -177,4 +177,9 @@ void super_print_iteration(SuperContext& context, std::span<SuperArg> args) {
                     "that `put +=` adds to without having been zeroed");
 }
 
+SialError zero_difference(const SuperArg& block) {
+  return SialError(fmt::format("an energy denominator of {} is zero", describe(block, 0)),
+                   "is the Fock matrix filled, and is its diagonal that of these orbitals?");
+}
+
 }  // namespace sial
