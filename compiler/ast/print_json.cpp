@@ -1,13 +1,12 @@
-#include <nlohmann/json.hpp>
-
 #include "compiler/ast/print.h"
 #include "compiler/ast/print_names.h"
+#include "runtime/core/base/json.h"
 
 namespace sial {
 namespace {
 
 using namespace ast;
-using json = nlohmann::ordered_json;
+using json = Json;
 
 class JsonPrinter {
  public:
@@ -419,7 +418,7 @@ std::string ast_to_json(const ast::Compilation& compilation, const SourceManager
   out["modules"] = json::array();
   const JsonPrinter printer(sources);
   for (const auto& module : compilation.modules) out["modules"].push_back(printer.module(*module));
-  return out.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_text(out) + "\n";
 }
 
 }  // namespace sial

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "compiler/diag/table.h"
+#include "runtime/core/base/json.h"
 #include "runtime/core/base/printable.h"
 
 namespace sial {
@@ -108,8 +108,8 @@ std::string printable_json(std::string_view json) {
   return out;
 }
 
-nlohmann::ordered_json place_json(Span span, const SourceManager& sources) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+Json place_json(Span span, const SourceManager& sources) {
+  Json out = Json::object();
   if (span.file < 0) return out;
   const LineColumn a = sources.position(span.file, span.begin),
                    b = sources.position(span.file, std::max(span.end, span.begin));
@@ -141,34 +141,34 @@ std::string render_text(const Diagnostic& d, const SourceManager& sources) {
 }
 
 std::string render_json(const Diagnostic& d, const SourceManager& sources) {
-  nlohmann::ordered_json out;
+  Json out;
   out["code"] = row_of(d.code).name;
   out["severity"] = word(d.severity);
   out["message"] = d.message;
   out["hint"] = d.hint;
   out.update(place_json(d.span, sources));
-  out["notes"] = nlohmann::ordered_json::array();
+  out["notes"] = Json::array();
   for (const Note& note : d.notes) {
-    nlohmann::ordered_json entry;
+    Json entry;
     entry["message"] = note.message;
     entry.update(place_json(note.span, sources));
     out["notes"].push_back(std::move(entry));
   }
-  out["fixes"] = nlohmann::ordered_json::array();
+  out["fixes"] = Json::array();
   for (const Fix& fix : d.fixes) {
-    nlohmann::ordered_json entry;
+    Json entry;
     entry["title"] = fix.title;
     entry["automatic"] = fix.automatic;
-    entry["edits"] = nlohmann::ordered_json::array();
+    entry["edits"] = Json::array();
     for (const TextEdit& edit : text_edits(fix, sources)) {
-      nlohmann::ordered_json change = place_json(edit.span, sources);
+      Json change = place_json(edit.span, sources);
       change["text"] = edit.text;
       entry["edits"].push_back(std::move(change));
     }
     out["fixes"].push_back(std::move(entry));
   }
   // Source text may hold bytes that are no UTF-8; they become replacement characters.
-  return printable_json(out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+  return printable_json(json_text(out, -1)) + "\n";
 }
 
 std::vector<Diagnostic> in_source_order(const std::vector<Diagnostic>& diagnostics) {

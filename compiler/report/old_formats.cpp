@@ -1,15 +1,14 @@
 #include "compiler/report/old_formats.h"
 
+#include "runtime/core/base/json.h"
+
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 namespace sial::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Renamed {
   std::string_view old_name, name;

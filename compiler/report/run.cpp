@@ -5,18 +5,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "compiler/report/model.h"
 #include "compiler/report/old_formats.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/input_file.h"
+#include "runtime/core/base/json.h"
 
 namespace sial::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string read_text(const std::string& path) {
   std::string problem;
@@ -29,7 +27,7 @@ std::string read_text(const std::string& path) {
 Run::Pairs pairs(const Json& object) {
   Run::Pairs result;
   for (const auto& [key, value] : object.items())
-    result.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+    result.emplace_back(key, value.is_string() ? value.get<std::string>() : json_text(value, -1));
   return result;
 }
 
@@ -114,7 +112,7 @@ void read_tables(Run& run, const Json& j, const std::string* program) {
 Run read(const std::string& path, const std::string* program) {
   const std::string text = read_text(path);
   try {
-    Json j = Json::parse(text);
+    Json j = parse_json(text);
     if (j.is_object() && j.contains("ranks") && j.contains("per_rank") && !j.contains("format"))
       throw SialError(fmt::format("`{}` was written by an earlier sialrun and lacks what the report needs", path),
                       "run the program again with this version");
@@ -170,7 +168,7 @@ Run read(const std::string& path, const std::string* program) {
       run.source_hash = hashes.front();
     read_tables(run, j, program);
     return run;
-  } catch (const nlohmann::json::exception& e) {
+  } catch (const Json::exception& e) {
     throw SialError(fmt::format("`{}` is not a statistics file: {}", path, e.what()),
                     "give the run.json that sialrun wrote");
   }

@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
 #include "compiler/report/advice/advice.h"
 #include "compiler/report/formats/advice_print.h"
 #include "compiler/report/writer.h"
+#include "runtime/core/base/json.h"
 
 namespace sial::report {
 namespace {
@@ -64,8 +63,7 @@ std::string advice_text(const JobAdvice& advice, const std::string& program) {
   return AdviceText().text(advice, program);
 }
 
-nlohmann::ordered_json advice_json(const JobAdvice& a) {
-  using Json = nlohmann::ordered_json;
+Json advice_json(const JobAdvice& a) {
   const auto place = [](const LineOfProgram& l) {
     return Json{{"program", l.program}, {"file", l.file}, {"line", l.line}};
   };

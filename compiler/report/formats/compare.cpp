@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "compiler/report/writer.h"
+#include "runtime/core/base/json.h"
 
 namespace sial::report {
 namespace {
@@ -171,7 +171,6 @@ std::string compare_text(const Run& a, const Run& b, const std::vector<Reached>&
 }
 
 std::string compare_json(const Run& a, const Run& b, const std::vector<Reached>& reached) {
-  using Json = nlohmann::ordered_json;
   const Comparison c = compare(a, b);
   const auto rows = [](const std::vector<Pair>& pairs) {
     Json out = Json::array();
@@ -197,7 +196,7 @@ std::string compare_json(const Run& a, const Run& b, const std::vector<Reached>&
                            {"predicted_seconds", r.advice.seconds},
                            {"before_seconds", r.before},
                            {"after_seconds", r.after ? Json(*r.after) : Json()}});
-  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(j) + "\n";
 }
 
 }  // namespace sial::report

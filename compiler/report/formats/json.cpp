@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "compiler/report/formats/advice_print.h"
 #include "compiler/report/writer.h"
+#include "runtime/core/base/json.h"
 
 namespace sial::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class Rows, class Make>
 Json list(const Rows& rows, Make make) {
@@ -264,7 +261,7 @@ std::string to_json(const Report& r) {
   });
   if (r.run) j["run"] = run_json(*r.run);
   if (r.job) j["job"] = advice_json(*r.job);
-  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(j) + "\n";
 }
 
 }  // namespace sial::report

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "compiler/report/prediction/predict.h"
 #include "compiler/report/writer.h"
+#include "runtime/core/base/json.h"
 
 namespace sial::report {
 namespace {
@@ -111,8 +110,6 @@ class PredictionText : Writer {
   }
 };
 
-using Json = nlohmann::ordered_json;
-
 Json number(std::optional<double> value) { return value ? Json(*value) : Json(); }
 
 Json times_json(const Times& t) {
@@ -171,7 +168,7 @@ std::string predict_json(const Prediction& p, const Run& run, const std::optiona
                     {"memory", number(p.measured->memory)},
                     {"errors", std::move(errors)}};
   }
-  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(j) + "\n";
 }
 
 }  // namespace sial::report

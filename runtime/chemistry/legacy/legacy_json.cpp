@@ -9,16 +9,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/chemistry/legacy/legacy_dat.h"
 #include "runtime/core/base/error.h"
+#include "runtime/core/base/json.h"
 #include "runtime/core/base/names.h"
 
 namespace sial {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view known_keys[] = {"SialPrograms",      "PredefinedIntegers",     "PredefinedScalars",
                                            "SegmentSizeArrays", "PredefinedScalarArrays", "PredefinedIntegerArrays",
@@ -40,7 +38,7 @@ class JsonReader {
   LegacyDat read(std::string_view text) {
     Json root;
     try {
-      root = Json::parse(text);
+      root = parse_json(text);
     } catch (const Json::parse_error& error) {
       throw InputError(fmt::format("not valid JSON: {}", plain(error.what())),
                        "the file is damaged or was not written completely",
@@ -124,17 +122,17 @@ class JsonReader {
   }
 
   std::int32_t integer(const Json& value, const std::string& where) const {
-    if (!value.is_number_integer()) fail(where, "an integer is expected, not " + value.dump());
+    if (!value.is_number_integer()) fail(where, "an integer is expected, not " + json_text(value, -1));
     const bool fits =
         value.is_number_unsigned()
             ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())
             : value.get<std::int64_t>() >= std::numeric_limits<std::int32_t>::min();
-    if (!fits) fail(where, fmt::format("{} does not fit a 32-bit integer", value.dump()));
+    if (!fits) fail(where, fmt::format("{} does not fit a 32-bit integer", json_text(value, -1)));
     return value.get<std::int32_t>();
   }
 
   double real(const Json& value, const std::string& where) const {
-    if (!value.is_number()) fail(where, "a number is expected, not " + value.dump());
+    if (!value.is_number()) fail(where, "a number is expected, not " + json_text(value, -1));
     return value.get<double>();
   }
 
@@ -244,7 +242,7 @@ std::string format_legacy_json(const LegacyDat& dat) {
     for (const auto& [key, value] : config.pairs) pairs[key] = value;
   }
   try {
-    return root.dump(1) + "\n";
+    return json_text(root, 1, Json::error_handler_t::strict) + "\n";
   } catch (const Json::type_error&) {
     throw InputError("a name or setting is not UTF-8 text, which JSON cannot state", "write a .dat file instead");
   }

@@ -19,6 +19,7 @@
 #include "runtime/chemistry/molecule/molecule.h"
 #include "runtime/chemistry/segments/segments.h"
 #include "runtime/core/base/error.h"
+#include "runtime/core/base/json.h"
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/number.h"
 #include "runtime/core/base/printable.h"
@@ -28,8 +29,6 @@ namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 /// Keywords of the input, by what they set.
 const std::set<std::string, std::less<>> integer_values = {"scf_iter", "scf_hist", "cc_iter"};
 const std::set<std::string, std::less<>> real_values = {"scf_conv", "cc_conv"};
@@ -53,8 +52,8 @@ class Reader {
 
   void read(const std::string& text) {
     try {
-      input_.given = Json::parse(text);
-    } catch (const nlohmann::json::exception& error) {
+      input_.given = parse_json(text);
+    } catch (const Json::exception& error) {
       throw InputError(fmt::format("the input is no JSON: {}", printable(error.what())),
                        "an input is a JSON object with molecule, driver and model", name_);
     }
@@ -546,7 +545,8 @@ class Reader {
         fail(path, "is no object", "{\"ao_target\": 12} sets about how many functions a segment has");
       for (const auto& [kind, size] : value.items())
         passing_on([&] {
-          apply_segments(job, fmt::format("{}={}", kind, size.is_string() ? size.get<std::string>() : size.dump()));
+          apply_segments(job,
+                         fmt::format("{}={}", kind, size.is_string() ? size.get<std::string>() : json_text(size, -1)));
         });
     } else if (std::find(std::begin(other_keywords), std::end(other_keywords), name) == std::end(other_keywords)) {
       std::vector<std::string_view> known(std::begin(other_keywords), std::end(other_keywords));

@@ -5,9 +5,8 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "runtime/chemistry/schema/methods.h"
+#include "runtime/core/base/json.h"
 #include "runtime/core/job/job.h"
 
 namespace sial {
@@ -15,8 +14,8 @@ namespace sial {
 enum class SchemaDriver { energy, gradient, properties };
 
 struct AtomicInput {
-  nlohmann::ordered_json given;  // as it came; null where it is no JSON
-  std::int32_t version = 1;      // of the schema
+  Json given;                // as it came; null where it is no JSON
+  std::int32_t version = 1;  // of the schema
   std::optional<SchemaMethod> method;
   SchemaDriver driver = SchemaDriver::energy;
   bool keeps_output = true;  // protocols.stdout

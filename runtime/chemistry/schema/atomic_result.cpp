@@ -9,18 +9,17 @@
 #include "runtime/chemistry/molecule/chemistry.h"
 #include "runtime/chemistry/molecule/molecule.h"
 #include "runtime/core/base/error.h"
+#include "runtime/core/base/json.h"
 
 namespace sial {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json provenance_of(const SchemaProvenance& p) {
   return {{"creator", "sialx"}, {"version", p.version}, {"routine", "sialrun --qcschema"}, {"ranks", p.ranks}};
 }
 
 /// Text that is no UTF-8 would make no JSON.
-std::string dumped(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string dumped(const Json& json) { return json_text(json) + "\n"; }
 
 /// Properties of the schema, and the same by the names of QCVariables.
 class Properties {

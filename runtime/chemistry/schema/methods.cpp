@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/input_file.h"
+#include "runtime/core/base/json.h"
 #include "runtime/core/base/printable.h"
 
 namespace sial {
@@ -52,13 +52,13 @@ std::vector<SchemaMethod> read_methods(const std::string& folder) {
   if (!problem.empty()) throw InputError(fmt::format("cannot read the table of methods `{}`: {}", path, problem));
   std::vector<SchemaMethod> methods;
   try {
-    for (const auto& row : nlohmann::json::parse(text)) {
+    for (const auto& row : parse_json(text)) {
       SchemaMethod method{row.at("name"), row.at("reference"), row.at("full_name"), row.at("programs"),
                           row.at("energy")};
       if (method.programs.empty()) throw InputError(fmt::format("`{}` has no programs", method.full_name), {}, path);
       methods.push_back(std::move(method));
     }
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const Json::exception& error) {
     throw InputError(fmt::format("this is no table of methods: {}", printable(error.what())),
                      "is the folder that of this version?", path);
   }

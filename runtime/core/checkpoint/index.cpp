@@ -14,11 +14,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/core/base/content_hash.h"
 #include "runtime/core/base/formats.h"
 #include "runtime/core/base/input_file.h"
+#include "runtime/core/base/json.h"
 #include "runtime/core/base/number.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/base/shape.h"
@@ -28,8 +28,6 @@ namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 /// Folders do not matter: the same sources may be reached by another path.
 std::string hash_of(const Module& module) {
   Module plain = module;
@@ -201,8 +199,8 @@ std::string to_text(const CheckpointIndex& index) {
   Json job;
   for_each_field(index.job, [&](const char* key, const auto& value) { job[key] = value; });
   j["job"] = job;
-  j["hash"] = hash_text(j.dump(1, ' ', false, Json::error_handler_t::replace));
-  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  j["hash"] = hash_text(json_text(j));
+  return json_text(j) + "\n";
 }
 
 CheckpointIndex checkpoint_index_from(const std::string& text, const std::string& path) {
@@ -212,14 +210,14 @@ CheckpointIndex checkpoint_index_from(const std::string& text, const std::string
   };
   CheckpointIndex index;
   try {
-    Json j = Json::parse(text);
+    Json j = parse_json(text);
     std::int32_t format = 0;
     take(j.at("format"), format);
     if (format != checkpoint_format)
       throw refuse(fmt::format("has format {}, and this sialrun reads format {}", format, checkpoint_format));
     const std::string hash = j.at("hash").get<std::string>();
     j.erase("hash");
-    if (hash_text(j.dump(1, ' ', false, Json::error_handler_t::replace)) != hash) throw refuse("is damaged");
+    if (hash_text(json_text(j)) != hash) throw refuse("is damaged");
     for_each_field(index, [&](const char* key, auto& value) { take(j.at(key), value); });
     for (const Json& f : j.at("files")) {
       const auto file_hash = read_hexadecimal(f.at("hash").get<std::string>());
@@ -259,7 +257,7 @@ std::string CheckpointFiles::problem_of(std::size_t file) const {
 }
 
 bool is_checkpoint_index(const std::string& text) {
-  const Json j = Json::parse(text, nullptr, false);
+  const Json j = parse_json(text, false);
   return j.is_object() && j.contains("format") && j.contains("sialrun") && j.contains("job_id") && j.contains("files");
 }
 

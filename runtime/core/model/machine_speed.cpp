@@ -10,11 +10,11 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/core/base/bytes.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/input_file.h"
+#include "runtime/core/base/json.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/kernels/contraction/contraction_calibration.h"
 #include "runtime/core/kernels/interface/block_op.h"
@@ -84,15 +84,15 @@ double measured_rate(double bytes) {
   return static_cast<double>(buffer.size() * sizeof(double)) / seconds;
 }
 
-nlohmann::ordered_json json_of(const kernels::ContractionCosts& costs) {
-  nlohmann::ordered_json json{{"width", costs.width}};
+Json json_of(const kernels::ContractionCosts& costs) {
+  Json json{{"width", costs.width}};
   for (const kernels::CostField& field : kernels::cost_fields())
     if (field.kind == kernels::CostKind::fitted) json[field.name] = costs.*field.value;
   return json;
 }
 
 /// Nothing where a value is missing or cannot be. What is not fitted is as usual on this machine.
-std::optional<kernels::ContractionCosts> costs_of(const nlohmann::json& json) {
+std::optional<kernels::ContractionCosts> costs_of(const Json& json) {
   if (!json.is_object()) return {};
   const auto width = json.find("width");
   if (width == json.end() || !width->is_number_integer() || *width < 1 || *width > 8) return {};
@@ -144,7 +144,7 @@ std::optional<MachineSpeed> saved_speed(const std::string& folder) {
   std::string problem;
   const std::string text = read_file(speed_file(folder), input_limit::job_file, problem);
   if (!problem.empty()) return {};
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = parse_json(text, false);
   if (!json.is_object() || json.value("format", "") != "sialx speed" || json.value("version", 0) != format_version ||
       json.value("processor", "") != describe_processor())
     return {};
@@ -163,13 +163,12 @@ std::optional<MachineSpeed> saved_speed(const std::string& folder) {
 }
 
 void save_speed(const std::string& folder, const MachineSpeed& speed) {
-  nlohmann::ordered_json json{
-      {"format", "sialx speed"}, {"version", format_version}, {"processor", describe_processor()}};
+  Json json{{"format", "sialx speed"}, {"version", format_version}, {"processor", describe_processor()}};
   for (const auto& [name, field] : fields) json[name] = speed.*field;
   if (speed.costs) json["contractions"] = json_of(*speed.costs);
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  write_file(speed_file(folder), json.dump(1) + "\n", Durability::until_crash,
+  write_file(speed_file(folder), json_text(json, 1, Json::error_handler_t::strict) + "\n", Durability::until_crash,
              "give another folder with XDG_CACHE_HOME");
 }
 

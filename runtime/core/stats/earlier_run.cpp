@@ -1,10 +1,10 @@
 #include "runtime/core/stats/earlier_run.h"
 
+#include "runtime/core/base/json.h"
+
 #include <algorithm>
 #include <fstream>
 #include <map>
-
-#include <nlohmann/json.hpp>
 
 namespace sial {
 
@@ -14,8 +14,8 @@ std::vector<double> earlier_program_seconds(const std::string& path, int ranks,
   try {
     std::ifstream in(path);
     if (!in) return {};
-    const nlohmann::json run = nlohmann::json::parse(in);
-    const nlohmann::json &was = run.at("programs"), &data = run.at("job");
+    const Json run = parse_json(std::string(std::istreambuf_iterator<char>(in), {}));
+    const Json &was = run.at("programs"), &data = run.at("job");
     if (run.at("ranks").get<int>() != ranks || was.size() != programs.size() ||
         run.at("total").value("restarts", 0.0) != 0)
       return {};
@@ -32,8 +32,8 @@ std::vector<double> earlier_program_seconds(const std::string& path, int ranks,
         data.at("segments").get<decltype(job.segments)>() != job.segments)
       return {};
     double wall = 0, all = 0;
-    for (const nlohmann::json& rank : run.at("per_rank")) wall = std::max(wall, rank.at("wall_time").get<double>());
-    for (const nlohmann::json& line : run.at("lines")) {
+    for (const Json& rank : run.at("per_rank")) wall = std::max(wall, rank.at("wall_time").get<double>());
+    for (const Json& line : run.at("lines")) {
       const auto s = line.at("seconds").get<double>();
       seconds[line.at("program").get<std::string>()] += s;
       all += s;
@@ -42,7 +42,7 @@ std::vector<double> earlier_program_seconds(const std::string& path, int ranks,
     std::vector<double> result;
     for (const auto& [name, hash] : programs) result.push_back(wall * seconds[name] / all / times[name]);
     return result;
-  } catch (const nlohmann::json::exception&) { return {}; }
+  } catch (const Json::exception&) { return {}; }
 }
 
 }  // namespace sial

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/core/base/bytes.h"
 #include "runtime/core/base/formats.h"
+#include "runtime/core/base/json.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/stats/stats.h"
 
@@ -18,12 +18,12 @@ namespace {
 
 /// Where a row belongs; the numbers of costs.def follow.
 template <class Row>
-nlohmann::ordered_json place_json(const Row& row) {
+Json place_json(const Row& row) {
   return {{"program", row.program}, {"file", row.file}, {"line", row.line}};
 }
 
-nlohmann::ordered_json counters_json(const Stats& stats) {
-  nlohmann::ordered_json j;
+Json counters_json(const Stats& stats) {
+  Json j;
   for (const CounterRow& row : counter_rows()) {
     const auto index = &row - counter_rows().data();
     const double v = stats.value[index];
@@ -34,8 +34,8 @@ nlohmann::ordered_json counters_json(const Stats& stats) {
   return j;
 }
 
-nlohmann::ordered_json numa_json(const NumaFacts& numa) {
-  nlohmann::ordered_json j{{"policy", numa.policy}, {"nodes", nlohmann::ordered_json::array()}};
+Json numa_json(const NumaFacts& numa) {
+  Json j{{"policy", numa.policy}, {"nodes", Json::array()}};
   for (const NumaFacts::Node& n : numa.nodes)
     j["nodes"].push_back({{"number", n.number}, {"bytes", n.bytes}, {"processors", n.processors}});
   for (const NumaFacts::Rank& r : numa.ranks)
@@ -45,9 +45,9 @@ nlohmann::ordered_json numa_json(const NumaFacts& numa) {
   return j;
 }
 
-void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
+void facts_json(const RunFacts& facts, Json& j) {
   const auto object = [](const RunFacts::Pairs& pairs) {
-    nlohmann::ordered_json o = nlohmann::ordered_json::object();
+    Json o = Json::object();
     for (const auto& [key, value] : pairs) o[key] = value;
     return o;
   };
@@ -58,18 +58,18 @@ void facts_json(const RunFacts& facts, nlohmann::ordered_json& j) {
   j["machine"] = object(facts.machine);
   if (!facts.numa.nodes.empty()) j["memory_nodes"] = numa_json(facts.numa);
   j["job"] = {{"ints", facts.job.ints}, {"scalars", facts.job.scalars}, {"segments", facts.job.segments}};
-  j["programs"] = nlohmann::ordered_json::array();
+  j["programs"] = Json::array();
   for (const ProgramFacts& p : facts.programs) {
-    nlohmann::ordered_json indices = nlohmann::ordered_json::array();
+    Json indices = Json::array();
     for (const IndexFacts& i : p.indices)
       indices.push_back({{"name", i.name}, {"kind", i.kind}, {"count", i.count}, {"mean_extent", i.mean_extent}});
-    nlohmann::ordered_json row{{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation},
-                               {"files", p.files},     {"sources", p.sources},         {"indices", std::move(indices)}};
+    Json row{{"program", p.program}, {"source_hash", p.source_hash}, {"optimisation", p.optimisation},
+             {"files", p.files},     {"sources", p.sources},         {"indices", std::move(indices)}};
     if (!p.kept.empty()) row["kept"] = p.kept;
     if (p.predicted_seconds > 0 && std::isfinite(p.predicted_seconds)) row["predicted_seconds"] = p.predicted_seconds;
     if (p.ran) {
       row["memory_high_water"] = p.memory_high_water;
-      row["saved"] = nlohmann::ordered_json::array();
+      row["saved"] = Json::array();
       for (const SavedFacts& s : p.saved)
         row["saved"].push_back({{"label", s.label}, {"first_segment", s.first_segment}, {"extents", s.extents}});
     }
@@ -108,43 +108,43 @@ void print_kernels(const JobStats& stats, std::ostream& out) {
 }
 
 void write_stats_json(const JobStats& stats, const std::string& path) {
-  nlohmann::ordered_json j;
+  Json j;
   j["format"] = run_json_format;
   facts_json(stats.facts, j);
   j["ranks"] = stats.per_rank.size();
   j["hit_ratio"] = stats.hit_ratio();
   j["total"] = counters_json(stats.total);
   for (const Stats& rank : stats.per_rank) j["per_rank"].push_back(counters_json(rank));
-  j["lines"] = nlohmann::ordered_json::array();
-  const auto put = [](nlohmann::ordered_json& row, const char* key, auto value) {
+  j["lines"] = Json::array();
+  const auto put = [](Json& row, const char* key, auto value) {
     if (*key != '\0') row[key] = value;
   };
   for (const LineCost& l : stats.total.lines) {
-    nlohmann::ordered_json row = place_json(l);
+    Json row = place_json(l);
 #define LINE_COST(type, field, combine, key) put(row, key, l.field);
 #include "runtime/core/stats/costs.def"
     j["lines"].push_back(std::move(row));
   }
-  j["remote_accesses"] = nlohmann::ordered_json::array();
+  j["remote_accesses"] = Json::array();
   for (const AccessCost& a : stats.total.accesses) {
-    nlohmann::ordered_json row = place_json(a);
+    Json row = place_json(a);
     row["array"] = a.array;
 #define ACCESS_COST(type, field, combine, key) put(row, key, a.field);
 #define ACCESS_VALUE(key, expression) put(row, key, a.expression);
 #include "runtime/core/stats/costs.def"
     j["remote_accesses"].push_back(std::move(row));
   }
-  j["block_copies"] = nlohmann::ordered_json::array();
+  j["block_copies"] = Json::array();
   for (const CopyCost& c : stats.total.copies) {
-    nlohmann::ordered_json row = place_json(c);
+    Json row = place_json(c);
     row["array"] = c.array;
 #define COPY_COST(type, field, combine, key) put(row, key, c.field);
 #include "runtime/core/stats/costs.def"
     j["block_copies"].push_back(std::move(row));
   }
-  j["device_transfers"] = nlohmann::ordered_json::array();
+  j["device_transfers"] = Json::array();
   for (const TransferCost& t : stats.total.transfers) {
-    nlohmann::ordered_json row = place_json(t);
+    Json row = place_json(t);
     row["array"] = t.array;
 #define TRANSFER_COST(field) row[#field] = t.field.transfers, row["bytes_" #field] = t.field.bytes;
 #include "runtime/core/stats/costs.def"
@@ -154,17 +154,16 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
   j["kernels"]["code"] = {{"state", code.state}};
 #define CODE_COST(type, field) j["kernels"]["code"][#field] = code.field;
 #include "runtime/core/stats/costs.def"
-  j["kernels"]["choices"] = nlohmann::ordered_json::array();
+  j["kernels"]["choices"] = Json::array();
   for (const KernelCost& k : stats.total.kernels) {
-    nlohmann::ordered_json row = place_json(k);
+    Json row = place_json(k);
     row["strategy"] = k.way;
     row["why"] = k.why;
 #define KERNEL_COST(type, field, combine, key) put(row, key, k.field);
 #include "runtime/core/stats/costs.def"
     j["kernels"]["choices"].push_back(std::move(row));
   }
-  write_file(path, j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n', Durability::until_crash,
-             "choose another place with --output-dir");
+  write_file(path, json_text(j) + '\n', Durability::until_crash, "choose another place with --output-dir");
 }
 
 /// By rank only where ranks differ from each other.

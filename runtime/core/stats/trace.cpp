@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "runtime/core/base/check.h"
+#include "runtime/core/base/json.h"
 
 namespace sial {
 
@@ -82,9 +82,7 @@ void TraceWriter::event(const std::string& text) {
 
 // Ends are rounded like beginnings, to whole nanoseconds: what is nested stays nested.
 void TraceWriter::spans(int rank, std::span<const TraceSpan> spans) {
-  const auto quoted = [](const std::string& s) {
-    return nlohmann::json(s).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  };
+  const auto quoted = [](const std::string& s) { return json_text(s, -1); };
   const auto nanoseconds = [](double t) { return static_cast<std::int64_t>(std::floor(t * 1e9)); };
   const auto microseconds = [](std::int64_t ns) {
     return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", std::abs(ns) / 1000, std::abs(ns) % 1000);
