@@ -9,6 +9,7 @@
 #include "runtime/core/bytecode/layout.h"
 #include "runtime/core/interp/context/view_ops.h"
 #include "runtime/core/memory/node_heap.h"
+#include "runtime/core/super/registry.h"
 
 namespace sial {
 namespace {
@@ -78,8 +79,13 @@ ProgramNeed Walk::run() {
   if (left) need.left_at = fmt::format("{}:{}", place(last), m.places[static_cast<std::size_t>(last)].column);
   need.kernels = work_.choices();
   const JobData& job = context_.memory.job;
-  need.pairs = demand_.memory;
-  if (demand_.keeps && context_.memory.setting.keep_integrals) need.kept = kept_blocks(job, context_.memory.setting);
+  bool keeps = false;
+  for (const std::int32_t special : executed_) {
+    const SuperDemand demand = demand_of(job, m.specials[static_cast<std::size_t>(special)].name);
+    need.pairs = std::max(need.pairs, demand.memory);
+    keeps |= demand.keeps;
+  }
+  if (keeps && context_.memory.setting.keep_integrals) need.kept = kept_blocks(job, context_.memory.setting);
   need.exact = context_.exact();
   return need;
 }
@@ -223,9 +229,7 @@ std::optional<MutableView> Walk::argument(const ArgRow& arg, char letter) {
 /// Arguments that are parts of larger arrays travel through scratch copies, all of them at once.
 void Walk::execute(const Instruction& in) {
   const SpecialRow& special = context_.module.specials[static_cast<std::size_t>(in.a)];
-  const SuperDemand demand = demand_of(context_.memory.job, special.name);
-  demand_.memory = std::max(demand_.memory, demand.memory);
-  demand_.keeps |= demand.keeps;
+  executed_.insert(in.a);
   std::int64_t scratch = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(in.c); ++i) {
     const char letter = i < special.signature.size() ? special.signature[i] : 'r';

@@ -10,13 +10,13 @@
 //   operands.h       views of operands, and workspace of block operations
 //   control.h        loops, calls, conditions, division of pardos
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/core/model/walk/control.h"
 #include "runtime/core/model/walk/operands.h"
-#include "runtime/core/super/registry.h"
 
 namespace sial {
 
@@ -49,7 +49,7 @@ class Walk {
   WalkOperands operands_{context_, indices_, own_, remote_};
   WalkWork work_{context_, operands_};
   WalkControl control_{context_, registers_, indices_, own_, share_};
-  SuperDemand demand_;                                   // of all super instructions that were met
+  std::set<std::int32_t> executed_;                      // specials of the module
   std::vector<std::pair<ArrayId, std::string>> marked_;  // by set_persistent
 };
 
