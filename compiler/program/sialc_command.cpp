@@ -33,6 +33,7 @@
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/base/printable.h"
 #include "runtime/core/base/rewrite_file.h"
+#include "runtime/core/base/running_program.h"
 #include "runtime/core/base/standard_output.h"
 #include "runtime/core/bytecode/read.h"
 #include "runtime/core/bytecode/write.h"
@@ -222,9 +223,7 @@ int show_hints(const std::string& input, const Options& options, const WarningOp
 
 /// Becomes sialc-tools, with the same arguments. Returns where it cannot: the exit code.
 int become_tools(char** argv, const std::string& command) {
-  std::error_code ignored;
-  const std::filesystem::path program =
-      std::filesystem::read_symlink("/proc/self/exe", ignored).replace_filename("sialc-tools");
+  const std::filesystem::path program = running_program().replace_filename("sialc-tools");
   ::execv(program.c_str(), argv);
   throw InputError(fmt::format("`{}` needs the program `{}`: {}", command, program.string(), std::strerror(errno)),
                    "build it, with `cmake --build BUILD_FOLDER --target sialc-tools`, or install it beside sialc");

@@ -22,6 +22,7 @@
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/number.h"
+#include "runtime/core/base/running_program.h"
 
 namespace sial {
 namespace {
@@ -37,9 +38,8 @@ std::vector<fs::path> basis_folders() {
     for (std::string part; std::getline(parts, part, ':');)
       if (!part.empty()) folders.emplace_back(part);
   }
-  std::error_code ignored;
-  fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  if (!program.empty()) folders.push_back(program.parent_path().parent_path() / "share" / "sialx" / "basis");
+  if (const fs::path program = running_program(); !program.empty())
+    folders.push_back(program.parent_path().parent_path() / "share" / "sialx" / "basis");
   return folders;
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/chemistry/basis/basis.h"
 #include "runtime/chemistry/domain/chemistry_domain.h"
+#include "runtime/chemistry/domain/sections.h"
 #include "runtime/chemistry/files/fcidump.h"
 #include "runtime/chemistry/files/guess.h"
 #include "runtime/chemistry/files/trexio_file.h"
@@ -143,12 +144,7 @@ class SectionReader {
 
 }  // namespace
 
-std::vector<KeySection> ChemistryDomain::sections() const {
-  return {{"molecule",
-           {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments",
-            "fragment_charges", "trexio"}},
-          {"hamiltonian", {"fcidump", "frozen_core"}}};
-}
+std::vector<KeySection> ChemistryDomain::sections() const { return chemistry_sections(); }
 
 void ChemistryDomain::read_section(std::string_view name, const JobValue& table, const std::string& folder,
                                    Job& job) const {

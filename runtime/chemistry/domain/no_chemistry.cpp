@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/core/base/error.h"
+#include "runtime/chemistry/domain/refusal.h"
+#include "runtime/chemistry/domain/sections.h"
 #include "runtime/core/job/domain.h"
 #include "runtime/core/super/plugins.h"
 #include "runtime/core/super/registry.h"
@@ -10,31 +11,21 @@
 namespace sial {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what, const std::string& where = {}) {
-  throw InputError(fmt::format("{} needs chemistry, and this sialrun was built without it", what),
-                   "leave it out, or build with -DSIALX_CHEMISTRY=ON", where);
-}
-
 class NoChemistry final : public Domain {
-  std::vector<KeySection> sections() const override {
-    return {{"molecule",
-             {"xyz", "charge", "multiplicity", "basis", "spherical", "frozen_core", "ecp", "fragments",
-              "fragment_charges", "trexio"}},
-            {"hamiltonian", {"fcidump", "frozen_core"}}};
-  }
+  std::vector<KeySection> sections() const override { return chemistry_sections(); }
   void read_section(std::string_view name, const JobValue& table, const std::string&, Job&) const override {
-    refuse(fmt::format("[{}]", name), table.place);
+    throw needs_chemistry(fmt::format("[{}]", name), table.place);
   }
-  Job read_data_file(const std::string& path) const override { refuse("a data file of ACES4", path); }
-  void write_data_file(const Job&, const std::string&) const override { refuse("`--write-dat`"); }
-  void resegment(Job&, std::string_view) const override { refuse("`--resegment`"); }
+  Job read_data_file(const std::string& path) const override { throw needs_chemistry("a data file of ACES4", path); }
+  void write_data_file(const Job&, const std::string&) const override { throw needs_chemistry("`--write-dat`"); }
+  void resegment(Job&, std::string_view) const override { throw needs_chemistry("`--resegment`"); }
   void take_guess(Job& job) const override {
-    if (job.guess_path != "none") refuse("`--guess`");
+    if (job.guess_path != "none") throw needs_chemistry("`--guess`");
   }
   void check_files(const Job& job, Programs) const override {
-    if (job.molden_path != "none") refuse("`--molden`");
-    if (job.fcidump_path != "none") refuse("`--fcidump`");
-    if (job.trexio_path != "none") refuse("`--trexio`");
+    if (job.molden_path != "none") throw needs_chemistry("`--molden`");
+    if (job.fcidump_path != "none") throw needs_chemistry("`--fcidump`");
+    if (job.trexio_path != "none") throw needs_chemistry("`--trexio`");
   }
 };
 

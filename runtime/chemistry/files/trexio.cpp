@@ -281,8 +281,6 @@ std::vector<DataArray> trexio_orbitals(const TrexioData& data, const Molecule& m
   return out;
 }
 
-bool is_trexio_text(const std::string& path) { return path.ends_with(".text"); }
-
 void check_trexio(const Molecule& molecule) {
   const auto is_pure = [](const Shell& s) { return s.l > 1 && s.pure; };
   if (is_cartesian(molecule) && std::any_of(molecule.shells.begin(), molecule.shells.end(), is_pure))

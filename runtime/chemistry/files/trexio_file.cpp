@@ -18,6 +18,7 @@ extern "C" {  // which the header leaves to us
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/job/hdf5_file.h"
+#include "runtime/core/job/job.h"
 
 namespace sial {
 namespace {

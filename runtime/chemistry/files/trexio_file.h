@@ -13,9 +13,6 @@ bool has_trexio();
 /// Throws EnvironmentError where it was not.
 void require_trexio();
 
-/// Whether a name stands for a folder of texts: it ends in `.text`.
-bool is_trexio_text(const std::string& path);
-
 /// The file is written beside its place and renamed when it is complete. Throws EnvironmentError.
 void write_trexio_file(const std::string& path, const TrexioData& data);
 

@@ -10,6 +10,7 @@
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/json.h"
 #include "runtime/core/base/printable.h"
+#include "runtime/core/base/running_program.h"
 
 namespace sial {
 namespace {
@@ -32,8 +33,7 @@ std::string find_examples() {
                      "name the folder `examples` of sialx, or unset the variable");
   }
   std::vector<std::string> folders;
-  std::error_code ignored;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored), prefix = self.parent_path().parent_path();
+  const fs::path self = running_program(), prefix = self.parent_path().parent_path();
   if (!self.empty()) {
     folders.push_back((prefix / "share" / "sialx" / "examples").string());
     folders.push_back((prefix.parent_path().parent_path() / "examples").string());  // CHECKOUT/build/PRESET/bin

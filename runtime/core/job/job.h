@@ -93,4 +93,7 @@ std::optional<std::size_t> read_memory(std::string_view text);
 /// The same, of a rank. Throws SialError.
 std::size_t parse_memory(std::string_view text);
 
+/// Whether the name of a TREXIO file stands for a folder of texts.
+inline bool is_trexio_text(std::string_view path) { return path.ends_with(".text"); }
+
 }  // namespace sial

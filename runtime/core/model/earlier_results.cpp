@@ -7,6 +7,7 @@
 #include "runtime/core/job/domain.h"
 
 namespace sial {
+
 SavedArrays saved_arrays(const Job& job) {
   SavedArrays saved;
   for (const std::string& path : job.restore_files) {

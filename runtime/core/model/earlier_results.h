@@ -15,7 +15,8 @@ SavedArrays saved_arrays(const Job& job);
 
 NamedSegments named_segments(const JobData& data);
 
-/// Options of `--segments` that give the job those of the first results file that it restores from: what it restores was saved over them.
+/// Options of `--segments` that give the job those of the first results file that it restores from: what it restores
+/// was saved over them.
 std::vector<std::string> restored_segments(const Job& job);
 
 /// "segments ao, moa = auto: those of SOURCE", of such options.

@@ -46,7 +46,8 @@ class JobReader {
     const toml::table root = parse();
     job_.file = path_;
     Keys known{"programs", "include", "plugins", "memory", "values", "segments", "arrays"};
-    for (const KeySection& section : domain().sections()) known.push_back(section.name);
+    const std::vector<KeySection> of_domain = domain().sections();
+    for (const KeySection& section : of_domain) known.push_back(section.name);
     known.insert(known.end(), {"output", "restore", "run", "gradient"});
     check_keys(root, "", known);
     settings(root, "");
@@ -57,7 +58,7 @@ class JobReader {
       for (const std::string& file : strings(*n, "plugins")) plugin(*n, resolve(file));
     if (auto* t = table(root, "values")) values(*t);
     if (auto* t = table(root, "segments")) segments(*t);
-    for (const KeySection& section : domain().sections())
+    for (const KeySection& section : of_domain)
       if (auto* t = table(root, section.name)) {
         check_keys(*t, section.name, section.keys);
         domain().read_section(section.name, value(*t), folder_.string(), job_);

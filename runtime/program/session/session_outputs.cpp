@@ -123,7 +123,7 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
   if (job.run_json_path != "none") outputs.push_back({statistics_role, (folder / job.run_json_path).string()});
   if (job.molden_path != "none") outputs.push_back({molden_role, (folder / job.molden_path).string()});
   if (job.fcidump_path != "none") outputs.push_back({fcidump_role, (folder / job.fcidump_path).string()});
-  if (job.trexio_path != "none" && !job.trexio_path.ends_with(".text"))  // a folder
+  if (job.trexio_path != "none" && !is_trexio_text(job.trexio_path))  // a folder
     outputs.push_back({trexio_role, (folder / job.trexio_path).string()});
   if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});
   if (options_.checkpoints && job.checkpoint_every >= 0)

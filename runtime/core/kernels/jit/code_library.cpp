@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "runtime/core/base/input_file.h"
+#include "runtime/core/base/running_program.h"
 #include "runtime/core/base/sha256.h"
 #include "runtime/core/kernels/jit/generator_memory.h"
 
@@ -42,9 +43,8 @@ void add_places_of_module(const std::filesystem::path& program, const char* name
 /// installed.
 std::vector<std::filesystem::path> library_places() {
   constexpr const char* name = "libsialx_jit.so";
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {name};
+  const std::filesystem::path self = running_program();
+  if (self.empty()) return {name};
   const std::filesystem::path folder = self.parent_path(), prefix = folder.parent_path();
   std::vector<std::filesystem::path> places{folder / name, prefix / "lib" / "sialx" / name};
   add_places_of_module(self, name, places);
