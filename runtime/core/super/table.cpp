@@ -13,6 +13,13 @@ constexpr SuperRow rows[] = {
 #include "tables/super_instructions.def"
 #undef SUPER
 };
+consteval bool numbers_are_distinct() {
+  for (const SuperRow* a = std::begin(rows); a != std::end(rows); ++a)
+    for (const SuperRow* b = a + 1; b != std::end(rows); ++b)
+      if (a->id == b->id) return false;
+  return true;
+}
+static_assert(numbers_are_distinct(), "two super instructions have one number: the tables of all houses share them");
 constexpr FormRow<ElementForm> forms_of_elements[] = {
 #define ELEMENT_FORM(name) {#name, element_form_##name},
 #include "tables/element_forms.def"
