@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The commands of README.md work as they stand there, one after the other, in a folder that has the examples and what was built, and nothing else.
+"""The commands of README.md work as they stand there, one after the other, in a folder that has the examples and what `examples/demo.sh` builds, and nothing else.
 
 Blocks marked `sh` are typed into one shell, which ends with the first command that fails; the block of a whole program is the file that its name
 says, the job file is `job.toml`. Left out is the block whose scripts install packages and build.
@@ -24,8 +24,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sialx-readme-") as name:
         folder = pathlib.Path(name)
         shutil.copytree(ROOT / "examples", folder / "examples")
-        (folder / "build/release").mkdir(parents=True)
-        (folder / "build/release/bin").symlink_to(BIN)
+        bin = folder / "build/release/bin"
+        bin.mkdir(parents=True)
+        programs = re.search(r"--target ([\w -]+?) --", (ROOT / "examples/demo.sh").read_text())
+        expect(programs, "examples/demo.sh names no targets")
+        for program in (*programs[1].split(), "libsialx_jit.so"):
+            if (BIN / program).exists():
+                shutil.copy2(BIN / program, bin / program)  # no links: programs look for what belongs to them beside their file
+        (bin.parent / "share").symlink_to(BIN.parent / "share")
         for language, block in re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S):
             if language == "sh" and not any(script in block for script in INSTALLS):
                 shell.append(block)
