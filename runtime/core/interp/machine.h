@@ -1,6 +1,6 @@
 #pragma once
 // One rank's interpreter for one program of a job. It drives the store, the work queue, the kernels and the device that
-// it is given; its parts (run/machine_parts.h) own the registers, the loop stack and this rank's own blocks. Built, run
+// it is given; its parts (machine_parts.h) own the registers, the loop stack and this rank's own blocks. Built, run
 // once, asked for its results, destroyed; what outlives a program is in RankState. Not thread safe: one machine, one
 // thread.
 
