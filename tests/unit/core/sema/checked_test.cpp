@@ -252,6 +252,9 @@ TEST_CASE("a pardo is rank dependent where workers may see it differently") {
       {"execute get_my_rank rank\nif rank > 3.0\nstop\nendif" + pardo, none},
       {"execute get_my_rank rank\ndo k\nwhere (int)rank == k" + pardo + "enddo k", possible},
   }));
+#ifndef SIALX_CHEMISTRY
+  if (body.starts_with("execute set_ijk_aaa")) return;  // a row of chemistry
+#endif
   INFO(body);
   const Program p(body);
   RankDependence dependent = none;
