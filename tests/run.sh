@@ -4,6 +4,8 @@
 #   core ...  the tests of the gate that are of one house (runtime/README.md), with no more built than they need
 #   --all    every test on every layout, the unit tests and thread suites under sanitizers
 #   --long   --all with more random programs, seeds and mutations
+# The gate runs the unit tests of components that differ from the upstream branch (else from the last commit) under ASan and UBSan, and where
+# these hold the blocks also the thread suites under TSan. SIALX_SINCE=COMMIT compares with another commit.
 # What is left to --all, and why: tests/README.md. Seconds of each test: tests/TIMES.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -38,10 +40,31 @@ targets=(${house:+tests_of_$house})
 [ $level = gate ] || targets+=(sialx_all_tests tests/bench/all)
 cmake --build --preset ci --target "${targets[@]}" -- -j"$jobs" --quiet
 
+thread_suites() {
+  step "thread suites under TSan"
+  cmake --preset tsan >/dev/null
+  cmake --build --preset tsan --target sialx_thread_tests -- -j"$jobs" --quiet
+  tests build/tsan -L '^tsan$' -j"$jobs" --output-junit "$junit/tsan.xml"
+}
+
 if [ $level = gate ]; then
   step "tests"
-  if [ -n "$house" ]; then tests build/release -L "^$house\$" -LE '^all$' -j"$jobs"
-  else tests build/release -LE '^all$' -j"$jobs" --output-junit "$junit/gate.xml"; fi
+  if [ -n "$house" ]; then
+    tests build/release -L "^$house\$" -LE '^all$' -j"$jobs"
+    step "all passed"
+    exit
+  fi
+  tests build/release -LE '^all$' -j"$jobs" --output-junit "$junit/gate.xml"
+  since=${SIALX_SINCE:-$(git merge-base HEAD '@{upstream}' 2>/dev/null || git rev-parse --verify --quiet HEAD~1 || true)}
+  changed=$([ -z "$since" ] || git diff --name-only "$since" -- compiler runtime | sed -nE '/\.(cpp|h|def)$/s#/#\nunit_#gp' | sort -u)
+  units=($(comm -12 <(echo "$changed") <(ctest --test-dir build/release -N -L '^unit$' -LE '^all$' | sed -nE 's/^ +Test +#[0-9]+: //p' | sort)))
+  if [ ${#units[@]} -gt 0 ]; then
+    step "${units[*]} under ASan and UBSan"
+    cmake --preset asan >/dev/null
+    cmake --build --preset asan --target "${units[@]}" -- -j"$jobs" --quiet
+    SIALX_CASE_SHARE=4 tests build/asan -R "^($(IFS='|'; echo "${units[*]}"))\$" -j"$jobs"
+  fi
+  if grep -qxE 'unit_(memory|store|tier|transport)' <<<"$changed"; then thread_suites; fi
   step "all passed"
   exit
 fi
@@ -67,8 +90,5 @@ cmake --build --preset asan --target sialx_sanitizer_tests -- -j"$jobs" --quiet
 # Mutated modules get the time for a few hundred thousand; of the kernels' random cases one in four is enough to find what sanitizers see.
 SIALX_SECONDS=30 SIALX_CASE_SHARE=4 tests build/asan -L '^(unit|conformance)$' -j"$jobs" --timeout 7200 --output-junit "$junit/asan.xml"
 
-step "thread suites under TSan"
-cmake --preset tsan >/dev/null
-cmake --build --preset tsan --target sialx_thread_tests -- -j"$jobs" --quiet
-tests build/tsan -L '^tsan$' -j"$jobs" --output-junit "$junit/tsan.xml"
+thread_suites
 step "all passed"

@@ -3,6 +3,7 @@
 
     mutations.py [--build build/release] [--only NAME ...] [--check]
 
+All tests named must pass before the first mutation is made.
 --check, a test of the gate, only looks whether each text is there once and each test is one of the gate, so that the table does not rot. The sources are
 restored after each mutation, also after an interruption; files that have changes are refused. At the end the build is that of the sources again.
 """
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -61,10 +63,10 @@ def make(build: pathlib.Path, table: list[Mutation]) -> str:
     return "" if done.returncode == 0 else done.stdout[-3000:] + done.stderr[-1000:]
 
 
-def noticing(build: pathlib.Path, m: Mutation) -> str:
-    """The test that fails, empty where all pass."""
+def failing(build: pathlib.Path, tests: Iterable[str]) -> str:
+    """The first of these tests that fails, empty where all pass."""
     env = {**ENV, "PYTHONDONTWRITEBYTECODE": "1"}
-    call = ["ctest", "--test-dir", str(build), "-R", f"^({'|'.join(m.tests)})$", "--timeout", HANGS, "--stop-on-failure"]
+    call = ["ctest", "--test-dir", str(build), "-R", f"^({'|'.join(sorted(tests))})$", "--timeout", HANGS, "--stop-on-failure"]
     said = subprocess.run(call, env=env, capture_output=True, text=True).stdout
     return " ".join(re.findall(r"Test +#\d+: (\S+) (?!.*(?:Passed|Skipped|Not Run))", said))
 
@@ -76,7 +78,7 @@ def attempt(build: pathlib.Path, m: Mutation) -> str:
         if said := make(build, [m]):
             print(said, flush=True)
             return "ERROR: does not compile"
-        by = noticing(build, m)
+        by = failing(build, m.tests)
         return f"noticed by {by}" if by else "NOT NOTICED"
     finally:
         m.file.write_bytes(source)
@@ -97,6 +99,8 @@ def main() -> None:
     if dirty := changed(table):
         sys.exit(f"these files have changes, and mutations would be mixed with them:\n{dirty}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if said := make(build, table) or failing(build, {test for m in table for test in m.tests}):
+        sys.exit(f"without a mutation, this fails: {said}")
     failed = False
     try:
         for m in table:

@@ -7,9 +7,9 @@
 
 #include "runtime/chemistry/schema/atomic_result.h"
 #include "runtime/core/base/error.h"
+#include "runtime/core/base/error_text.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/output_file.h"
-#include "runtime/program/session/session.h"
 
 namespace sial {
 namespace {

@@ -204,9 +204,9 @@ std::string to_text(const CheckpointIndex& index) {
 }
 
 CheckpointIndex checkpoint_index_from(const std::string& text, const std::string& path) {
-  const auto refuse = [&path](const std::string& what) -> SialError {
-    return SialError(fmt::format("the checkpoint cannot be used: `{}` {}", path, what),
-                     "restore it from a copy, or start the job again without `--restart`");
+  const auto refuse = [&path](const std::string& what) {
+    return InputError(fmt::format("the checkpoint cannot be used: `{}` {}", path, what),
+                      "restore it from a copy, or start the job again without `--restart`");
   };
   CheckpointIndex index;
   try {

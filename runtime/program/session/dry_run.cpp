@@ -11,12 +11,13 @@
 #include <fmt/format.h>
 
 #include "runtime/core/base/printable.h"
-#include "runtime/core/interp/blocks/given_arrays.h"
-#include "runtime/core/job/segments.h"
 #include "runtime/core/model/earlier_results.h"
 #include "runtime/core/model/segment_choice.h"
 #include "runtime/core/model/spill/spill_model.h"
 #include "runtime/program/session/gradient_run.h"
+#include "runtime/program/session/prepared_job.h"
+#include "runtime/program/session/restart.h"
+#include "runtime/program/session/stated_names.h"
 
 namespace sial {
 
@@ -37,7 +38,7 @@ std::string rest_text(const CheckpointIndex& from, std::size_t programs) {
   return fmt::format("planned from the checkpoint of {} ({}): program {} of {}{}\n", from.written, from.place,
                      from.program + 1, programs,
                      from.inside                                             ? ", counted from its beginning"
-                     : static_cast<std::size_t>(from.program) + 1 < programs ? " and those behind it"
+                     : static_cast<std::size_t>(from.program) + 1 < programs ? " and those after it"
                                                                              : "");
 }
 
@@ -46,35 +47,34 @@ std::string rest_text(const CheckpointIndex& from, std::size_t programs) {
 int dry_run(const Job& stated, const PlanSetting& setting, const TimeSetting& time, const SessionOptions& options,
             const CompileFile& compile, std::ostream& out, std::ostream& err) {
   for (const std::string& text : stated.warnings) err << "warning: " << printable_name(text) << std::endl;
-  std::vector<std::shared_ptr<const Module>> programs;
+  Programs programs;
   std::vector<std::vector<std::byte>> contents;
   if (const ExitCode code = read_programs(stated, compile, err, contents, programs); code != exit_ok) return code;
   check_gradient_scalar(stated, programs);
   check_values(stated, programs, options.machine.plugins, err);
-  Job job = stated;
-  take_extents(job, programs);
+  PreparedJob prepared(stated, programs);
+  prepared.take_ranges();
   std::optional<CheckpointIndex> from;
-  std::vector<std::string> followed;
+  const std::string checkpoint = checkpoint_folder_of(stated, options.restart);
   if (options.restart) {
-    read_given_arrays(job, programs);
-    from = read_checkpoints(checkpoint_folder_of(job, options.restart), err).last;
-    followed = follow_checkpoint(*from, job);
-    check_restored_files(job);  // the plan needs their sizes
+    prepared.read_arrays();
+    from = read_checkpoints(checkpoint, err).last;
+    prepared.follow(*from);
+    check_restored_files(stated);  // the plan needs their sizes
   } else {
-    read_whole_arrays(job.data, programs);
+    prepared.read_arrays_of_files();
   }
-  const SavedArrays saved = saved_arrays(job);
-  SegmentChoice choice = choose_segments(job, programs, saved, setting, time);
-  for (const std::string& option : choice.options) apply_segments(job, option);
-  if (!job.values_of_arrays.empty()) take_extents(job, programs);
-  for (const auto& lines : {job.segment_choices, followed, choice.lines})
-    for (const std::string& line : lines) err << line << std::endl;
+  const SavedArrays saved = saved_arrays(prepared.job());
+  SegmentChoice choice = choose_segments(prepared.job(), programs, saved, setting, time);
+  prepared.choose(choice.options, choice.lines);
+  prepared.say_choices(err);
+  const Job& job = prepared.job();
   std::ostringstream text;
   std::size_t done = 0;
   if (from) {
     JobIdentity identity = identity_of(job, programs, options);
     identity.plugins = from->job.plugins;  // those of the job are not loaded here
-    check_restart(*from, identity, checkpoint_folder_of(job, options.restart), options);
+    check_restart(*from, identity, checkpoint, options);
     done = static_cast<std::size_t>(from->program);
     text << rest_text(*from, programs.size());
     if (choice.predicted.size() == programs.size())

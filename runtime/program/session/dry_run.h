@@ -5,7 +5,7 @@
 
 #include "runtime/core/model/time_model.h"
 #include "runtime/core/model/walk/memory_model.h"
-#include "runtime/program/session/session.h"
+#include "runtime/program/session/options.h"
 
 namespace sial {
 

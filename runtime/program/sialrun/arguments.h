@@ -10,7 +10,7 @@
 #include "compiler/pipeline/pipeline.h"
 #include "runtime/core/job/options.h"
 #include "runtime/core/transport/simulated.h"
-#include "runtime/program/session/session.h"
+#include "runtime/program/session/options.h"
 #include "runtime/program/sialrun/devices.h"
 
 namespace sial {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/program/session/session.h"
+#include "runtime/program/session/options.h"
 
 namespace sial {
 

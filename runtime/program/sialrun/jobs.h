@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "runtime/program/session/schema_run.h"
+#include "runtime/program/session/session.h"
 #include "runtime/program/sialrun/arguments.h"
 
 namespace sial {

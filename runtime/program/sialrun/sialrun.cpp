@@ -1,14 +1,11 @@
 // sialrun: runs a job file, or programs with values given on the command line, on the ranks it was started with.
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <sstream>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +13,7 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline/pipeline.h"
+#include "runtime/core/base/error_text.h"
 #include "runtime/core/base/fault_injection.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/printable.h"
@@ -35,6 +33,8 @@
 #include "runtime/program/job/describe.h"
 #include "runtime/program/manual/command_line.h"
 #include "runtime/program/session/dry_run.h"
+#include "runtime/program/session/outputs.h"
+#include "runtime/program/session/restart.h"
 #include "runtime/program/session/session.h"
 #include "runtime/program/sialrun/arguments.h"
 #include "runtime/program/sialrun/cost_model.h"
@@ -42,6 +42,7 @@
 #include "runtime/program/sialrun/jobs.h"
 #include "runtime/program/sialrun/network.h"
 #include "runtime/program/sialrun/numa.h"
+#include "runtime/program/sialrun/run_options.h"
 #include "runtime/program/sialrun/signals.h"
 #include "runtime/program/sialrun/until_done.h"
 #include "runtime/program/sialrun/watch.h"
@@ -50,8 +51,6 @@
 namespace {
 
 using namespace sial;
-
-constexpr const char* sialx_version = SIALX_VERSION;
 
 CompileFile compiler(int optimisation) {
   return [optimisation](const std::string& path, const std::vector<std::string>& include_dirs,
@@ -203,12 +202,8 @@ int run_batch(const Arguments& arguments, SessionOptions options, const CompileF
     try {
       const Job job = make_job_to_run(entry.arguments, workers_of(arguments), plugins);
       refuse_gradient(job);
-      options.store.memory_per_rank = job.memory_per_rank;
-      options.store.spill = job.spill;
-      options.store.numa = job.numa;
       Arguments of_job = arguments;
-      settle_homes(of_job, job.spill);
-      options.homes_on_workers = of_job.homes == "workers";
+      take_memory(of_job, options, job);
       code = run_in_process(of_job, options, compile, job);
     } catch (const SialError& error) {
       std::cerr << error_text(error, 0, 1) << std::endl;
@@ -258,88 +253,38 @@ int show_job(const Arguments& arguments) {
   return exit_ok;
 }
 
-bool saved_or_limited(const JobArguments& arguments) {
-  return is_given(arguments, OptionId::checkpoint_every) || is_given(arguments, OptionId::checkpoint_dir) ||
-         is_given(arguments, OptionId::time_limit);
-}
-
-std::string value_text(bool on) { return on ? "true" : "false"; }
-std::string value_text(const std::string& text) { return text; }
-template <class T>
-  requires std::is_arithmetic_v<T>
-std::string value_text(T number) {
-  return fmt::format("{}", number);
-}
-template <class T>
-std::string value_text(const std::vector<T>& values) {
-  return fmt::format("{}", fmt::join(values, ","));
-}
-
-/// What run.json records of how the job was run: options as the table says, and what became of some of them.
-RunFacts::Pairs chosen_options(const CommandLine& app, const Arguments& arguments, bool mpi, const std::string& blas) {
-  RunFacts::Pairs facts;
-  const auto record = [&](const Option& option, const std::string& value) {
-    if (std::string_view(option.record.key).starts_with("device_") && arguments.session.device == "host") return;
-    const std::string_view flags = option.flags;
-    if (is_recorded(option, app.is_given(std::string(flags.substr(0, flags.find_first_of(",{")))), value))
-      facts.emplace_back(option.record.key, value);
-  };
-#define SETTING(...)  // the session records those of its job
-#define JOB_OPTION(name, group, flags, type, preset, record_, target, help) \
-  record(option(OptionId::name), value_text(arguments.job.target));
-#define OPTION(name, group, flags, type, preset, record_, target, help) \
-  record(option(OptionId::name), value_text(arguments.target));
-#include "runtime/core/job/options.def"
-#undef SETTING
-#undef JOB_OPTION
-#undef OPTION
-  for (auto& [key, value] : facts) {
-    if (key == "schedule" && arguments.session.machine.deterministic) value = "static";
-    if (key == "jit" && !arguments.session.kernel_options.jit_cpu.empty())
-      value += " for " + arguments.session.kernel_options.jit_cpu;
+/// The one job of a run, and the options with what it states.
+Job job_of_run(Arguments& arguments, SessionOptions& options, Plugins& plugins) {
+  if (arguments.schema && arguments.schema->problem()) throw *arguments.schema->problem();
+  Job job = make_job_to_run(arguments.job, workers_of(arguments), plugins);
+  take_memory(arguments, options, job);
+  if (job.gradient_scalar.empty()) {
+    check_stop_after(options, job);
+  } else {
+    check_gradient_options(arguments, options, job);
+    options.checkpoints = false;
+    options.catch_stop_signals = {};
   }
-  facts.emplace_back("blas", blas);
-  facts.emplace_back("transport", arguments.simulated ? "simulated" : mpi ? "mpi" : "loopback");
-  return facts;
+  return job;
 }
 
-void set_pardo_order(MachineOptions& options, const std::string& text) {
-  if (text.empty() || text == "auto") return;
-  if (text == "written") options.pardo_order = PardoOrdering::written;
-  else if (text == "shuffled") options.pardo_order = PardoOrdering::shuffled;
-  else if (const auto bytes = read_memory(text)) options.spill_capacity = static_cast<std::int64_t>(*bytes);
-  else
-    throw InputError(fmt::format("there is no order `{}` for `--pardo-order`", text),
-                     "`auto`, `written`, `shuffled`, or an amount of memory such as `4GB`");
+std::unique_ptr<Transport> transport_of_run(const Arguments& arguments, const SessionOptions& options, int argc,
+                                            char** argv) {
+  MpiOptions mpi_options;
+  mpi_options.ranks_per_node = arguments.ranks_per_node;
+  mpi_options.servers = arguments.servers;
+  mpi_options.lost_after = options.watch.lost_after;
+  mpi_options.start_limit = start_limit(arguments);
+  mpi_options.homes_on_workers = arguments.homes == "workers";
+  if (!arguments.network.empty()) mpi_options.network = network_model(arguments.network);
+  return make_mpi(&argc, &argv, mpi_options);
 }
 
 int run(Arguments& arguments, const CommandLine& app, Plugins& plugins, int argc, char** argv,
         const std::string& blas) {
   if (arguments.describe || !arguments.write_dat.empty()) return show_job(arguments);
   check_aces_ranks(arguments);
-  SessionOptions options = arguments.session;
-  options.store.copy = arguments.store == "copy";
-  options.store.check = options.machine.check_slices = options.machine.check_ranks = arguments.check;
-  options.store.deterministic = options.machine.deterministic;
-  options.machine.schedule = arguments.schedule == "static" ? Schedule::static_ : Schedule::dynamic;
-  set_pardo_order(options.machine, arguments.pardo_order);
-  if (!arguments.server_memory.empty()) options.store.memory_of_server = parse_memory(arguments.server_memory);
-  options.version = sialx_version;
-  options.watch = watch_options(arguments);
-  choose_machine(options.store, arguments.simulate_machine);
-  options.store.large_pages = arguments.large_pages != "off";
-  options.restart = arguments.restart;
-  options.restart_id = arguments.restart_id;
-  options.stop_signal = stop_signal;
-  options.checkpoints = arguments.batch.empty();
-  if (options.checkpoints) options.catch_stop_signals = catch_stop_signals;
-  else if (arguments.restart || options.stop_after > 0 || saved_or_limited(arguments.job))
-    throw InputError("jobs of a batch are neither saved nor limited in time",
-                     "run the long ones by themselves, without `--batch`");
-  const bool terminal = isatty(STDERR_FILENO) == 1;
-  if (arguments.progress == "line" || (arguments.progress != "off" && terminal))
-    options.machine.progress = ProgressMode::line;
-  else if (arguments.progress == "on") options.machine.progress = ProgressMode::log;
+  SessionOptions options = options_of_run(arguments);
   const CompileFile compile = compiler(arguments.optimisation);
   if (arguments.dry_run) return plan_only(arguments, options, compile);
   std::cerr << ignored_ranks(arguments) << std::flush;
@@ -354,52 +299,29 @@ int run(Arguments& arguments, const CommandLine& app, Plugins& plugins, int argc
   // The job is read before MPI starts, by every rank; what is wrong with it is said once.
   std::optional<Job> job;
   std::optional<SialError> problem;
-  int problem_code = exit_ok;
+  int code = exit_ok;
   if (arguments.batch.empty()) {
     try {
-      if (arguments.schema && arguments.schema->problem()) throw *arguments.schema->problem();
-      job = make_job_to_run(arguments.job, workers_of(arguments), plugins);
-      options.store.memory_per_rank = job->memory_per_rank;
-      options.store.spill = job->spill;
-      options.store.numa = job->numa;
-      settle_homes(arguments, job->spill);
-      options.homes_on_workers = arguments.homes == "workers";
-      if (job->gradient_scalar.empty()) {
-        check_stop_after(options, *job);
-      } else {
-        check_gradient_options(arguments, options, *job);
-        options.checkpoints = false;
-        options.catch_stop_signals = {};
-      }
+      job = job_of_run(arguments, options, plugins);
     } catch (const SialError& error) {
-      job.reset();
       problem = error;
-      problem_code = arguments.schema ? exit_input_error : exit_code_of(error);
+      code = arguments.schema ? exit_input_error : exit_code_of(error);
     }
   }
   if (!mpi) {
-    int code = problem_code;
     if (job) code = run_in_process(arguments, options, compile, *job);
     else std::cerr << error_text(*problem, 0, 1) << std::endl;
     return arguments.schema ? arguments.schema->finish(code) : code;
   }
-  MpiOptions mpi_options;
-  mpi_options.ranks_per_node = arguments.ranks_per_node;
-  mpi_options.servers = arguments.servers;
-  mpi_options.lost_after = options.watch.lost_after;
-  mpi_options.start_limit = start_limit(arguments);
-  mpi_options.homes_on_workers = arguments.homes == "workers";
-  if (!arguments.network.empty()) mpi_options.network = network_model(arguments.network);
-  const std::unique_ptr<Transport> transport = make_mpi(&argc, &argv, mpi_options);
+  const std::unique_ptr<Transport> transport = transport_of_run(arguments, options, argc, argv);
   if (problem) {
     const std::string host = transport->host_name();  // its files may be others
-    abort_all(*transport, error_text(*problem, transport->rank(), host.empty() ? 1 : transport->size(), host),
-              problem_code);
+    abort_all(*transport, error_text(*problem, transport->rank(), host.empty() ? 1 : transport->size(), host), code);
   }
   std::function<int(Session&)> one_job;
   if (job) one_job = jobs_of(arguments, *job, options, transport->rank());
-  int code = job ? run_on_rank(*transport, options, compile, one_job)
-                 : run_batch(arguments, options, compile, plugins, transport.get());
+  code = job ? run_on_rank(*transport, options, compile, one_job)
+             : run_batch(arguments, options, compile, plugins, transport.get());
   if (arguments.schema && transport->rank() == 0) code = arguments.schema->finish(code);
   std::cout.flush();
   transport->leave(code);

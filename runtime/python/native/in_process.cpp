@@ -16,6 +16,7 @@
 
 #include "compiler/diag/render.h"
 #include "compiler/pipeline/pipeline.h"
+#include "runtime/core/base/error_text.h"
 #include "runtime/core/bytecode/write.h"
 #include "runtime/core/interp/blocks/array_parts.h"
 #include "runtime/core/job/segments.h"

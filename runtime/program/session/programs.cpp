@@ -1,4 +1,4 @@
-// The programs of a session: read or compiled by rank 0, with the arrays that the job saves of them.
+#include "runtime/program/session/programs.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,20 +9,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/core/base/error_text.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/sha256.h"
 #include "runtime/core/bytecode/layout.h"
 #include "runtime/core/bytecode/module.h"
 #include "runtime/core/bytecode/read.h"
-#include "runtime/program/session/session.h"
+#include "runtime/program/session/stated_names.h"
 
 namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
 using Bytes = std::vector<std::byte>;
-using Programs = std::vector<std::shared_ptr<const Module>>;
 
 Bytes read_bytes(const std::string& path) {
   std::string problem;
@@ -133,27 +133,28 @@ ExitCode read_programs(const Job& job, const CompileFile& compile, std::ostream&
   return exit_ok;
 }
 
-int Session::load_programs(const Job& job, Programs& programs) {
+int load_programs(RankTools& tools, const CompileFile& compile, const Job& job, Programs& programs) {
   std::vector<Bytes> contents;
   int code = exit_ok;
-  const bool reads = transport_.rank() == 0;
-  if (reads) {
+  const Plugins* plugins = tools.options.machine.plugins;
+  if (tools.is_first()) {
     try {
-      code = read_programs(job, compile_, err_, contents, programs, static_cast<bool>(options_.take_results));
-      if (code == exit_ok) check_values(job, programs, options_.machine.plugins, err_);
+      code = read_programs(job, compile, tools.err, contents, programs, static_cast<bool>(tools.options.take_results));
+      if (code == exit_ok) check_values(job, programs, plugins, tools.err);
     } catch (const SialError& error) {
-      err_ << error_text(error, 0, 1) << std::endl;
+      tools.err << error_text(error, 0, 1) << std::endl;
       code = exit_code_of(error);
     }
   }
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
     std::string content;
-    if (reads && code == exit_ok) content.assign(reinterpret_cast<const char*>(contents[p].data()), contents[p].size());
-    if (code = share(code, content); code != exit_ok) return code;
-    if (reads) continue;
+    if (tools.is_first() && code == exit_ok)
+      content.assign(reinterpret_cast<const char*>(contents[p].data()), contents[p].size());
+    if (code = tools.share(code, content); code != exit_ok) return code;
+    if (tools.is_first()) continue;
     programs.push_back(std::make_shared<const Module>(read_module(std::as_bytes(std::span(content)), job.programs[p])));
   }
-  if (reads) warn_of_values(job, programs);
+  if (tools.is_first()) warn_of_names(job, programs, plugins, tools.err);
   return exit_ok;
 }
 

@@ -1,10 +1,6 @@
-// What a job states and no program uses: values are refused, for the rest there are warnings.
+#include "runtime/program/session/stated_names.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <cstring>
-#include <functional>
 #include <ostream>
 #include <set>
 #include <span>
@@ -14,9 +10,7 @@
 
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/printable.h"
-#include "runtime/core/interp/job/saved_values.h"
 #include "runtime/core/job/domain.h"
-#include "runtime/program/session/session.h"
 
 namespace sial {
 
@@ -39,6 +33,19 @@ static std::string hint_of_value(const std::string& name, const std::set<std::st
       list += (list.empty() ? "the programs ask for: " : ", ") + k;
   return list.empty() ? "the programs ask for no other values than those that the job sets: leave it out"
                       : list + "; leave others out";
+}
+
+/// A misspelt name would be noticed when the programs have run.
+void check_gradient_scalar(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
+  if (job.gradient_scalar.empty()) return;
+  std::vector<std::string_view> known;
+  for (const auto& program : programs)
+    for (const ScalarVar& scalar : program->scalars) known.push_back(scalar.name);
+  if (std::ranges::find(known, job.gradient_scalar) != known.end()) return;
+  throw InputError(
+      fmt::format("no program of the job has a scalar `{}`, of which a gradient is wanted", job.gradient_scalar),
+      did_you_mean(job.gradient_scalar, known, "name a scalar of the programs, for example total_energy or scf_energy"),
+      job.file);
 }
 
 void check_values(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const Plugins* loaded,
@@ -68,28 +75,22 @@ void check_values(const Job& job, std::span<const std::shared_ptr<const Module>>
   }
 }
 
-void Session::warn_of_values(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
-  if (job.legacy) return;
-  warn_of_ranges(job, programs);
-  warn_of_arrays(job, programs);
-  warn_of_placed_arrays(job, programs);
-}
-
-void Session::warn_of_placed_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+static void warn_of_placed_arrays(const Job& job, std::span<const std::shared_ptr<const Module>> programs,
+                                  std::ostream& err) {
   std::set<std::string_view> remote;
   for (const auto& program : programs)
     for (const ArrayRow& a : program->arrays)
       if (is_remote(a.kind)) remote.insert(a.name);
   for (const auto& [name, rule] : job.numa.arrays)
     if (!remote.contains(name))
-      warn(err_,
+      warn(err,
            fmt::format("`--numa` has a rule for `{}`, and no program has a distributed or served array of this name",
                        name),
            did_you_mean(name, remote, "rules are for arrays whose blocks all ranks use"));
 }
 
 /// `norb` with which a program leaves out the last AO segments, all of which the user gave.
-void Session::warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+static void warn_of_ranges(const Job& job, std::span<const std::shared_ptr<const Module>> programs, std::ostream& err) {
   const auto ao = job.data.segments.find(IndexKind::ao);
   const auto norb = job.data.ints.find("norb");
   if (!job.given_values.contains("norb") || ao == job.data.segments.end() || norb == job.data.ints.end() ||
@@ -99,7 +100,7 @@ void Session::warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<c
     for (const IntVar& v : program->ints)
       if (v.predefined && v.name == "norb")
         return warn(
-            err_,
+            err,
             fmt::format("`norb` is {}, and the job has {} segments of kind ao: the last {} left out", norb->second,
                         ao->second.size(), std::ssize(ao->second) - norb->second == 1 ? "one is" : "ones are"),
             fmt::format("set norb={}, or leave it to the job", ao->second.size()));
@@ -107,7 +108,8 @@ void Session::warn_of_ranges(const Job& job, const std::vector<std::shared_ptr<c
 
 /// Arrays that the job gives by a name that no program has. Super instructions and plugins read arrays by names of
 /// their own: those must look like a slip.
-void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<const Module>>& programs) {
+static void warn_of_arrays(const Job& job, std::span<const std::shared_ptr<const Module>> programs, bool plugins,
+                           std::ostream& err) {
   std::set<std::string> predefined{"scalar_array_data"};  // which a test helper reads
   std::string lacking;
   bool executes = false;
@@ -120,10 +122,9 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
   const auto look_at = [&](const std::string& name, const std::string& otherwise) {
     const std::string hint = did_you_mean(name, predefined, otherwise);
     if (!predefined.contains(name) && !hint.empty())
-      warn(err_, fmt::format("the job gives the array `{}`, and no program has a predefined array of this name", name),
+      warn(err, fmt::format("the job gives the array `{}`, and no program has a predefined array of this name", name),
            hint);
   };
-  const bool plugins = options_.machine.plugins && !options_.machine.plugins->names().empty();
   for (const auto& [name, array] : job.data.arrays) {
     if (domain().gives_array(job.data, name) || job.given_arrays.contains(name)) continue;
     look_at(name, plugins || job.data.int_arrays.contains(name)
@@ -140,30 +141,16 @@ void Session::warn_of_arrays(const Job& job, const std::vector<std::shared_ptr<c
                         "`served`");
 }
 
-void Session::warn_of_order(const Job& job) {
-  for (const Domain::Remark& remark : domain().remarks_on_arrays(job)) warn(err_, remark.text, remark.hint);
+void warn_of_names(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const Plugins* plugins,
+                   std::ostream& err) {
+  if (job.legacy) return;
+  warn_of_ranges(job, programs, err);
+  warn_of_arrays(job, programs, plugins && !plugins->names().empty(), err);
+  warn_of_placed_arrays(job, programs, err);
 }
 
-void Session::warn_different_statics() {
-  std::vector<std::uint64_t> mine;
-  for (const auto& [label, array] : state_->saved_statics) mine.push_back(hash_of(array));
-  const auto all = transport_.all_gather(std::as_bytes(std::span(mine)), tag(CollectiveKind::gather));
-  if (transport_.rank() != 0) return;
-  std::size_t i = 0;
-  for (const auto& [label, array] : state_->saved_statics) {
-    for (const std::vector<std::byte>& theirs : all) {
-      std::uint64_t hash = 0;
-      if (theirs.size() >= (i + 1) * sizeof hash) std::memcpy(&hash, &theirs[i * sizeof hash], sizeof hash);
-      if (hash != mine[i]) {
-        err_ << printable_name(fmt::format(
-                    "warning: the saved static array \"{}\" differs between ranks; the results file takes rank 0's",
-                    label))
-             << std::endl;
-        break;
-      }
-    }
-    ++i;
-  }
+void warn_of_order(const Job& job, std::ostream& err) {
+  for (const Domain::Remark& remark : domain().remarks_on_arrays(job)) warn(err, remark.text, remark.hint);
 }
 
 }  // namespace sial

@@ -1,5 +1,4 @@
-// The files that a session writes: where they may be written, which are replaced, and that they are this job's alone
-// while it runs.
+#include "runtime/program/session/outputs.h"
 
 #include <algorithm>
 #include <array>
@@ -7,23 +6,18 @@
 #include <fstream>
 #include <ostream>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/job/domain.h"
-#include "runtime/program/session/session.h"
+#include "runtime/program/session/restart.h"
+#include "runtime/program/session/stated_names.h"
 
 namespace sial {
 namespace {
-
-/// Of the folder or the index in it.
-std::string checkpoint_folder(const std::string& path) {
-  const std::filesystem::path p(path);
-  if (p.filename() != checkpoint_index_name) return path;
-  return p.has_parent_path() ? p.parent_path().string() : ".";
-}
 
 const char* const results_role = "the results file";
 const char* const statistics_role = "the statistics file";
@@ -87,19 +81,6 @@ void check_output(const NamedFile& file) {
 
 }  // namespace
 
-/// A misspelt name would be noticed when the programs have run.
-void check_gradient_scalar(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
-  if (job.gradient_scalar.empty()) return;
-  std::vector<std::string_view> known;
-  for (const auto& program : programs)
-    for (const ScalarVar& scalar : program->scalars) known.push_back(scalar.name);
-  if (std::ranges::find(known, job.gradient_scalar) != known.end()) return;
-  throw InputError(
-      fmt::format("no program of the job has a scalar `{}`, of which a gradient is wanted", job.gradient_scalar),
-      did_you_mean(job.gradient_scalar, known, "name a scalar of the programs, for example total_energy or scf_energy"),
-      job.file);
-}
-
 std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
   std::vector<NamedFile> inputs;
   const auto add = [&](const char* role, const std::vector<std::string>& paths) {
@@ -114,10 +95,11 @@ std::vector<NamedFile> input_files(const Job& job, std::span<const std::shared_p
   return inputs;
 }
 
-/// On rank 0.
-int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const Module>> programs) {
-  // A job that ran for days must not find out at its end that its results have no place.
+void JobOutputs::claim(const Job& job, std::span<const std::shared_ptr<const Module>> programs,
+                       const SessionOptions& options, std::ostream& err) {
   const std::filesystem::path folder = job.output_dir;
+  const std::string checkpoint =
+      (std::filesystem::path(checkpoint_folder_of(job, options.restart)) / checkpoint_index_name).string();
   std::vector<NamedFile> outputs;
   if (job.results_path != "none") outputs.push_back({results_role, (folder / job.results_path).string()});
   if (job.run_json_path != "none") outputs.push_back({statistics_role, (folder / job.run_json_path).string()});
@@ -125,32 +107,22 @@ int Session::check_outputs(const Job& job, std::span<const std::shared_ptr<const
   if (job.fcidump_path != "none") outputs.push_back({fcidump_role, (folder / job.fcidump_path).string()});
   if (job.trexio_path != "none" && !is_trexio_text(job.trexio_path))  // a folder
     outputs.push_back({trexio_role, (folder / job.trexio_path).string()});
-  if (!options_.trace.empty()) outputs.push_back({trace_role, options_.trace});
-  if (options_.checkpoints && job.checkpoint_every >= 0)
-    outputs.push_back(
-        {checkpoint_role, (std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name).string()});
-  try {
-    check_gradient_scalar(job, programs);
-    domain().check_files(job, programs);
-    check_distinct(outputs, input_files(job, programs));
-    // Results may replace those that they start from: they hold what was saved there.
-    for (const NamedFile& output : outputs)
-      if (output.role != results_role) check_distinct(std::span(&output, 1), restored_files(job));
-    for (const NamedFile& output : outputs) check_output(output);
-    lock_outputs(outputs);
-    std::error_code ignored;
-    if (const std::filesystem::path index = std::filesystem::path(checkpoint_folder_of(job)) / checkpoint_index_name;
-        options_.restart && !checkpoint_lock_ && std::filesystem::exists(index, ignored))
-      checkpoint_lock_.emplace(index.string(), checkpoint_remedy);
-  } catch (const SialError& error) {
-    err_ << error_text(error, 0, 1) << std::endl;
-    return exit_code_of(error);
-  }
-  return exit_ok;
+  if (!options.trace.empty()) outputs.push_back({trace_role, options.trace});
+  if (options.checkpoints && job.checkpoint_every >= 0) outputs.push_back({checkpoint_role, checkpoint});
+  check_gradient_scalar(job, programs);
+  domain().check_files(job, programs);
+  check_distinct(outputs, input_files(job, programs));
+  // Results may replace those that they start from: they hold what was saved there.
+  for (const NamedFile& output : outputs)
+    if (output.role != results_role) check_distinct(std::span(&output, 1), restored_files(job));
+  for (const NamedFile& output : outputs) check_output(output);
+  lock(outputs, err);
+  if (std::error_code ignored; options.restart && !checkpoint_lock_ && std::filesystem::exists(checkpoint, ignored))
+    checkpoint_lock_.emplace(checkpoint, checkpoint_remedy);
 }
 
 /// Two jobs that replace each other's files both lose: the second one ends here, while nothing is computed yet.
-void Session::lock_outputs(std::span<const NamedFile> outputs) {
+void JobOutputs::lock(std::span<const NamedFile> outputs, std::ostream& err) {
   std::string problem;
   replaced_.clear();
   for (const NamedFile& output : outputs) {
@@ -158,43 +130,38 @@ void Session::lock_outputs(std::span<const NamedFile> outputs) {
     if (std::error_code ignored; output.role != checkpoint_role && std::filesystem::exists(output.path, ignored))
       replaced_.push_back(std::filesystem::path(output.path).lexically_normal().string());
     const bool is_checkpoint = output.role == checkpoint_role;
-    OutputLock lock(output.path,
+    OutputLock held(output.path,
                     is_checkpoint ? checkpoint_remedy
                     : output.role == trace_role
                         ? "wait until it has ended, or give this job another file with `--trace`"
                         : "wait until it has ended, or give this job a folder of its own with `--output-dir`");
-    if (!lock.problem().empty()) problem = fmt::format("`{}` cannot be locked: {}", output.path, lock.problem());
-    if (is_checkpoint) checkpoint_lock_.emplace(std::move(lock));
-    else locks_.push_back(std::move(lock));
+    if (!held.problem().empty()) problem = fmt::format("`{}` cannot be locked: {}", output.path, held.problem());
+    if (is_checkpoint) checkpoint_lock_.emplace(std::move(held));
+    else locks_.push_back(std::move(held));
   }
   if (!problem.empty())
-    err_
-        << fmt::format(
+    err << fmt::format(
                "warning: {}; nothing keeps another job from writing the same files meanwhile\n  hint: give each job a folder of its own with `--output-dir`",
                problem)
         << std::endl;
 }
 
-void Session::note_replaced() const {
+void JobOutputs::say_replaced(std::ostream& err) const {
   if (replaced_.empty()) return;
   std::string names;
   for (const std::string& path : replaced_) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", path);
-  err_ << fmt::format("note: replaced {} of an earlier run", names) << std::endl;
+  err << fmt::format("note: replaced {} of an earlier run", names) << std::endl;
 }
 
-void Session::release_outputs() {
-  if (checkpoints_) checkpoints_->release_lock();
+std::optional<OutputLock> JobOutputs::take_checkpoint_lock() {
+  std::optional<OutputLock> taken = std::move(checkpoint_lock_);
+  checkpoint_lock_.reset();
+  return taken;
+}
+
+void JobOutputs::release() {
   checkpoint_lock_.reset();
   locks_.clear();
-}
-
-std::string Session::checkpoint_folder_of(const Job& job) const {
-  return sial::checkpoint_folder_of(job, options_.restart);
-}
-
-std::string checkpoint_folder_of(const Job& job, const std::optional<std::string>& restart) {
-  if (restart && !restart->empty()) return checkpoint_folder(*restart);
-  return (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
 }
 
 }  // namespace sial

@@ -1,5 +1,4 @@
-// Ranges that follow from the arrays that a job gives: `predefined int n` of `index i = 1:n` need not be stated where
-// an array over `i` says how far it goes.
+#include "runtime/program/session/extents.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +9,6 @@
 
 #include "runtime/core/interp/context/bind.h"
 #include "runtime/core/job/segments.h"
-#include "runtime/program/session/session.h"
 
 namespace sial {
 namespace {

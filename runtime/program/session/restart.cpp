@@ -1,4 +1,4 @@
-// What a session goes on from: a checkpoint of the same job, and results of earlier jobs.
+#include "runtime/program/session/restart.h"
 
 #include <filesystem>
 #include <ostream>
@@ -11,10 +11,16 @@
 #include "runtime/core/job/results.h"
 #include "runtime/core/job/segments.h"
 #include "runtime/core/model/earlier_results.h"
-#include "runtime/program/session/session.h"
 
 namespace sial {
 namespace {
+
+/// Of the folder or the index in it.
+std::string checkpoint_folder(const std::string& path) {
+  const std::filesystem::path p(path);
+  if (p.filename() != checkpoint_index_name) return path;
+  return p.has_parent_path() ? p.parent_path().string() : ".";
+}
 
 void warn_of_damage(const std::string& problem, const CheckpointIndex& previous, std::ostream& err) {
   err << printable(fmt::format("warning: {}; the one before it is used, of {} ({})", problem, previous.written,
@@ -23,6 +29,11 @@ void warn_of_damage(const std::string& problem, const CheckpointIndex& previous,
 }
 
 }  // namespace
+
+std::string checkpoint_folder_of(const Job& job, const std::optional<std::string>& restart) {
+  if (restart && !restart->empty()) return checkpoint_folder(*restart);
+  return (std::filesystem::path(job.output_dir) / job.checkpoint_dir).lexically_normal().string();
+}
 
 CheckpointPair read_checkpoints(const std::string& folder, std::ostream& err) {
   std::optional<CheckpointIndex> earlier = read_previous_index(folder);
@@ -39,76 +50,41 @@ CheckpointPair read_checkpoints(const std::string& folder, std::ostream& err) {
   return {std::move(*earlier), {}};
 }
 
-/// On rank 0: the text of the index to go on from, and of the one before it. Without `--restart` none is read, and what
-/// lies in the folder is said or refused.
-int Session::read_checkpoint(const std::string& folder, std::string& text, std::string& previous) {
+void look_at_checkpoint(const std::string& folder, std::ostream& err) {
   const std::string path = (std::filesystem::path(folder) / checkpoint_index_name).string();
-  if (options_.restart) {
-    try {
-      const CheckpointPair found = read_checkpoints(folder, err_);
-      text = to_text(found.last);
-      if (found.previous) previous = to_text(*found.previous);
-    } catch (const SialError& error) {
-      err_ << error_text(error, 0, 1) << std::endl;
-      return exit_input_error;
-    }
-    return exit_ok;
-  }
+  std::string found;
   try {
-    if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
-      const std::string found = read_checkpoint_index(folder);
-      if (!is_checkpoint_index(found)) {
-        err_
-            << printable(fmt::format(
-                   "error: `{}` is no index of a checkpoint, and a checkpoint would replace it\n  hint: choose another folder with `--checkpoint-dir`",
-                   path))
-            << std::endl;
-        return exit_input_error;
-      }
-      const CheckpointIndex index = checkpoint_index_from(found, path);
-      err_
-          << printable(fmt::format(
-                 "note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
-                 "  hint: `--restart` continues that job",
-                 folder, index.written, index.place))
-          << std::endl;
-    }
+    if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return;
+    found = read_checkpoint_index(folder);
+  } catch (const SialError&) { return; }  // one that cannot be read is replaced, as a damaged one
+  if (!is_checkpoint_index(found))
+    throw InputError(fmt::format("`{}` is no index of a checkpoint, and a checkpoint would replace it", path),
+                     "choose another folder with `--checkpoint-dir`");
+  try {
+    const CheckpointIndex index = checkpoint_index_from(found, path);
+    err << printable(fmt::format(
+               "note: `{}` holds the checkpoint of a job that did not reach its end ({}, {}); the first one of this run replaces it\n"
+               "  hint: `--restart` continues that job",
+               folder, index.written, index.place))
+        << std::endl;
   } catch (const SialError&) {
     // A damaged checkpoint is replaced.
   }
-  return exit_ok;
 }
 
-/// Collective: the last checkpoint, if all its files are what they were, or the one before it.
-CheckpointIndex Session::undamaged(const CheckpointIndex& last, const CheckpointIndex& previous,
-                                   const std::string& folder) {
+CheckpointIndex undamaged(RankTools& tools, const CheckpointIndex& last, const CheckpointIndex& previous,
+                          const std::string& folder) {
+  Transport& transport = tools.transport;
   const CheckpointFiles files(last, folder);
   std::string problem;
-  for (auto f = static_cast<std::size_t>(transport_.rank()); f < files.count() && problem.empty();
-       f += static_cast<std::size_t>(transport_.size()))
+  for (auto f = static_cast<std::size_t>(transport.rank()); f < files.count() && problem.empty();
+       f += static_cast<std::size_t>(transport.size()))
     problem = files.problem_of(f);
-  for (const auto& theirs : transport_.all_gather(std::as_bytes(std::span(problem)), tag(CollectiveKind::gather)))
+  for (const auto& theirs : transport.all_gather(std::as_bytes(std::span(problem)), tools.tag(CollectiveKind::gather)))
     if (problem.empty()) problem.assign(reinterpret_cast<const char*>(theirs.data()), theirs.size());
   if (problem.empty()) return last;
-  if (transport_.rank() == 0) warn_of_damage(problem, previous, err_);
+  if (tools.is_first()) warn_of_damage(problem, previous, tools.err);
   return previous;
-}
-
-int Session::accept_checkpoint(const CheckpointIndex& index, const JobIdentity& identity, const std::string& folder) {
-  int code = exit_ok;
-  if (transport_.rank() == 0) {
-    try {
-      check_restart(index, identity, folder, options_);
-      err_ << printable_name(fmt::format("continuing from the checkpoint of {} ({})", index.written, index.place)) +
-                  "\n"
-           << std::flush;
-    } catch (const SialError& error) {
-      err_ << error_text(error, 0, 1) << std::endl;
-      code = exit_input_error;
-    }
-  }
-  std::string nothing;
-  return share(code, nothing);
 }
 
 /// What a job leaves to us depends on ranks, memory and machine, and what the checkpoint holds on what was chosen then.
@@ -159,38 +135,40 @@ void check_restart(const CheckpointIndex& index, const JobIdentity& identity, co
     throw InputError(what + " names no program to go on with", hint);
 }
 
-void Session::restore_earlier(const Job& job) {
+void restore_earlier(RankTools& tools, const Job& job, RankState& state) {
+  Transport& transport = tools.transport;
+  BlockStore& store = *tools.store;
   for (const std::string& path : job.restore_files) {
     ResultsReader reader(path);
-    if (transport_.rank() == 0)
+    if (tools.is_first())
       if (const std::string difference = domain().difference(reader.file(), job.data); !difference.empty())
-        err_
+        tools.err
             << printable(fmt::format(
                    "warning: the results to restore are those of another molecule: {}\n  hint: what is restored from `{}` is a first guess here, not a result",
                    difference, path))
             << std::endl;
     if (const std::string options = segment_options(reader.segments(), named_segments(job.data)); !options.empty())
-      state_->restored_segments = options;
-    for (const auto& [label, value] : reader.saved_scalars()) state_->saved_scalars[label] = value;
-    for (auto& [label, array] : reader.saved_statics()) state_->saved_statics[label] = std::move(array);
+      state.restored_segments = options;
+    for (const auto& [label, value] : reader.saved_scalars()) state.saved_scalars[label] = value;
+    for (auto& [label, array] : reader.saved_statics()) state.saved_statics[label] = std::move(array);
     for (const std::string& label : reader.saved_arrays()) {
-      state_->saved_remote[label] = reader.layout(label);
-      store_->snapshots().load_label(label);  // which may have no block
+      state.saved_remote[label] = reader.layout(label);
+      store.snapshots().load_label(label);  // which may have no block
       // Every rank reads its share of the blocks.
       const std::vector<BlockIndex> blocks = reader.blocks(label);
-      for (std::size_t i = static_cast<std::size_t>(transport_.rank()); i < blocks.size();
-           i += static_cast<std::size_t>(transport_.size()))
-        store_->snapshots().load_saved_block(label, blocks[i], reader.block(label, blocks[i]));
+      for (std::size_t i = static_cast<std::size_t>(transport.rank()); i < blocks.size();
+           i += static_cast<std::size_t>(transport.size()))
+        store.snapshots().load_saved_block(label, blocks[i], reader.block(label, blocks[i]));
     }
   }
-  for (const auto& [label, array] : job.saved_before) state_->saved_statics[label] = array;
+  for (const auto& [label, array] : job.saved_before) state.saved_statics[label] = array;
   for (const auto& [label, array] : job.saved_blocks_before) {
-    state_->saved_remote[label] = array->layout;
-    store_->snapshots().load_label(label);
-    for (const auto& [block, values] : array->blocks) store_->snapshots().load_saved_block(label, block, values);
+    state.saved_remote[label] = array->layout;
+    store.snapshots().load_label(label);
+    for (const auto& [block, values] : array->blocks) store.snapshots().load_saved_block(label, block, values);
   }
   if (!job.restore_files.empty() || !job.saved_blocks_before.empty())
-    store_->synchronization().barrier({sequence_, -1});
+    store.synchronization().barrier({tools.programs_run, -1});
 }
 
 }  // namespace sial

@@ -1,4 +1,4 @@
-// What became of `--numa`, for the statistics.
+#include "runtime/program/session/numa.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "runtime/core/job/numa.h"
-#include "runtime/program/session/session.h"
 
 namespace sial {
 
@@ -28,12 +27,11 @@ void set_text(std::array<char, most_text>& to, const std::string& text) {
 
 }  // namespace
 
-/// Collective over the workers.
-NumaFacts Session::numa_facts(const Job& job) {
+NumaFacts numa_facts(RankTools& tools, const Job& job) {
   NumaFacts facts;
-  const StoreOptions& options = options_.store;
+  const StoreOptions& options = tools.options.store;
   if (!options.machine) return facts;
-  const NumaReport report = store_->monitor().numa();
+  const NumaReport report = tools.store->monitor().numa();
   Row mine{};
   mine.node = report.node;
   mine.in_large_pages = report.in_large_pages;
@@ -41,7 +39,7 @@ NumaFacts Session::numa_facts(const Job& job) {
     mine.pages[n] = report.pages.by_node[n];
   set_text(mine.rule, page_rule_text(report.rule));
   set_text(mine.problem, report.problem.empty() ? report.pages.problem : report.problem);
-  const auto rows = transport_.all_gather(std::as_bytes(std::span(&mine, 1)), tag(CollectiveKind::other));
+  const auto rows = tools.transport.all_gather(std::as_bytes(std::span(&mine, 1)), tools.tag(CollectiveKind::other));
   facts.policy = numa_text(job.numa);
   for (const NumaNode& node : options.machine->nodes)
     facts.nodes.push_back({node.number, node.bytes, static_cast<std::int64_t>(node.cpus.size())});
