@@ -14,6 +14,7 @@
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/number.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::analysis {
 namespace {
@@ -278,15 +279,11 @@ Job job_of(const std::vector<std::string>& values, const std::vector<std::string
     if (value.find_first_of(".eEdD") == std::string::npos) job.ints[name] = integer_of(value, word);
     job.scalars[name] = *real;
   }
-  static const std::map<std::string, IndexKind> kinds = {{"ao", IndexKind::ao},
-                                                         {"mo", IndexKind::mo},
-                                                         {"moa", IndexKind::moa},
-                                                         {"mob", IndexKind::mob},
-                                                         {"la", IndexKind::la}};
   for (const std::string& word : segments) {
     const std::size_t equals = word.find('=');
-    const auto kind = kinds.find(word.substr(0, std::min(equals, word.size())));
-    if (equals == std::string::npos || kind == kinds.end())
+    const auto kind = std::ranges::find(segment_kinds, word.substr(0, std::min(equals, word.size())),
+                                        &std::pair<const char*, IndexKind>::first);
+    if (equals == std::string::npos || kind == std::end(segment_kinds))
       throw SialError(fmt::format("`{}` is not of the form kind=extent,extent,...", word),
                       "kinds are ao, mo, moa, mob and la");
     std::vector<std::int32_t>& extents = job.segments[kind->second];

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/core/base/error.h"
+#include "runtime/core/bytecode/layout.h"
 #include "runtime/core/interp/context/bind.h"
 #include "runtime/core/model/spill/spill_model.h"
 #include "runtime/core/model/walk/memory_model.h"
@@ -11,14 +12,12 @@
 namespace sial {
 namespace {
 
-constexpr IndexKind kinds[] = {IndexKind::ao, IndexKind::mo, IndexKind::moa, IndexKind::mob, IndexKind::la};
-
 JobData job_of(const report::JobValues& values) {
   JobData job;
   job.ints = values.ints;
   job.scalars = values.scalars;
-  for (const IndexKind kind : kinds)
-    if (const auto extents = values.segments.find(kind_name(kind)); extents != values.segments.end())
+  for (const auto& [name, kind] : segment_kinds)
+    if (const auto extents = values.segments.find(name); extents != values.segments.end())
       job.segments[kind] = extents->second;
   return job;
 }

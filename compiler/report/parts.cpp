@@ -5,22 +5,12 @@
 #include <algorithm>
 
 #include "runtime/core/base/error.h"
+#include "runtime/core/bytecode/layout.h"
 
 namespace sial::report {
 namespace {
 
 bool draws(Opcode op) { return op == Opcode::pardo_begin || op == Opcode::pardo_next || op == Opcode::body_begin; }
-
-const char* kind_text(IndexKind kind) {
-  switch (kind) {
-    case IndexKind::ao: return "ao";
-    case IndexKind::mo: return "mo";
-    case IndexKind::moa: return "moa";
-    case IndexKind::mob: return "mob";
-    case IndexKind::la: return "la";
-    default: return "";
-  }
-}
 
 }  // namespace
 
@@ -169,7 +159,7 @@ Sizes::Sizes(const Module& m, const Run& run) : m_(m), run_(run) {
     } else {
       range = {bound(row.lo), bound(row.hi), true};
       if (row.kind != IndexKind::simple && range.lo <= range.hi) {
-        const auto segments = job.segments.find(kind_text(row.kind));
+        const auto segments = job.segments.find(kind_name(row.kind));
         range.usable = range.lo >= 1 && segments != job.segments.end() &&
                        range.hi <= static_cast<std::int32_t>(segments->second.size());
       }
@@ -184,7 +174,7 @@ double Sizes::extent(IndexId index, std::int32_t segment) const {
   if (row.kind == IndexKind::simple) return 1;
   if (row.kind == IndexKind::sub)
     return extent(row.parent, segment / subsegments_per_segment) / subsegments_per_segment;
-  const auto segments = run_.job->segments.find(kind_text(row.kind));
+  const auto segments = run_.job->segments.find(kind_name(row.kind));
   if (segments == run_.job->segments.end() || segment < 1 ||
       segment > static_cast<std::int32_t>(segments->second.size()))
     return 1;

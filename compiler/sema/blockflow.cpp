@@ -90,12 +90,12 @@ class BlockDomain {
   BlockDomain(const CheckedProgram& program, Emitter& emitter)
       : program_(program), emitter_(emitter), slots_(program.symbols.size()) {
     for (const Symbol& s : program.symbols) {
-      if (s.kind == SymbolKind::proc) note_conditions(s.proc->body);
+      if (s.kind == SymbolKind::proc) record_conditions(s.proc->body);
       if (s.kind != SymbolKind::array) continue;
       if (s.array_kind == ast::ArrayKind::temp) slots_[static_cast<std::size_t>(s.id)] = temps_++;
       else if (s.remote()) slots_[static_cast<std::size_t>(s.id)] = remotes_++;
     }
-    for (const ast::Module* module : program.bodies) note_conditions(module->statements);
+    for (const ast::Module* module : program.bodies) record_conditions(module->statements);
   }
 
   State start() const {
@@ -348,7 +348,7 @@ class BlockDomain {
     bool negated = false;
   };
 
-  void note_conditions(const ast::Body& body) {
+  void record_conditions(const ast::Body& body) {
     for (const ast::StmtPtr& stmt : body) {
       if (!clauses_.empty() &&
           (std::holds_alternative<ast::Put>(stmt->node) || std::holds_alternative<ast::Get>(stmt->node)))
@@ -356,22 +356,22 @@ class BlockDomain {
       const std::size_t outside = clauses_.size();
       if (const auto* branch = std::get_if<ast::If>(&stmt->node)) {
         clauses_.push_back({&branch->condition, false});
-        note_conditions(branch->then_body);
+        record_conditions(branch->then_body);
         clauses_.back().negated = true;
-        note_conditions(branch->else_body);
+        record_conditions(branch->else_body);
       } else if (const auto* loop = std::get_if<ast::DoLoop>(&stmt->node)) {
         for (const ast::Relation& where : loop->wheres) clauses_.push_back({&where});
-        note_conditions(loop->body);
+        record_conditions(loop->body);
       } else if (const auto* sub = std::get_if<ast::SubLoop>(&stmt->node)) {
         for (const ast::Relation& where : sub->wheres) clauses_.push_back({&where});
-        note_conditions(sub->body);
+        record_conditions(sub->body);
       } else if (const auto* pardo = std::get_if<ast::PardoLoop>(&stmt->node)) {
-        note_conditions(pardo->body);
+        record_conditions(pardo->body);
       } else if (const auto* section = std::get_if<ast::Section>(&stmt->node)) {
         for (const ast::StmtPtr& pardo : section->body) sectioned_.insert(pardo.get());
-        note_conditions(section->body);
+        record_conditions(section->body);
       } else if (const auto* gpu = std::get_if<ast::GpuSection>(&stmt->node)) {
-        note_conditions(gpu->body);
+        record_conditions(gpu->body);
       }
       clauses_.resize(outside);
     }
@@ -566,7 +566,7 @@ class BlockDomain {
   std::set<const ast::Stmt*> sectioned_;                        // pardos of sections, which hold no barriers
   std::set<std::pair<std::uint32_t, SymbolId>> reported_;
   std::set<std::pair<ast::NodeId, ast::NodeId>> phases_;
-  std::vector<Clause> clauses_;                                 // around the statement that note_conditions() is at
+  std::vector<Clause> clauses_;                                 // around the statement that record_conditions() is at
   std::map<const ast::Stmt*, std::vector<Clause>> conditions_;  // around each put and get that has some
 };
 

@@ -188,11 +188,11 @@ class CallGraph {
                           fmt::format("`{}` has no value here: procedure `{}` is called where no loop binds it", name,
                                       symbol(routine.proc).text),
                           fmt::format("put the call inside {}, or the loop into the procedure", loop));
-      note_unbound_call(d, r, use.index);
+      record_unbound_call(d, r, use.index);
     }
   }
 
-  void note_unbound_call(Diagnostic& d, std::size_t r, SymbolId index) {
+  void record_unbound_call(Diagnostic& d, std::size_t r, SymbolId index) {
     std::set<std::size_t> seen;
     while (routines_[r].proc != no_symbol && seen.insert(r).second) {
       const auto sites = sites_.find(r);

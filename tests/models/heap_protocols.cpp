@@ -246,7 +246,7 @@ class Arrivals final : public Protocol {
 
 /// NodeHeap::wait_for_spare(): who needs memory gives up when no rank has spare chunks or lends any more, no passing
 /// reference is left, and none is found behind that. Others give back what they have: drop_shared() of spare chunks,
-/// HeldCopies::give(), which drops and says behind it that it lends no more, and drop_passing().
+/// RankCache::give(), which drops and says behind it that it lends no more, and drop_passing().
 class GivingBack : public Protocol {
  public:
   using Protocol::Protocol;

@@ -20,11 +20,11 @@
 namespace sial::plan {
 namespace {
 
-struct Held {
+struct ValidCopy {
   const ir::Block* block = nullptr;
   SourcePlace place;
 };
-using State = std::vector<Held>;
+using State = std::vector<ValidCopy>;
 
 bool same(const ir::Block& a, const ir::Block& b) { return a.array == b.array && a.entries == b.entries; }
 
@@ -51,11 +51,11 @@ class Dropper {
   void take(State& s, const analysis::Summary& what) const {
     if (what.barrier && !fault_enabled(Fault::redundant_get_after_barrier)) s.clear();
     if (fault_enabled(Fault::redundant_get_after_put)) return;
-    std::erase_if(s, [&](const Held& h) { return what.may_put(h.block->array); });
+    std::erase_if(s, [&](const ValidCopy& h) { return what.may_put(h.block->array); });
   }
 
   void forget_indices(State& s, const std::vector<IndexId>& indices) const {
-    std::erase_if(s, [&](const Held& h) {
+    std::erase_if(s, [&](const ValidCopy& h) {
       return std::any_of(h.block->entries.begin(), h.block->entries.end(), [&](const RefEntry& e) {
         const IndexId parent = p_.indices[e.index.at()].parent;
         return std::find_if(indices.begin(), indices.end(), [&](IndexId x) { return x == e.index || x == parent; }) !=
@@ -80,7 +80,7 @@ class Dropper {
         State other = s;
         walk(b->then_body, s);
         walk(b->else_body, other);
-        std::erase_if(s, [&](const Held& h) { return !find(other, *h.block); });
+        std::erase_if(s, [&](const ValidCopy& h) { return !find(other, *h.block); });
       } else {
         State inside;
         walk(std::get<ir::Section>(n.value).body, inside);
@@ -90,8 +90,8 @@ class Dropper {
     }
   }
 
-  static const Held* find(const State& s, const ir::Block& block) {
-    for (const Held& h : s)
+  static const ValidCopy* find(const State& s, const ir::Block& block) {
+    for (const ValidCopy& h : s)
       if (same(*h.block, block)) return &h;
     return nullptr;
   }
@@ -102,7 +102,7 @@ class Dropper {
       return;
     }
     const auto& block = std::get<ir::Block>(i.operands[0]);
-    const Held* held = find(s, block);
+    const ValidCopy* held = find(s, block);
     if (!held) {
       s.push_back({&block, n.place});
       return;

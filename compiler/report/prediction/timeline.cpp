@@ -210,7 +210,7 @@ class Timeline {
 
   // --- fetching
 
-  std::unordered_map<std::uint64_t, RanksState::Held>& held(const Rank& rank) {
+  std::unordered_map<std::uint64_t, RanksState::FetchedCopy>& held(const Rank& rank) {
     return state_.held[static_cast<std::size_t>(rank.number)];
   }
   static bool is_here(const Rank& rank, const LoopGet& g) { return g.node < 0 || g.node == rank.node; }

@@ -40,16 +40,16 @@ struct TimedLoop {
 /// What ranks have when a loop begins, and when it ends.
 struct RanksState {
   explicit RanksState(const Target& target);
-  struct Held {
+  struct FetchedCopy {
     double there = 0;
     ArrayId array;
     bool used = false;
   };
-  std::vector<double> clock;                                  // of each rank
-  double passed = 0;                                          // before they met last
-  std::vector<double> in_vain;                                // seconds of questions for work that brought nothing
-  std::vector<int> depth;                                     // what look-ahead has learnt
-  std::vector<std::unordered_map<std::uint64_t, Held>> held;  // fetched blocks
+  std::vector<double> clock;    // of each rank
+  double passed = 0;            // before they met last
+  std::vector<double> in_vain;  // seconds of questions for work that brought nothing
+  std::vector<int> depth;       // what look-ahead has learnt
+  std::vector<std::unordered_map<std::uint64_t, FetchedCopy>> held;  // fetched blocks
   double longest() const;
   double mean() const;
   /// All ranks have met. At a barrier they let go of what they have fetched, but for `kept` arrays.

@@ -76,15 +76,10 @@ std::vector<std::string> deeds(const analysis::ArrayTouch& touch, bool remote) {
 }  // namespace
 
 analysis::Job job_of(const report::JobValues& values) {
-  static constexpr std::pair<const char*, IndexKind> kinds[] = {{"ao", IndexKind::ao},
-                                                                {"mo", IndexKind::mo},
-                                                                {"moa", IndexKind::moa},
-                                                                {"mob", IndexKind::mob},
-                                                                {"la", IndexKind::la}};
   analysis::Job job;
   job.ints = values.ints;
   job.scalars = values.scalars;
-  for (const auto& [name, kind] : kinds)
+  for (const auto& [name, kind] : segment_kinds)
     if (const auto extents = values.segments.find(name); extents != values.segments.end())
       job.segments[kind] = extents->second;
   return job;

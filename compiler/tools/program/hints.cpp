@@ -12,18 +12,13 @@
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/base/sha256.h"
+#include "runtime/core/bytecode/layout.h"
 #include "runtime/program/job/job_file.h"
 
 namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::pair<IndexKind, const char*> kinds[] = {{IndexKind::ao, "ao"},
-                                                       {IndexKind::mo, "mo"},
-                                                       {IndexKind::moa, "moa"},
-                                                       {IndexKind::mob, "mob"},
-                                                       {IndexKind::la, "la"}};
 
 bool names_program(const std::vector<std::string>& programs, const std::string& program) {
   return std::any_of(programs.begin(), programs.end(),
@@ -56,7 +51,7 @@ std::vector<fs::path> possible_job_files(const std::string& program) {
 template <class Values>
 report::JobValues named(const Values& job) {
   report::JobValues values{job.ints, job.scalars, {}};
-  for (const auto& [kind, name] : kinds)
+  for (const auto& [name, kind] : segment_kinds)
     if (const auto extents = job.segments.find(kind); extents != job.segments.end())
       values.segments[name] = extents->second;
   return values;

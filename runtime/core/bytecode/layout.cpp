@@ -86,6 +86,12 @@ std::string_view index_kind_text(IndexKind kind) {
   SIAL_CHECK(false, "index kind {}", static_cast<int>(kind));
 }
 
+std::string kind_name(IndexKind kind) {
+  for (const auto& [name, of] : segment_kinds)
+    if (of == kind) return name;
+  return std::string(index_kind_text(kind));
+}
+
 std::string_view array_kind_text(ArrayKind kind) {
   switch (kind) {
     case ArrayKind::static_: return "static";

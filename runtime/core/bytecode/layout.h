@@ -3,7 +3,9 @@
 // disassembler and whoever follows what instructions read and write.
 
 #include <array>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "runtime/core/bytecode/module.h"
 
@@ -65,6 +67,14 @@ std::string_view setop_text(SetOp op);
 inline double sign_of(std::int32_t setop) { return static_cast<SetOp>(setop) == SetOp::subtract ? -1.0 : 1.0; }
 std::string_view intent_text(Intent intent);
 std::string_view index_kind_text(IndexKind kind);
+/// Kinds of indices that have segments, by their names in job files, options and results.
+inline constexpr std::pair<const char*, IndexKind> segment_kinds[] = {{"ao", IndexKind::ao},
+                                                                      {"mo", IndexKind::mo},
+                                                                      {"moa", IndexKind::moa},
+                                                                      {"mob", IndexKind::mob},
+                                                                      {"la", IndexKind::la}};
+/// The name among these; of other kinds the word that declares an index.
+std::string kind_name(IndexKind kind);
 std::string_view array_kind_text(ArrayKind kind);
 
 /// `name[i,(index)j,*]` and `name[r1:r2,...]` with register names for region bounds.

@@ -13,7 +13,7 @@ void DeferredRecords::record(std::uint32_t type, const Packer& head, std::span<c
   record_held(type, head, {*copy, copy, true});
 }
 
-void DeferredRecords::record_held(std::uint32_t type, const Packer& head, HeldValues data) {
+void DeferredRecords::record_held(std::uint32_t type, const Packer& head, LeasedValues data) {
   if (data.copied) copied_ += data.values.size_bytes();
   records_.push_back({type, head, std::move(data)});
   if (copied_ > limit_) write_so_far();

@@ -21,7 +21,7 @@ class DeferredRecords final : public RecordSink {
   explicit DeferredRecords(RecordWriter& writer, std::size_t limit = default_limit) : writer_(writer), limit_(limit) {}
 
   void record(std::uint32_t type, const Packer& head, std::span<const double> data = {}) override;
-  void record_held(std::uint32_t type, const Packer& head, HeldValues data) override;
+  void record_held(std::uint32_t type, const Packer& head, LeasedValues data) override;
   /// Everything, unless `stop` becomes true: false then, and the rest is dropped. So it is when the disk fails
   /// (EnvironmentError).
   bool write(const std::atomic<bool>& stop);
@@ -30,7 +30,7 @@ class DeferredRecords final : public RecordSink {
   struct Record {
     std::uint32_t type = 0;
     Packer head;
-    HeldValues data;
+    LeasedValues data;
   };
   void write_so_far();
 

@@ -22,6 +22,7 @@
 #include "runtime/core/base/number.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/base/shape.h"
+#include "runtime/core/bytecode/layout.h"
 #include "runtime/core/bytecode/write.h"
 
 namespace sial {
@@ -58,17 +59,6 @@ std::optional<std::int64_t> serial_of(std::string_view name) {
   const std::size_t dot = name.find(middle);
   if (dot == std::string_view::npos || !read_integer(name.substr(dot + middle.size()), 0, most)) return {};
   return read_integer(name.substr(0, dot), 0, most);
-}
-
-std::string kind_key(IndexKind kind) {
-  switch (kind) {
-    case IndexKind::ao: return "ao";
-    case IndexKind::mo: return "mo";
-    case IndexKind::moa: return "moa";
-    case IndexKind::mob: return "mob";
-    case IndexKind::la: return "la";
-    default: return fmt::format("kind {}", static_cast<int>(kind));
-  }
 }
 
 std::string differing_entry(const char* what, const std::map<std::string, std::string>& saved,
@@ -133,7 +123,7 @@ JobIdentity identity_of(const JobData& data, std::span<const std::string> paths,
   for (const auto& [name, value] : data.ints) job.ints[name] = fmt::format("{}", value);
   for (const auto& [name, value] : data.scalars) job.scalars[name] = fmt::format("{}", value);
   for (const auto& [kind, extents] : data.segments)
-    job.segments[kind_key(kind)] = fmt::format("{}", fmt::join(extents, ","));
+    job.segments[kind_name(kind)] = fmt::format("{}", fmt::join(extents, ","));
   for (const auto& [name, array] : data.arrays) {
     ContentHash hash;
     hash.add(array.extents);

@@ -43,7 +43,7 @@ class RecordWriter final : public RecordSink {
   RecordWriter& operator=(const RecordWriter&) = delete;
 
   void record(std::uint32_t type, const Packer& head, std::span<const double> data = {}) override;
-  void record_held(std::uint32_t type, const Packer& head, HeldValues data) override {
+  void record_held(std::uint32_t type, const Packer& head, LeasedValues data) override {
     record(type, head, data.values);
   }
   /// Nothing more comes: everything is with the system, though perhaps not on the disk.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/core/base/held_values.h"
+#include "runtime/core/base/leased_values.h"
 #include "runtime/core/checkpoint/pack.h"
 
 namespace sial {
@@ -16,7 +16,7 @@ class RecordSink {
   /// The data may change as soon as it returns.
   virtual void record(std::uint32_t type, const Packer& head, std::span<const double> data = {}) = 0;
   /// Gives the holder up once the values are written.
-  virtual void record_held(std::uint32_t type, const Packer& head, HeldValues data) = 0;
+  virtual void record_held(std::uint32_t type, const Packer& head, LeasedValues data) = 0;
 };
 
 }  // namespace sial

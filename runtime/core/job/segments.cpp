@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/core/bytecode/layout.h"
 #include "runtime/core/job/domain.h"
 
 namespace sial {
@@ -40,11 +41,7 @@ void set_int(Job& job, const std::string& name, std::int32_t value) {
 void derive_job_data(Job& job) {
   job.segment_choices.clear();
   if (!job.legacy) {  // everything is in the file
-    for (const auto& [key, kind] : {std::pair{"ao", IndexKind::ao},
-                                    {"mo", IndexKind::mo},
-                                    {"moa", IndexKind::moa},
-                                    {"mob", IndexKind::mob},
-                                    {"la", IndexKind::la}})
+    for (const auto& [key, kind] : segment_kinds)
       if (const auto r = job.segment_requests.find(key); r != job.segment_requests.end() && !r->second.sizes.empty())
         job.data.segments[kind] = r->second.sizes;
     if (const auto ao = job.data.segments.find(IndexKind::ao); ao != job.data.segments.end())

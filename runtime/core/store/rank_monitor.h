@@ -12,7 +12,7 @@ namespace sial {
 class RankMonitor final : public StoreMonitor {
  public:
   /// `service` may be null: there are no other nodes.
-  RankMonitor(StoreContext& context, const HeldCopies& copies, const RankSnapshots& snapshots, const RankPhases& phases,
+  RankMonitor(StoreContext& context, const RankCache& copies, const RankSnapshots& snapshots, const RankPhases& phases,
               const StoreService* service, const SpilledBlocks* spilled_for_others, const NodeStorage& storage)
       : context_(context),
         copies_(copies),
@@ -37,7 +37,7 @@ class RankMonitor final : public StoreMonitor {
  private:
   void ask_servers(RequestKind kind, std::span<std::byte> payload, const std::function<void(const ReplyHeader&)>& use);
   StoreContext& context_;
-  const HeldCopies& copies_;
+  const RankCache& copies_;
   const RankSnapshots& snapshots_;
   const RankPhases& phases_;
   const StoreService* service_;

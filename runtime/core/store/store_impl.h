@@ -19,10 +19,10 @@
 #include "runtime/core/store/remote/array_requests.h"
 #include "runtime/core/store/remote/block_requests.h"
 #include "runtime/core/store/remote/context.h"
-#include "runtime/core/store/remote/held_copies.h"
-#include "runtime/core/store/remote/held_sums.h"
 #include "runtime/core/store/remote/outgoing_puts.h"
+#include "runtime/core/store/remote/pending_accumulates.h"
 #include "runtime/core/store/remote/prefetch_pool.h"
+#include "runtime/core/store/remote/rank_cache.h"
 #include "runtime/core/store/remote/service.h"
 #include "runtime/core/store/store.h"
 
@@ -56,11 +56,11 @@ class StoreImpl final : public BlockStore {
 
   // What this rank holds, and what is on its way to and from other nodes.
   StoreContext context_;
-  HeldCopies copies_;
+  RankCache copies_;
   BlockRequests requests_;
   PrefetchPool prefetches_;
   OutgoingPuts puts_;
-  HeldSums sums_;
+  PendingAccumulates sums_;
 
   // What statements do.
   FetchedBlocks fetched_;

@@ -43,7 +43,7 @@ void FaultyTier::read(TierTransfer& transfer, TierPriority priority) { start(tra
 
 void FaultyTier::start(TierTransfer& transfer, bool write, TierPriority priority) {
   const std::lock_guard lock(mutex_);
-  Held& held = held_.emplace_back();
+  DelayedTransfer& held = held_.emplace_back();
   held.at = transfer.at;
   held.memory = transfer.memory;
   held.bytes = transfer.bytes;
@@ -63,17 +63,17 @@ void FaultyTier::start(TierTransfer& transfer, bool write, TierPriority priority
     held.begins = faults_.now() + faults_.stall_seconds;
     return;
   }
-  pass_on(held);
+  forward(held);
 }
 
-void FaultyTier::pass_on(Held& held) {
+void FaultyTier::forward(DelayedTransfer& held) {
   if (held.write) tier_->write(held);
   else tier_->read(held, held.priority);
 }
 
 void FaultyTier::raise(TierTransfer& transfer) {
   const std::lock_guard lock(mutex_);
-  for (Held& held : held_) {
+  for (DelayedTransfer& held : held_) {
     if (held.outer != &transfer || held.ended) continue;
     held.priority = TierPriority::demand;
     if (!held.stalled) tier_->raise(held);
@@ -82,7 +82,7 @@ void FaultyTier::raise(TierTransfer& transfer) {
 }
 
 /// Called by threads of the tier below.
-void FaultyTier::ended(Held& held, int error) {
+void FaultyTier::ended(DelayedTransfer& held, int error) {
   const std::lock_guard lock(mutex_);
   held.ended = true;
   held.error = error;
@@ -90,15 +90,15 @@ void FaultyTier::ended(Held& held, int error) {
 
 void FaultyTier::begin_stalled(bool whatever_the_time) {
   const std::lock_guard lock(mutex_);
-  for (Held& held : held_) {
+  for (DelayedTransfer& held : held_) {
     if (!held.stalled || (!whatever_the_time && held.begins > faults_.now())) continue;
     held.stalled = false;
-    pass_on(held);
+    forward(held);
   }
 }
 
 void FaultyTier::tell(bool all) {
-  std::list<Held> told;
+  std::list<DelayedTransfer> told;
   {
     const std::lock_guard lock(mutex_);
     for (auto it = held_.begin(); it != held_.end();) {
@@ -107,7 +107,7 @@ void FaultyTier::tell(bool all) {
       it = next;
     }
   }
-  for (const Held& held : told) held.outer->completed(held.error);
+  for (const DelayedTransfer& held : told) held.outer->completed(held.error);
 }
 
 void FaultyTier::progress() {

@@ -47,7 +47,7 @@ class FaultyTier final : public Tier {
 
  private:
   /// Between whoever started a transfer and the tier below.
-  struct Held final : TierTransfer {
+  struct DelayedTransfer final : TierTransfer {
     void completed(int error) noexcept override { owner->ended(*this, error); }
     bool is_awaited() const noexcept override { return outer->is_awaited(); }
     FaultyTier* owner = nullptr;
@@ -59,14 +59,14 @@ class FaultyTier final : public Tier {
   };
 
   void start(TierTransfer& transfer, bool write, TierPriority priority);
-  void pass_on(Held& held);
-  void ended(Held& held, int error);
+  void forward(DelayedTransfer& held);
+  void ended(DelayedTransfer& held, int error);
   void begin_stalled(bool whatever_the_time);
   void tell(bool all);
 
   const TierFaults faults_;
   std::mutex mutex_;
-  std::list<Held> held_;
+  std::list<DelayedTransfer> held_;
   int writes_ = 0, reads_ = 0, reserves_ = 0;
   std::unique_ptr<Tier> tier_;  // ends before what its transfers belong to
 };

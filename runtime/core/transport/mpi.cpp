@@ -161,7 +161,7 @@ void MpiTransport::Wait::pause(RankActivity* activity) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_pause_ > std::chrono::microseconds(200)) began_ = now;
   if (now - began_ > std::chrono::milliseconds(1)) {
-    if (activity) activity->note_pause(began_, now);
+    if (activity) activity->record_pause(began_, now);
     std::this_thread::sleep_for(std::chrono::microseconds(30));
   } else {
     std::this_thread::yield();

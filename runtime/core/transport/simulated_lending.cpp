@@ -74,7 +74,7 @@ void SimulatedLending::add(RemoteCopy& copy, Round& round, int by) {
   Link& link = links_[static_cast<std::size_t>(sender)];
   link.queued[static_cast<std::size_t>(copy.priority)].push_back({&copy, &round, by, since});
   link.first = std::min(link.first, since);
-  note_start(sender);
+  record_start(sender);
 }
 
 void SimulatedLending::raise(RemoteCopy& copy) {
@@ -90,12 +90,12 @@ void SimulatedLending::raise(RemoteCopy& copy) {
   }
 }
 
-void SimulatedLending::note_first(int rank) {
+void SimulatedLending::record_first(int rank) {
   Link& link = links_[static_cast<std::size_t>(rank)];
   link.first = never;
   for (const auto& queue : link.queued)
     for (const Copy& c : queue) link.first = std::min(link.first, c.since);
-  note_start(rank);
+  record_start(rank);
 }
 
 /// The most urgent of those that are there.
@@ -107,7 +107,7 @@ void SimulatedLending::start(int rank, double now) {
     const Copy what = *found;
     queue.erase(found);
     link.free_at = now + static_cast<double>(what.copy->bytes) / options_.bandwidth;
-    note_first(rank);
+    record_first(rank);
     moving_.insert({link.free_at + (what.copy->writes ? 2 : 1) * options_.latency, {what, started_++}});
     return;
   }
@@ -151,7 +151,7 @@ void SimulatedLending::cancel(const std::function<bool(const Copy&)>& which) {
         if (which(c)) ended.push_back(c.copy);
       std::erase_if(queue, which);
     }
-    note_first(rank);
+    record_first(rank);
   }
   for (RemoteCopy* c : ended) c->completed(ECANCELED);
 }

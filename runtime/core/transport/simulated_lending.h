@@ -33,7 +33,7 @@ class SimulatedLending {
   double free_at(int rank) const { return links_[static_cast<std::size_t>(rank)].free_at; }
   void occupy(int rank, double until) {
     links_[static_cast<std::size_t>(rank)].free_at = until;
-    note_start(rank);
+    record_start(rank);
   }
 
  private:
@@ -63,9 +63,9 @@ class SimulatedLending {
   void add(RemoteCopy& copy, Round& round, int by);
   void raise(RemoteCopy& copy);
   void end(const Copy& what);
-  void note_first(int rank);
+  void record_first(int rank);
   /// The link can take its next copy when it is free and one has come.
-  void note_start(int rank) {
+  void record_start(int rank) {
     const Link& link = links_[static_cast<std::size_t>(rank)];
     starts_.set(rank, std::max(link.first, link.free_at), false);
   }

@@ -89,7 +89,7 @@ std::unique_ptr<PendingRequest> SimulatedRequests::request(int from, int to, std
   Owner& at = owner(to);
   at.inbox.push_back(m);
   at.first_arrival = std::min(at.first_arrival, m->arrival);
-  note_work(to);
+  record_work(to);
   scheduler_.spend(0);
   return std::make_unique<SimulatedRequest>(*this, std::move(m));
 }
@@ -102,7 +102,7 @@ void SimulatedRequests::raise(Message& m) {
 }
 
 /// When the helper of `rank` has something to do.
-void SimulatedRequests::note_work(int rank) {
+void SimulatedRequests::record_work(int rank) {
   const Owner& o = owner(rank);
   const double first = o.service ? o.first_arrival : never;
   scheduler_.set_wake(scheduler_.helper_of(rank), o.releases.empty() ? first : 0);
@@ -111,7 +111,7 @@ void SimulatedRequests::note_work(int rank) {
 void SimulatedRequests::set_service(int rank, Service* service) {
   Owner& o = owner(rank);
   o.service = service;
-  if (scheduler_.actors() > static_cast<int>(owners_.size())) note_work(rank);
+  if (scheduler_.actors() > static_cast<int>(owners_.size())) record_work(rank);
   // A reply's release reaches into the service as well: those still to come are the helper's to run before the service
   // goes.
   while (o.in_service || !o.releases.empty()) {  // perhaps in a destructor: must not throw
@@ -132,7 +132,7 @@ void SimulatedRequests::deliver_next() {
   m->deliver();
   if (m->reply.release) {
     owner(m->to).releases.push_back(std::move(m->reply.release));
-    note_work(m->to);
+    record_work(m->to);
   }
   m->reply.release = nullptr;
   m->reply.payload = {};
@@ -186,7 +186,7 @@ void SimulatedRequests::serve(int rank, const std::function<bool()>& done) {
     release_delivered(o);
     const MessagePtr m = o.service ? next_to_serve(o) : nullptr;
     if (!m) {
-      note_work(rank);
+      record_work(rank);
       scheduler_.sleep();
     } else if (!m->cancelled) {
       serve(rank, o, m);

@@ -59,7 +59,7 @@ class SimulatedRequests {
 
   Owner& owner(int rank) { return owners_[static_cast<std::size_t>(rank)]; }
   void raise(Message& message);
-  void note_work(int rank);
+  void record_work(int rank);
   MessagePtr next_to_serve(Owner& owner);
   void serve(int rank, Owner& owner, const MessagePtr& message);
   void release_delivered(Owner& owner);

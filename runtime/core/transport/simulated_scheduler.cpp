@@ -25,7 +25,7 @@ SimulatedScheduler::SimulatedScheduler(const SimulationOptions& options, int ran
       times_(actors_.size()),
       actors_left_(actors()),
       fibers_(actors(), [this](int actor) { return live(actor); }) {
-  for (int a = 0; a < actors(); ++a) note_time(a);
+  for (int a = 0; a < actors(); ++a) record_time(a);
 }
 
 double SimulatedScheduler::call_cost() {
@@ -105,14 +105,14 @@ void SimulatedScheduler::set_while_waiting(int rank, std::function<void()> f) {
 
 void SimulatedScheduler::set_wake(int actor, double time) {
   at(actor).wake = time;
-  note_time(actor);
+  record_time(actor);
 }
 
 void SimulatedScheduler::wake(int actor, double time) {
   if (at(actor).state != Actor::State::blocked) return;
   at(actor).state = Actor::State::ready;
   at(actor).clock = std::max(at(actor).clock, time);
-  note_time(actor);
+  record_time(actor);
 }
 
 void SimulatedScheduler::meet(int ranks, double seconds) {
@@ -121,7 +121,7 @@ void SimulatedScheduler::meet(int ranks, double seconds) {
   for (int r = 0; r < ranks; ++r) {
     at(r).clock = time + seconds;
     at(r).state = Actor::State::ready;
-    note_time(r);
+    record_time(r);
   }
 }
 
@@ -132,7 +132,7 @@ double SimulatedScheduler::time_of(const Actor& actor) const {
 }
 
 /// After a change of another actor than the one that runs.
-void SimulatedScheduler::note_time(int actor) {
+void SimulatedScheduler::record_time(int actor) {
   if (actor != current_) times_.set(actor, time_of(at(actor)), at(actor).state == Actor::State::paused);
 }
 

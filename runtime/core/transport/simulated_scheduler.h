@@ -93,7 +93,7 @@ class SimulatedScheduler {
   bool is_helper(int actor) const { return actor >= ranks_; }
   double call_cost();
   double time_of(const Actor& actor) const;
-  void note_time(int actor);
+  void record_time(int actor);
   int choose();
   void switch_away();
   void hand_over(int next);

@@ -61,7 +61,7 @@ class RankActivity {
     moved();
   }
   /// In a loop that waits, again and again: since when.
-  void note_pause(Clock::time_point began, Clock::time_point now) {
+  void record_pause(Clock::time_point began, Clock::time_point now) {
     pause_began_.store(began.time_since_epoch().count(), std::memory_order_relaxed);
     paused_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }

@@ -7,26 +7,10 @@
 #include <fmt/ranges.h>
 
 #include "runtime/core/base/bytes.h"
+#include "runtime/core/bytecode/layout.h"
 #include "runtime/core/job/domain.h"
 
 namespace sial {
-namespace {
-
-const char* kind_text(IndexKind kind) {
-  switch (kind) {
-    case IndexKind::ao: return "ao";
-    case IndexKind::mo: return "mo";
-    case IndexKind::moa: return "moa";
-    case IndexKind::mob: return "mob";
-    case IndexKind::simple: return "simple";
-    case IndexKind::la: return "la";
-    case IndexKind::sub: return "sub";
-  }
-  return "?";
-}
-
-}  // namespace
-
 std::string describe_job(const Job& job, const std::vector<std::string>& folders) {
   const JobData& data = job.data;
   std::string out = job.file.empty() ? "" : fmt::format("{}\n", job.file);
@@ -40,7 +24,7 @@ std::string describe_job(const Job& job, const std::vector<std::string>& folders
                 job.ranks, job.ranks == 1 ? "" : "s", bytes_text(static_cast<std::int64_t>(job.memory_per_rank)));
   for (const auto& [kind, sizes] : data.segments)
     out +=
-        fmt::format("  {:6} {} elements in {}: {}\n", kind_text(kind),
+        fmt::format("  {:6} {} elements in {}: {}\n", kind_name(kind),
                     std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}), sizes.size(), fmt::join(sizes, " "));
   out += "programs\n" + about.programs;
   for (const std::string& name : job.programs) out += fmt::format("  {}\n", name);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/core/bytecode/layout.h"
 #include "runtime/core/interp/context/bind.h"
 #include "runtime/core/job/segments.h"
 

@@ -84,7 +84,7 @@ SimulationOptions simulation_options(const Arguments& arguments) {
   return options;
 }
 
-void settle_homes(Arguments& arguments, const SpillRequest& spill) {
+void choose_homes(Arguments& arguments, const SpillRequest& spill) {
   if (arguments.homes != "auto") return;
   const bool lent =
       std::any_of(spill.begin(), spill.end(), [](const TierRequest& t) { return t.kind == TierKind::nodes; });
@@ -177,7 +177,7 @@ void cut_segments(Job& job) {
 
 }  // namespace
 
-Job settled_job(const JobArguments& arguments, int ranks) {
+Job job_with_settings(const JobArguments& arguments, int ranks) {
   Job job = state_job(arguments);
   settle(job, arguments, ranks);
   cut_segments(job);

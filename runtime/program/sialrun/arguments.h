@@ -63,7 +63,7 @@ void add_options(CommandLine& app, Arguments& arguments);
 bool is_given(const JobArguments& arguments, OptionId id);
 SimulationOptions simulation_options(const Arguments& arguments);
 /// Settles `--homes auto` for a job.
-void settle_homes(Arguments& arguments, const SpillRequest& spill);
+void choose_homes(Arguments& arguments, const SpillRequest& spill);
 /// How many workers the job will have, known before MPI starts.
 int workers_of(const Arguments& arguments);
 /// Warnings of options that there are no more.
@@ -75,7 +75,7 @@ std::vector<std::string> program_folders(const JobArguments& arguments);
 /// The job as stated, its programs not yet looked for. SialError: what is stated is wrong.
 Job state_job(const JobArguments& arguments);
 /// The same with all settings, and with automatic segments for so many ranks.
-Job settled_job(const JobArguments& arguments, int ranks);
+Job job_with_settings(const JobArguments& arguments, int ranks);
 /// The same with its programs found and its first guess read. SialError, or EnvironmentError for files.
 Job make_job(const JobArguments& arguments, int ranks);
 /// A job that is going to run, its plugins loaded.

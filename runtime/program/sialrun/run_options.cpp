@@ -105,7 +105,7 @@ void take_memory(Arguments& arguments, SessionOptions& options, const Job& job) 
   options.store.memory_per_rank = job.memory_per_rank;
   options.store.spill = job.spill;
   options.store.numa = job.numa;
-  settle_homes(arguments, job.spill);
+  choose_homes(arguments, job.spill);
   options.homes_on_workers = arguments.homes == "workers";
 }
 

@@ -221,7 +221,7 @@ int plan_only(const Arguments& arguments, const SessionOptions& options, const C
   const Job job = make_job(arguments.job, workers_of(arguments));
   PlanSetting setting = plan_setting(job, options);
   Arguments of_job = arguments;
-  settle_homes(of_job, job.spill);
+  choose_homes(of_job, job.spill);
   const SimulationOptions simulation = simulation_options(of_job);
   setting.ranks = job.ranks;
   setting.ranks_per_node = simulation.ranks_per_node;
@@ -243,7 +243,7 @@ void check_aces_ranks(const Arguments& arguments) {
 /// --describe and --write-dat: the job is stated, nothing runs.
 int show_job(const Arguments& arguments) {
   if (!is_first_launched()) return exit_ok;
-  Job job = settled_job(arguments.job, workers_of(arguments));
+  Job job = job_with_settings(arguments.job, workers_of(arguments));
   read_arrays(job.data);
   for (const std::string& text : job.warnings) std::cerr << "warning: " << printable_name(text) << std::endl;
   const NamedFile written{"the data file", arguments.write_dat};

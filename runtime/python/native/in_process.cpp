@@ -89,7 +89,7 @@ DataArray whole_array(const std::string& label, const SavedLayout& layout, const
   for (const SegmentGroup& g : all) whole.extents.push_back(g.extent);
   whole.data.assign(static_cast<std::size_t>(size_of(all)), 0.0);
   walk_part(array, all, [&](const BlockAt& at) {
-    if (const std::optional<HeldValues> held = saved.find_saved_block(label, at.block))
+    if (const std::optional<LeasedValues> held = saved.find_saved_block(label, at.block))
       copy_to_part(array, at, all, held->values.data(), whole.data.data());
   });
   return whole;

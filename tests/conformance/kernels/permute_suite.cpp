@@ -335,7 +335,7 @@ void check_pieces(PieceCode code) {
         w.per_line = per_line;
         double* const x = w.x;
         code(&w);
-        settle_streams();
+        complete_streams();
         bool right = true;
         for (std::int64_t i = 0; i < count; ++i) right = right && x[i] == piece[static_cast<std::size_t>(i)];
         for (double* at = memory.data(); at < x; ++at) right = right && *at == canary;

@@ -276,7 +276,7 @@ TEST_CASE(
           w.alpha = -1.3, w.beta = beta;
           w.row_by_row = row_by_row, w.past_caches = past_caches;
           kit.outer(w);
-          kernels::settle_streams();
+          kernels::complete_streams();
           return d;
         };
         INFO(rows << " rows, beta " << beta << ", processor `" << cpu << "`");

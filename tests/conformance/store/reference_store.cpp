@@ -321,10 +321,10 @@ class ReferenceSnapshots final : public StoreSnapshots {
   std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const override {
     return Contents::values(*all_.labels.at(label).blocks.at(block));
   }
-  HeldValues hold_saved_block(const std::string& label, const BlockIndex& block) const override {
+  LeasedValues hold_saved_block(const std::string& label, const BlockIndex& block) const override {
     return held(saved_block(label, block));
   }
-  std::optional<HeldValues> find_saved_block(const std::string& label, const BlockIndex& block) const override {
+  std::optional<LeasedValues> find_saved_block(const std::string& label, const BlockIndex& block) const override {
     const auto& blocks = all_.labels.at(label).blocks;
     if (!blocks.contains(block)) return std::nullopt;
     return hold_saved_block(label, block);
@@ -337,7 +337,7 @@ class ReferenceSnapshots final : public StoreSnapshots {
   std::optional<std::vector<double>> array_block(ArrayId id, const BlockIndex& block) override {
     return Contents::values(*all_.arrays[id].blocks.at(block));
   }
-  std::optional<HeldValues> hold_array_block(ArrayId id, const BlockIndex& block) override {
+  std::optional<LeasedValues> hold_array_block(ArrayId id, const BlockIndex& block) override {
     return held(*array_block(id, block));
   }
   void load_array_block(ArrayId id, const BlockIndex& block, std::span<const double> data) override {
@@ -351,7 +351,7 @@ class ReferenceSnapshots final : public StoreSnapshots {
   }
 
  private:
-  static HeldValues held(std::vector<double> values) {
+  static LeasedValues held(std::vector<double> values) {
     const auto copy = std::make_shared<const std::vector<double>>(std::move(values));
     return {*copy, copy, true};
   }

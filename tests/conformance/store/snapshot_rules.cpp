@@ -110,7 +110,7 @@ void held_blocks_stay_as_they_are(Job& j) {
   for (int i = j.rank; i < n; i += j.ranks)
     for (int a = 0; a < 2; ++a) j.put(ArrayId(a), at(i), of(100 * a + i));
   j.barrier();
-  std::vector<std::pair<double, HeldValues>> held;
+  std::vector<std::pair<double, LeasedValues>> held;
   for (int a = 0; a < 2; ++a)
     for (const BlockIndex& block : j.store->snapshots().array_blocks(ArrayId(a)))
       held.emplace_back(100 * a + block.segment[0], j.store->snapshots().hold_array_block(ArrayId(a), block).value());

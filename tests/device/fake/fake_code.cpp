@@ -34,13 +34,13 @@ bool interprets() {
   return asked != nullptr;
 }
 
-void note_allocated(void* p, std::size_t bytes) {
+void record_allocated(void* p, std::size_t bytes) {
   if (!interprets()) return;
   ptx::fill_with_poison(p, bytes);
   device_memory().add(p, bytes, "a piece of device memory");
 }
 
-void note_freed(void* p) {
+void record_freed(void* p) {
   if (interprets()) device_memory().remove(p);
 }
 

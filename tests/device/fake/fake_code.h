@@ -15,8 +15,8 @@ namespace fake_cuda {
 /// Whether SIALX_FAKE_KERNELS=ptx asks for the interpreter.
 bool interprets();
 /// Device memory comes and goes: the interpreter knows of it.
-void note_allocated(void* p, std::size_t bytes);
-void note_freed(void* p);
+void record_allocated(void* p, std::size_t bytes);
+void record_freed(void* p);
 
 struct Interpreted;
 

@@ -272,7 +272,7 @@ FAKE_CUDA_SHOWN Status cuMemAlloc_v2(Address* p, std::size_t bytes) {
   auto* raw = static_cast<unsigned char*>(std::aligned_alloc(wall, whole));
   std::memset(raw, wall_byte, whole);
   std::fill_n(reinterpret_cast<double*>(raw + wall), bytes / 8, std::numeric_limits<double>::quiet_NaN());
-  note_allocated(raw + wall, bytes);
+  record_allocated(raw + wall, bytes);
   w.pieces[raw + wall] = {bytes, raw, current->gpu};
   *p = reinterpret_cast<Address>(raw + wall);
   return Status::success;
@@ -284,7 +284,7 @@ FAKE_CUDA_SHOWN Status cuMemFree_v2(Address p) {
   if (found == w.pieces.end()) complain("device memory is freed that was not allocated");
   if (!w.lost) drain_all();
   check_walls();
-  note_freed(found->second.raw + wall);
+  record_freed(found->second.raw + wall);
   std::free(found->second.raw);
   w.pieces.erase(found);
   return state();

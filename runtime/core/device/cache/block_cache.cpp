@@ -16,7 +16,7 @@ DeviceBlockCache::DeviceBlockCache(Device& device, BufferResource& host, bool di
 DeviceBlockCache::~DeviceBlockCache() {
   try {
     outgoing_.finish();
-    settle_all();
+    complete_all();
   } catch (const EnvironmentError&) {
     // The device is lost. Host memory that copies needed stays held: they may be under way still.
   }
@@ -33,14 +33,14 @@ void DeviceBlockCache::look_at(CachedBlock& u, Statement statement) {
 
 void DeviceBlockCache::on_host(CachedBlock& u, Intent intent, Statement statement) {
   layers_.statistics.used_on_host(u, intent);
-  if (u.path == TransferPath::direct) layers_.budget.note_no_use(u);
+  if (u.path == TransferPath::direct) layers_.budget.record_no_use(u);
   if (intent != Intent::write && !fault_enabled(Fault::device_copy_out)) layers_.transfers.write_back(u, statement);
   if (intent == Intent::read) {
     // Copies to the device may be under way: both read.
     if (u.host_valid && u.written_back) look_at(u, statement);
     return;
   }
-  layers_.table.note_ended(u);
+  layers_.table.record_ended(u);
   layers_.transfers.await_host(u);
   if (intent == Intent::update && u.written_back) look_at(u, statement);
   u.written_back = false;
@@ -50,7 +50,7 @@ void DeviceBlockCache::on_host(CachedBlock& u, Intent intent, Statement statemen
   if (u.block && u.block->sharers > 1) {
     layers_.table.detach(u);
   } else if (u.device_valid) {
-    layers_.budget.note_no_use(u);
+    layers_.budget.record_no_use(u);
     layers_.transfers.poison(*u.block, u.size);
   }
   u.device_valid = false;

@@ -63,7 +63,7 @@ class DeviceBlockCache {
   /// Nobody but its holders holds the buffer any more: waits for copies from and to it.
   void settle(const double* buffer) { layers_.held.settle(buffer); }
   /// The same for all buffers: others may change what they hold.
-  void settle_all() { layers_.held.settle_all(); }
+  void complete_all() { layers_.held.complete_all(); }
   /// Gives back device memory of blocks that ended elsewhere: fetched ones, private copies.
   void sweep() { layers_.table.drop_stale(); }
 

@@ -5,14 +5,14 @@
 
 #include "runtime/core/device/cache/cached_block.h"
 #include "runtime/core/device/cache/device_statistics.h"
-#include "runtime/core/device/cache/held_memory.h"
+#include "runtime/core/device/cache/pinned_memory.h"
 
 namespace sial {
 
 class BlockTransfers {
  public:
   /// `direct`: from and to the blocks, else through staging memory.
-  BlockTransfers(Device& device, DeviceOrder& order, HeldMemory& held, DeviceStatistics& statistics, bool direct)
+  BlockTransfers(Device& device, DeviceOrder& order, PinnedMemory& held, DeviceStatistics& statistics, bool direct)
       : device_(device), order_(order), held_(held), statistics_(statistics), direct_(direct) {}
 
   bool direct() const { return direct_; }
@@ -34,7 +34,7 @@ class BlockTransfers {
 
   Device& device_;
   DeviceOrder& order_;
-  HeldMemory& held_;
+  PinnedMemory& held_;
   DeviceStatistics& statistics_;
   const bool direct_;
 };

@@ -7,8 +7,8 @@
 #include "runtime/core/device/cache/device_memory.h"
 #include "runtime/core/device/cache/device_pool.h"
 #include "runtime/core/device/cache/device_statistics.h"
-#include "runtime/core/device/cache/held_memory.h"
 #include "runtime/core/device/cache/order.h"
+#include "runtime/core/device/cache/pinned_memory.h"
 #include "runtime/core/device/cache/prefetch_budget.h"
 
 namespace sial {
@@ -29,7 +29,7 @@ struct CacheLayers {
   DeviceOrder order;
   DevicePool pool;
   DeviceStatistics statistics;
-  HeldMemory held;
+  PinnedMemory held;
   PrefetchBudget budget;
   CachedBlockTable table;
   BlockTransfers transfers;

@@ -75,7 +75,7 @@ void CachedBlockTable::make_shared(const CachedBlock& of, const double* copy, st
 void CachedBlockTable::drop(CachedBlock& u) { drop(blocks_.find(u.host.data)); }
 
 void CachedBlockTable::drop(Blocks::iterator at) {
-  note_ended(at->second);
+  record_ended(at->second);
   statistics_.ended(at->second);
   detach(at->second);
   blocks_.erase(at);
@@ -103,7 +103,7 @@ void CachedBlockTable::attach(CachedBlock& u, std::shared_ptr<DeviceBlock> block
 
 void CachedBlockTable::detach(CachedBlock& u) {
   u.device_valid = false;
-  budget_.note_no_use(u);
+  budget_.record_no_use(u);
   if (!u.block) return;
   unlist(u);
   --u.block->sharers;
@@ -132,13 +132,13 @@ void CachedBlockTable::use(CachedBlock& u, Statement statement) {
   list(u);
 }
 
-void CachedBlockTable::note_used_again(const CachedBlock& u) {
+void CachedBlockTable::record_used_again(const CachedBlock& u) {
   if (u.last_operation != 0 && u.last_operation != operation_)
     next_use_.used_again(u.last_statement.pc, u.host.array, u.host.data,
                          static_cast<double>(operation_ - u.last_operation));
 }
 
-void CachedBlockTable::note_ended(CachedBlock& u) {
+void CachedBlockTable::record_ended(CachedBlock& u) {
   if (u.last_operation != 0) next_use_.not_used_again(u.last_statement.pc, u.host.array, u.host.data);
   u.last_operation = 0;
 }

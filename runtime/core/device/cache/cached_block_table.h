@@ -65,9 +65,9 @@ class CachedBlockTable {
   void begin_operation() { ++operation_; }
   /// The present operation, or a hint, uses it.
   void use(CachedBlock& u, Statement statement);
-  void note_used_again(const CachedBlock& u);
+  void record_used_again(const CachedBlock& u);
   /// What it holds is not used any more.
-  void note_ended(CachedBlock& u);
+  void record_ended(CachedBlock& u);
   /// It is expected at this operation.
   void expect_at(CachedBlock& u, double due);
 

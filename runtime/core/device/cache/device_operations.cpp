@@ -38,16 +38,16 @@ CachedBlock& DeviceOperations::block_for(const HostBlock& host, Intent intent) {
     u = nullptr;
   }
   if (!u) return layers_.table.make(host);
-  if (intent == Intent::write) layers_.table.note_ended(*u);
-  else layers_.table.note_used_again(*u);
+  if (intent == Intent::write) layers_.table.record_ended(*u);
+  else layers_.table.record_used_again(*u);
   return *u;
 }
 
 double* DeviceOperations::operand(const HostBlock& host, Intent intent, Statement statement) {
   CachedBlock& u = block_for(host, intent);
   u.host = host;
-  if (intent == Intent::write) layers_.budget.note_no_use(u);
-  else if (layers_.budget.note_use(u) && u.path == TransferPath::copied)
+  if (intent == Intent::write) layers_.budget.record_no_use(u);
+  else if (layers_.budget.record_use(u) && u.path == TransferPath::copied)
     layers_.statistics.counts().ahead_used.add(u.size);
   layers_.table.use(u, statement);
   layers_.statistics.used_on_device(u, layers_.table.now(), intent);
@@ -138,7 +138,7 @@ void DeviceOperations::run(const ElementWork& work) {
 }
 
 void DeviceOperations::run_by_host(const MutableView& target, std::span<const kernels::FusedStep> steps) {
-  note_on_host_instead();
+  record_on_host_instead();
   const std::vector<double> values =
       carry_out_on_copies(target, steps, [this](const double* p, std::int64_t n) { return fetch(p, n); });
   layers_.order.before(copy_in_stream, before_);

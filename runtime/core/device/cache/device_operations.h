@@ -40,7 +40,7 @@ class DeviceOperations {
   /// The host has nothing to add to it for a while.
   void start_work();
   /// An operation could not be done on the device.
-  void note_on_host_instead() { ++layers_.statistics.counts().on_host_instead; }
+  void record_on_host_instead() { ++layers_.statistics.counts().on_host_instead; }
   std::int64_t self_checks() const { return self_check_ ? self_check_->compared() : 0; }
 
  private:

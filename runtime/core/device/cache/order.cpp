@@ -33,8 +33,8 @@ const DeviceOrder::Mark& DeviceOrder::mark(int stream, std::uint64_t number) {
   const auto found =
       std::lower_bound(list.begin(), list.end(), number, [](const Mark& m, std::uint64_t n) { return m.number < n; });
   if (found != list.end()) return *found;
-  if (list.size() >= most_events) note_done(stream);  // nobody may ask about this stream itself
-  note_started(stream);
+  if (list.size() >= most_events) record_done(stream);  // nobody may ask about this stream itself
+  count_started(stream);
   if (number <= started_[stream]) {
     list.push_back({started_[stream], device_.record_started(stream)});
   } else {
@@ -44,7 +44,7 @@ const DeviceOrder::Mark& DeviceOrder::mark(int stream, std::uint64_t number) {
   return list.back();
 }
 
-void DeviceOrder::note_done(int stream) {
+void DeviceOrder::record_done(int stream) {
   auto& list = marks_[stream];
   while (!list.empty() && device_.done(list.front().event)) {
     done_[stream] = list.front().number;
@@ -67,7 +67,7 @@ void DeviceOrder::before(int stream, const Frontier& frontier) {
 bool DeviceOrder::started(const Frontier& frontier) {
   for (int stream = 0; stream < max_device_streams; ++stream) {
     if (frontier.at[stream] <= started_[stream]) continue;
-    note_started(stream);
+    count_started(stream);
     if (frontier.at[stream] > started_[stream]) return false;
   }
   return true;
@@ -77,7 +77,7 @@ bool DeviceOrder::done(const Frontier& frontier) {
   for (int stream = 0; stream < max_device_streams; ++stream) {
     if (frontier.at[stream] <= done_[stream]) continue;
     mark(stream, frontier.at[stream]);
-    note_done(stream);
+    record_done(stream);
     if (frontier.at[stream] > done_[stream]) return false;
   }
   return true;
@@ -87,7 +87,7 @@ void DeviceOrder::finish(const Frontier& frontier) {
   for (int stream = 0; stream < max_device_streams; ++stream) {
     if (frontier.at[stream] <= done_[stream]) continue;
     device_.finish(mark(stream, frontier.at[stream]).event);
-    note_done(stream);
+    record_done(stream);
   }
 }
 

@@ -35,7 +35,7 @@ class DeviceOrder {
   /// A piece of work was put into the stream: its number.
   std::uint64_t submitted(int stream) {
     ++submitted_[stream];
-    note_started(stream);
+    count_started(stream);
     return submitted_[stream];
   }
   /// The same as a frontier.
@@ -67,8 +67,8 @@ class DeviceOrder {
     Device::Event event;
   };
   const Mark& mark(int stream, std::uint64_t number);
-  void note_done(int stream);
-  void note_started(int stream) {
+  void record_done(int stream);
+  void count_started(int stream) {
     if (!device_.waits(stream)) started_[stream] = submitted_[stream];
   }
 

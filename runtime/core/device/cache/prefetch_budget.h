@@ -19,9 +19,9 @@ class PrefetchBudget {
   void give_back(std::int64_t bytes) { bytes_ -= bytes; }
   /// An operation wants its values on the device. True: they were prefetched or received, and not used before. Fetched
   /// ones that were not might have been.
-  bool note_use(CachedBlock& u);
+  bool record_use(CachedBlock& u);
   /// If it was prefetched, that was for nothing: from now on there may be half of what there was.
-  void note_no_use(CachedBlock& u);
+  void record_no_use(CachedBlock& u);
 
  private:
   /// Of the device's memory.
@@ -38,7 +38,7 @@ class PrefetchBudget {
   std::int64_t bytes_ = 0, limit_ = -1;  // -1: not set yet
 };
 
-inline bool PrefetchBudget::note_use(CachedBlock& u) {
+inline bool PrefetchBudget::record_use(CachedBlock& u) {
   if (u.prefetched_bytes == 0 && (u.device_valid || !u.host.fetched || limit_ < 0)) return false;
   const std::int64_t most = device_.memory() / largest_share;
   if (u.prefetched_bytes == 0) {
@@ -51,7 +51,7 @@ inline bool PrefetchBudget::note_use(CachedBlock& u) {
   return true;
 }
 
-inline void PrefetchBudget::note_no_use(CachedBlock& u) {
+inline void PrefetchBudget::record_no_use(CachedBlock& u) {
   if (u.prefetched_bytes == 0) return;
   limit_ = std::min(limit(), bytes_ / 2);
   bytes_ -= u.prefetched_bytes;

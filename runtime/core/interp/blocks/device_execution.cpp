@@ -64,7 +64,7 @@ void DeviceExecution::fail_check(const WrittenBlock& target, const WrongResult& 
 }
 
 void DeviceExecution::too_large(std::int64_t bytes, Statement here) {
-  cache_->operations().note_on_host_instead();
+  cache_->operations().record_on_host_instead();
   if (told_of_full_device_) return;
   told_of_full_device_ = true;
   context_.warn(fmt::format(

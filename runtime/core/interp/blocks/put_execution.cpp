@@ -42,7 +42,7 @@ void PutExecution::store(PutAs how, ArrayId array, const BlockIndex& block, std:
   }
 }
 
-void PutExecution::note_stored(const double* block) const {
+void PutExecution::record_stored(const double* block) const {
   if (const BlockUpdate::Stored stored = context_.env.store.update().stored(); stored.data)
     device_.cache()->same_values(block, block, stored.data, stored.content);
 }
@@ -83,14 +83,14 @@ void PutExecution::go_on() {
   if (context_.env.store.update().memory_is_short(0)) return carry_out();
   DeferredPuts& late = *deferred_;
   while (late.under_way() < late.size() && has_reached(late[late.under_way()], TransferState::under_way))
-    late.note_under_way();
+    late.record_under_way();
   while (!late.empty() && has_reached(late[0], TransferState::complete)) carry_out_first();
 }
 
 /// Gets its values on their way.
 void PutExecution::start(const DeferredPut& put) {
   if (has_reached(put, TransferState::complete)) return;
-  deferred_->note_awaited();
+  deferred_->record_awaited();
   if (put.leaves_node) return;
   on_behalf_of(context_, statement_of(put),
                [&] { device_.cache()->hints().write_back(put.source.data, statement_of(put)); });
@@ -112,7 +112,7 @@ void PutExecution::carry_out_first() {
     if (!put.leaves_node || !send_from_device(source, put.how == PutAs::added, put.array, put.block, here)) {
       device_.cache()->on_host(source.buffer, source.data, Intent::read, here);
       store(put.how, put.array, put.block, source.buffer_size, source.data, here);
-      if (put.how != PutAs::given) note_stored(source.data);
+      if (put.how != PutAs::given) record_stored(source.data);
     }
     deferred_->take();
     device_.settle(source.buffer);  // the next one's block may need the memory

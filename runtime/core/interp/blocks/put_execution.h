@@ -19,7 +19,7 @@ class PutExecution {
 
   void store(PutAs how, ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Statement here);
   /// What a put left in the store has the values that a block has, which the device may have as well.
-  void note_stored(const double* block) const;
+  void record_stored(const double* block) const;
   /// A put to another node of a block that only the device has. False: nothing is done, the host has to do it.
   bool send_from_device(const HostBlock& source, bool add, ArrayId array, const BlockIndex& block, Statement here);
 

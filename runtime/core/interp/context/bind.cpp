@@ -63,7 +63,7 @@ BoundIndex bind_index(const IndexRow& row, const Module& module, const JobData& 
     return index;
   }
   if (row.kind == IndexKind::simple || index.lo > index.hi) return index;
-  const char* kind = kind_name(row.kind);
+  const std::string kind = kind_name(row.kind);
   const auto table = job.segments.find(row.kind);
   const std::string remedy =
       fmt::format("give the segment extents with `--segments {}=...` or under [segments] in the job file", kind);
@@ -198,19 +198,6 @@ std::vector<char> used_arrays(const Module& module) {
 }
 
 }  // namespace
-
-const char* kind_name(IndexKind kind) {
-  switch (kind) {
-    case IndexKind::ao: return "ao";
-    case IndexKind::mo: return "mo";
-    case IndexKind::moa: return "moa";
-    case IndexKind::mob: return "mob";
-    case IndexKind::simple: return "index";
-    case IndexKind::la: return "la";
-    case IndexKind::sub: return "subindex";
-  }
-  return "?";
-}
 
 std::string block_name(const BoundArray& array, const BlockIndex& block) {
   std::string text = array.name + "[";

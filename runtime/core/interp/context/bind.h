@@ -182,9 +182,6 @@ CopyMode copy_mode(const ResolvedReference& target, const ResolvedReference& sou
 /// The numbers that access slices are bound to.
 std::vector<IndexRange> index_ranges(const BoundProgram& bound);
 
-/// "ao", "moa", ... as in the flags and the job file.
-const char* kind_name(IndexKind kind);
-
 /// `a[1,2]`; combined segment numbers print as parent.sub.
 std::string block_name(const BoundArray& array, const BlockIndex& block);
 

@@ -11,7 +11,7 @@ Profile::Profile(const RunContext& context) : context_(context) {
   if (by_instruction()) instruction_costs_.resize(context.module.code.size());
 }
 
-std::string* Profile::note_kernel(Statement here, const char* method, double flops, double bytes, double seconds) {
+std::string* Profile::record_kernel(Statement here, const char* method, double flops, double bytes, double seconds) {
   KernelUse& use = kernel_uses_[{here.pc, method}];
   ++use.calls;
   use.flops += flops;

@@ -45,7 +45,7 @@ class Profile {
   void count_elided(Statement here, ArrayId array, std::int64_t elements) { count(elided_, here, array, elements); }
 
   /// Counts an operation of the statement. The text to fill when it is the largest so far, else null.
-  std::string* note_kernel(Statement here, const char* method, double flops, double bytes, double seconds);
+  std::string* record_kernel(Statement here, const char* method, double flops, double bytes, double seconds);
   /// A collective operation that began at `begin` has ended.
   void end_collective(Statement here, double begin);
 

@@ -147,7 +147,7 @@ void SavedOutput::write_share(const std::string& label, const BoundArray& array,
     std::vector<double> zeros;
     walk_part(array, part, [&](const BlockAt& at) {
       if (at.size == 0) return;
-      const std::optional<HeldValues> held = env_.store.snapshots().find_saved_block(label, at.block);
+      const std::optional<LeasedValues> held = env_.store.snapshots().find_saved_block(label, at.block);
       if (!held) {
         zeros.resize(static_cast<std::size_t>(at.size));
         return copy_to_part(array, at, part, zeros.data(), buffer.data());

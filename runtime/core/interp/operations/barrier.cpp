@@ -19,7 +19,7 @@ void Barrier::complete(Statement here) {
   check_.synchronise(CollectiveKind::barrier, here);
   puts_.carry_out();
   own_.drop_retired();
-  if (device_.cache()) device_.cache()->settle_all();
+  if (device_.cache()) device_.cache()->complete_all();
   device_.tell_if_full(here);
   hooks_.barrier();
 }

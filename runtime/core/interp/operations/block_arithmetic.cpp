@@ -79,7 +79,7 @@ void BlockArithmetic::charge(const BlockOp& op, Statement here) {
       model.charge_statement(here.pc, view_size(op.d), view_size(op.a));
     }
   }
-  if (profile_.by_instruction()) note_operation(op, flops, profile_.clock() - begin, here);
+  if (profile_.by_instruction()) record_operation(op, flops, profile_.clock() - begin, here);
 }
 
 void BlockArithmetic::run(BlockOp& op, Statement here) {
@@ -104,11 +104,11 @@ void BlockArithmetic::run(BlockOp& op, Statement here) {
     }
     context_.env.transport.charge_compute(elements * seconds_per_element + flops * seconds_per_flop);
   }
-  if (profile_.by_instruction()) note_operation(op, flops, profile_.clock() - begin, here);
+  if (profile_.by_instruction()) record_operation(op, flops, profile_.clock() - begin, here);
 }
 
 /// The operation that run() ran last.
-void BlockArithmetic::note_operation(const BlockOp& op, double flops, double seconds, Statement here) {
+void BlockArithmetic::record_operation(const BlockOp& op, double flops, double seconds, Statement here) {
   std::int64_t elements = view_size(op.d) * (op.beta != 0.0 ? 2 : 1) + view_size(op.a);
   if (op.has_b) elements += view_size(op.b);
   const Kernels& kernels = context_.env.kernels;
@@ -116,7 +116,7 @@ void BlockArithmetic::note_operation(const BlockOp& op, double flops, double sec
                        : device_.active() ? "device"
                        : op.has_b         ? kernels.last_choice().way
                                           : "copy";
-  if (std::string* why = profile_.note_kernel(here, method, flops, 8.0 * static_cast<double>(elements), seconds))
+  if (std::string* why = profile_.record_kernel(here, method, flops, 8.0 * static_cast<double>(elements), seconds))
     *why = context_.model     ? "not executed: the time is the model's"
            : device_.active() ? "put into a stream of the device; the time is the rank's"
                               : kernels.explain(op);
@@ -269,15 +269,15 @@ double BlockArithmetic::dot(std::int32_t b, std::int32_t c, Statement here) {
   profile_.count_block_operation();
   if (there) device_.block_operation(here, product);
   else product();
-  if (profile_.by_instruction()) note_dot(there, profile_.clock() - begin, here);
+  if (profile_.by_instruction()) record_dot(there, profile_.clock() - begin, here);
   return result;
 }
 
-void BlockArithmetic::note_dot(bool on_device, double seconds, Statement here) {
+void BlockArithmetic::record_dot(bool on_device, double seconds, Statement here) {
   const std::int64_t size = view_size(op_.a);
   const auto elements = static_cast<double>(size);
   std::string* why =
-      profile_.note_kernel(here, on_device ? "device" : "inner product", 2.0 * elements, 16.0 * elements, seconds);
+      profile_.record_kernel(here, on_device ? "device" : "inner product", 2.0 * elements, 16.0 * elements, seconds);
   if (!why) return;
   const bool alike = std::equal(op_.a.label.begin(), op_.a.label.begin() + op_.a.rank, op_.b.label.begin(),
                                 op_.b.label.begin() + op_.b.rank);

@@ -45,8 +45,8 @@ class BlockArithmetic {
   double product_of_all(std::int32_t b, std::int32_t c, double& begin, Statement here);
   double* scratch(std::int64_t n, Statement here) const;
   void release_scratch(double* p, std::int64_t n) const noexcept;
-  void note_operation(const BlockOp& op, double flops, double seconds, Statement here);
-  void note_dot(bool on_device, double seconds, Statement here);
+  void record_operation(const BlockOp& op, double flops, double seconds, Statement here);
+  void record_dot(bool on_device, double seconds, Statement here);
   void match_copy(CopyMode mode, Statement here);
   void check_same_shape(Statement here) const;
 

@@ -333,7 +333,7 @@ std::optional<SialError> FusedGroup::pass_over_block(Statement first) {
     const auto bytes = 8.0 * static_cast<double>(view_size(target_) * (reads + 1));
     const bool there = device_.active();
     if (std::string* why =
-            profile_.note_kernel(first, there ? "device" : "chain", 0.0, bytes, profile_.clock() - begin))
+            profile_.record_kernel(first, there ? "device" : "chain", 0.0, bytes, profile_.clock() - begin))
       *why = fmt::format("{} element-wise step{} in one pass{}", steps, steps == 1 ? "" : "s",
                          there ? " of the device; the time is the rank's" : "");
   }

@@ -79,7 +79,7 @@ bool PutHandlers::put_held(const Instruction& in, const Located& at, Statement h
 void PutHandlers::store(PutAs how, ArrayId array, const Located& at, const ConstView& source, Statement here) {
   if (is_dense(source)) {
     puts_.store(how, array, at.block, at.size, source.data, here);
-    if (device_.cache() && how != PutAs::given) puts_.note_stored(source.data);
+    if (device_.cache() && how != PutAs::given) puts_.record_stored(source.data);
     return;
   }
   const std::int64_t size = view_size(source);

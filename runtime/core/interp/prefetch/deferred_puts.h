@@ -42,7 +42,7 @@ class DeferredPuts {
 
   /// Of those at the front, whose values are known to be on their way or there.
   std::size_t under_way() const { return under_way_; }
-  void note_under_way() { ++under_way_; }
+  void record_under_way() { ++under_way_; }
 
   /// How many, from the front on, there are up to the last one to the block, or from the buffer; 0: none is.
   std::size_t up_to(ArrayId array, const BlockIndex& block) const;
@@ -50,7 +50,7 @@ class DeferredPuts {
 
   std::int64_t added() const { return added_; }
   std::int64_t awaited() const { return awaited_; }
-  void note_awaited() { ++awaited_; }
+  void record_awaited() { ++awaited_; }
 
   static constexpr std::size_t max_puts = 256;
 

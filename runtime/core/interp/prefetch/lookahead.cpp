@@ -49,7 +49,7 @@ const BoundSlice& LookAhead::bound(std::int32_t loop) {
 }
 
 /// Blocks have begun to leave memory: puts are foreseen as well from now on.
-void LookAhead::note_tiers() {
+void LookAhead::record_tiers() {
   stop();
   forecast_->end();  // another rank may have begun a moment ago: it may have foreseen uses of the slices as they were
   in_tiers_ = true;
@@ -106,7 +106,7 @@ UseForecast::Place LookAhead::place() const {
 }
 
 void LookAhead::iteration(std::int32_t loop) {
-  if (p_.tiers && !in_tiers_ && store_.horizon() > 0) note_tiers();
+  if (p_.tiers && !in_tiers_ && store_.horizon() > 0) record_tiers();
   if (loop_ < 0 || (loop_ != loop && cursor_.ended() && coming_.empty())) {
     start(loop);
     return;

@@ -101,7 +101,7 @@ class LookAhead {
     std::int64_t number = 0, tuple = 0;
   };
 
-  void note_tiers();
+  void record_tiers();
   void start(std::int32_t loop);
   void stop() {
     loop_ = -1;

@@ -120,7 +120,7 @@ void RankCheck::step(std::int32_t pc, std::size_t calls, bool in_pardo) {
       if (!in_pardo) branch(pc, in.a, loop.next, calls);
       else if (loop.kind == LoopKind::pardo && !ints_[static_cast<std::size_t>(in.a)].own)
         for (const PardoShare& share : ints_[static_cast<std::size_t>(in.a)].shares)
-          if (share.pardo < pardo_) note_use(pc, share);
+          if (share.pardo < pardo_) record_use(pc, share);
       return;
     }
     case Opcode::pardo_begin: return begin_pardo(pc);
@@ -222,10 +222,10 @@ void RankCheck::use_in_pardo(std::int32_t pc, const FlowOperand& target, const O
   if (origin.own || !flow_.variable_of(target, v)) return;
   if (array != no_array && !lasts(array) && !is_remote(p_.module.arrays[array.at()].kind)) return;
   for (const PardoShare& share : origin.shares)
-    if (share.pardo < pardo_ && share.through != v) note_use(pc, share);
+    if (share.pardo < pardo_ && share.through != v) record_use(pc, share);
 }
 
-void RankCheck::note_use(std::int32_t pc, const PardoShare& share) {
+void RankCheck::record_use(std::int32_t pc, const PardoShare& share) {
   const std::int32_t begin = p_.module.loops[static_cast<std::size_t>(loop_)].begin;
   const auto note = [&](std::uint64_t block) {
     const RankUse use{pardo_, begin, pc, share.through, block, share};

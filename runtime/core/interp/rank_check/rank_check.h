@@ -98,7 +98,7 @@ class RankCheck {
   void write(const FlowOperand& target, Origin origin, std::int32_t pc);
   void write_array(const FlowOperand& target, Origin origin, std::int32_t pc);
   void use_in_pardo(std::int32_t pc, const FlowOperand& target, const Origin& origin);
-  void note_use(std::int32_t pc, const PardoShare& share);
+  void record_use(std::int32_t pc, const PardoShare& share);
   bool lasts(ArrayId array) const;
   PardoShare present_share(const Variable& v, std::int32_t pc) const;
   void begin_pardo(std::int32_t pc);

@@ -54,7 +54,7 @@ void MachineState::write_remote(ArrayId array, RecordSink& sink) const {
   sink.record(record_array, head);
   for (const BlockIndex& block : snapshots.array_blocks(array)) {
     if (snapshots.is_as_restored(array, block)) continue;  // shares its memory with the label's: so it will again
-    std::optional<HeldValues> held = snapshots.hold_array_block(array, block);
+    std::optional<LeasedValues> held = snapshots.hold_array_block(array, block);
     if (!held) continue;
     Packer index;
     index.value(block);

@@ -57,7 +57,7 @@ void run_outer(const ContractionStrategy& plan, const TileKernels& kit, const Co
     }
     if (i >= plan.nest.size()) break;
   }
-  if (w.past_caches) settle_streams();
+  if (w.past_caches) complete_streams();
 }
 
 /// The rows of a run; a long one is summed in pieces.

@@ -126,7 +126,7 @@ class PlannedKernels final : public Kernels {
       if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
       if (is_memory_bound(plan)) return run_memory_bound(plan, kit, work, tables);
       run_tiles(plan, kit, work, tables);
-      if (planned.runs++ % runs_per_note == 0 && tiles_.uses_generated()) note_tiles(plan, tables);
+      if (planned.runs++ % runs_per_note == 0 && tiles_.uses_generated()) record_tiles(plan, tables);
       return;
     }
     // Every part has elements of D of its own, and an element is computed alike in any part: threads change no
@@ -231,7 +231,7 @@ class PlannedKernels final : public Kernels {
   }
 
   /// Which tiles the operation that just ran was made of.
-  void note_tiles(const ContractionStrategy& plan, const ContractionTables& tables) {
+  void record_tiles(const ContractionStrategy& plan, const ContractionTables& tables) {
     const auto& tiles = tables.tiles;
     const auto used = [&](std::int64_t columns) {
       // The first run shows them all, the last one what is left at the end.

@@ -15,6 +15,6 @@ bool processor_runs(const std::string&) { return false; }
 FusedRowsCode builtin_rows(const CpuFacts&) { return rows_portable; }
 
 std::int64_t last_level_cache_bytes() { return std::int64_t{32} << 20; }
-void settle_streams() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+void complete_streams() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 }  // namespace sial::kernels

@@ -76,7 +76,7 @@ FusedRowsCode builtin_rows(const CpuFacts& facts) {
   return facts.vector_bits >= 512 ? rows_avx512 : facts.vector_bits >= 256 ? rows_avx2 : rows_portable;
 }
 
-void settle_streams() { _mm_sfence(); }
+void complete_streams() { _mm_sfence(); }
 
 std::int64_t last_level_cache_bytes() {
   // Processors of several dies report the sum of caches of which a core uses one, hence the bound.

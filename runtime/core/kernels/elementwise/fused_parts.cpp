@@ -192,7 +192,7 @@ void FusedRunner::run_parts(double* target) {
       first = next;
     }
   }
-  if (aside_) settle_streams();
+  if (aside_) complete_streams();
 }
 
 }  // namespace sial::kernels

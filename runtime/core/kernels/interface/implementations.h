@@ -25,6 +25,6 @@ std::string processor_text();
 CpuFacts processor_facts();
 bool processor_runs(const std::string& cpu);
 /// After non-temporal stores: what was written is seen before what this thread writes from now on.
-void settle_streams();
+void complete_streams();
 
 }  // namespace sial::kernels

@@ -36,12 +36,12 @@ struct PanelWork {
 using PanelCode = void (*)(const PanelWork* work);
 
 /// Copies straight from one memory to the other, where all lines of x are whole: the result is stored non-temporally
-/// (complete it by settle_streams), and what lies at the same places from y_soon on is fetched. Transposed: `length` is
+/// (complete it by complete_streams), and what lies at the same places from y_soon on is fetched. Transposed: `length` is
 /// that of a line.
 using StreamCode = void (*)(const PanelWork* work, const double* y_soon);
 
 /// A piece assembled in cache goes to `count` consecutive elements of x, by non-temporal stores where the blend is a
-/// copy (complete it by settle_streams). Meanwhile what will be read next is fetched: y_soon[*at], `per_line` entries
+/// copy (complete it by complete_streams). Meanwhile what will be read next is fetched: y_soon[*at], `per_line` entries
 /// of the list per line written.
 struct PieceWork {
   double* x = nullptr;

@@ -80,7 +80,7 @@ struct OuterWork {
   Loop inner, outer;
   double alpha = 1.0, beta = 0.0;
   bool row_by_row = false;   // memory is at its best when it is written from end to end
-  bool past_caches = false;  // and only written, where rows go one by one (complete it by settle_streams)
+  bool past_caches = false;  // and only written, where rows go one by one (complete it by complete_streams)
 };
 using OuterCode = void (*)(const OuterWork& work);
 

@@ -292,7 +292,7 @@ bool Permuter::by_streams(double* x, const double* y, double alpha, double beta)
     });
   } while (advance(ox, oy));
   code(&w, w.y);
-  settle_streams();
+  complete_streams();
   return true;
 }
 
@@ -344,7 +344,7 @@ void Permuter::by_cache_blocks(double* x, const double* y, double alpha, double 
       piece.at_end = piece.at + x_lines_.size();
     });
   }
-  settle_streams();
+  complete_streams();
 }
 
 }  // namespace sial::kernels

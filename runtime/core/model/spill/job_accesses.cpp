@@ -12,7 +12,7 @@ std::string line_text(const Module& m, std::int32_t pc) {
   return fmt::format("{}:{}", m.files.at(static_cast<std::size_t>(at.file)), at.line);
 }
 
-void note_orders(const Module& m, const AccessWalk& walk, std::vector<OrderedPardo>& orders) {
+void record_orders(const Module& m, const AccessWalk& walk, std::vector<OrderedPardo>& orders) {
   for (const auto& [loop, chosen] : walk.orders())
     if (!chosen.order.as_written())
       orders.push_back({line_text(m, m.loops[static_cast<std::size_t>(loop)].begin), chosen.text, chosen.bytes,
@@ -42,7 +42,7 @@ JobAccesses follow_accesses(std::span<const std::shared_ptr<const Module>> progr
     const std::int32_t number = setting.first_program + static_cast<std::int32_t>(i);
     AccessWalk walk(*programs[i], number, place, memory, result.sequence, blocks);
     result.exact &= walk.run();
-    note_orders(*programs[i], walk, result.orders);
+    record_orders(*programs[i], walk, result.orders);
     place += static_cast<std::int32_t>(programs[i]->code.size());
     if (setting.keep_saved) continue;
     for (const std::string& label : blocks.labels())

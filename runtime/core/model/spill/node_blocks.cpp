@@ -6,7 +6,7 @@ namespace sial {
 
 void PlannedNodeBlocks::load(const std::map<std::string, SavedBlocks>& labels) {
   for (const auto& [name, saved] : labels) {
-    Held& label = labels_[name];
+    ArrayEntry& label = labels_[name];
     label.placement = saved.content.placement;
     for (const auto& [key, block] : saved.content.blocks) {
       if (block.node != node_) continue;
@@ -25,11 +25,11 @@ void PlannedNodeBlocks::begin_program(const WalkContext& context, std::int32_t f
   for (std::size_t a = 0; a < arrays_.size(); ++a) arrays_[a].placement = array_placement(context.sequence, ArrayId(a));
 }
 
-bool PlannedNodeBlocks::is_here(const Held& array, const Located& at) const {
+bool PlannedNodeBlocks::is_here(const ArrayEntry& array, const Located& at) const {
   return context_->ledger.home(array.placement, at.block) == node_;
 }
 
-std::uint32_t PlannedNodeBlocks::make(Held& array, const std::string& name, std::int64_t bytes) {
+std::uint32_t PlannedNodeBlocks::make(ArrayEntry& array, const std::string& name, std::int64_t bytes) {
   if (array.row < 0) {
     const auto [row, is_new] = rows_.emplace(name, 0);
     if (is_new) row->second = sequence_.add_array(name);
@@ -43,7 +43,7 @@ void PlannedNodeBlocks::release(std::uint32_t block) {
   if (--holders_[block] == 0) sequence_.access(block, AccessKind::dies, place_);
 }
 
-void PlannedNodeBlocks::release_all(Held& held) {
+void PlannedNodeBlocks::release_all(ArrayEntry& held) {
   for (const auto& [key, block] : held.blocks) release(block);
   held.blocks.clear();
 }
@@ -55,7 +55,7 @@ void PlannedNodeBlocks::read(ArrayId array, const Located& at) {
 }
 
 void PlannedNodeBlocks::put(ArrayId id, const Located& at, SetOp op) {
-  Held& array = arrays_[id.at()];
+  ArrayEntry& array = arrays_[id.at()];
   const AccessKind kind = op == SetOp::assign ? AccessKind::write : AccessKind::update;
   const auto found = array.blocks.find(at.key);
   if (found != array.blocks.end() && holders_[found->second] == 1) return sequence_.access(found->second, kind, place_);
@@ -86,9 +86,9 @@ bool PlannedNodeBlocks::restore(ArrayId id, const std::string& name) {
 }
 
 void PlannedNodeBlocks::save(ArrayId id, const std::string& name) {
-  const Held& array = arrays_[id.at()];
+  const ArrayEntry& array = arrays_[id.at()];
   for (const auto& [key, block] : array.blocks) ++holders_[block];
-  Held& label = labels_[name];
+  ArrayEntry& label = labels_[name];
   release_all(label);
   label = array;
 }

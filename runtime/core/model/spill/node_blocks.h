@@ -41,22 +41,22 @@ class PlannedNodeBlocks {
   void read_saved();
 
  private:
-  struct Held {
+  struct ArrayEntry {
     std::unordered_map<std::uint64_t, std::uint32_t> blocks;  // by the array's key: number in the sequence
     std::uint64_t placement = 0;
     std::int64_t row = -1;  // array in the sequence
   };
 
-  std::uint32_t make(Held& array, const std::string& name, std::int64_t bytes);
+  std::uint32_t make(ArrayEntry& array, const std::string& name, std::int64_t bytes);
   void release(std::uint32_t block);
-  void release_all(Held& held);
-  bool is_here(const Held& array, const Located& at) const;
+  void release_all(ArrayEntry& held);
+  bool is_here(const ArrayEntry& array, const Located& at) const;
 
   AccessSequence& sequence_;
   const NodeId node_;
   const WalkContext* context_ = nullptr;
-  std::vector<Held> arrays_;  // of the program
-  std::map<std::string, Held> labels_;
+  std::vector<ArrayEntry> arrays_;  // of the program
+  std::map<std::string, ArrayEntry> labels_;
   std::map<std::string, std::int64_t> rows_;  // by name
   std::vector<std::uint32_t> holders_;        // per block
   std::int32_t first_place_ = 0, place_ = 0;

@@ -83,10 +83,10 @@ void Ledger::take(int item, std::int64_t bytes) {
   if (certain_) {
     now_.own += bytes;
     if (rows_[item].of_statics) now_.statics += bytes;
-    note_certain(item);
+    record_certain(item);
   }
   // What all ranks take before there is anything else lies in their own arenas, each its own.
-  if (nodes_[own_node_.at()].remote > 0) note_chunk(bytes);
+  if (nodes_[own_node_.at()].remote > 0) record_chunk(bytes);
   note();
 }
 
@@ -103,7 +103,7 @@ void Ledger::spike(std::int64_t bytes) {
   MemoryItem& item = rows_[workspace_].item;
   item.bytes = std::max(item.bytes, bytes);
   gave_back_ = true;
-  note_chunk(bytes);
+  record_chunk(bytes);
   note(bytes);
 }
 
@@ -111,7 +111,7 @@ void Ledger::fetch(std::int64_t bytes) {
   cache_ += bytes;
   largest_copy_ = std::max(largest_copy_, bytes);
   gave_back_ = true;
-  note_chunk(bytes);
+  record_chunk(bytes);
   note();
   MemoryItem& item = rows_[fetched_].item;
   item.bytes = std::max(item.bytes, kept_copies(firm_));
@@ -135,7 +135,7 @@ void Ledger::hold_sum(std::int64_t bytes) {
   note();
 }
 
-void Ledger::note_certain(int item) {
+void Ledger::record_certain(int item) {
   // Blocks of servers lie in memory of another size.
   const bool stay = setting_.spill.empty() && setting_.servers == 0;
   const std::int64_t all =
@@ -149,7 +149,7 @@ void Ledger::take_remote(int item, NodeId node, std::int64_t bytes, bool lasts) 
   count(rows_[item], 1, bytes);
   if (certain_ && lasts) {
     now_.remote += bytes;
-    note_certain(item);
+    record_certain(item);
   }
   nodes_[node.at()].remote += bytes;
   nodes_[node.at()].largest = std::max(nodes_[node.at()].largest, bytes);

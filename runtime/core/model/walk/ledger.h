@@ -92,11 +92,11 @@ class Ledger {
     std::int64_t statics = 0, own = 0, remote = 0;  // own: statics too; remote: on all nodes
   };
   static void add(std::int64_t& sum, std::int64_t bytes) { sum = std::max<std::int64_t>(0, sum + bytes); }
-  void note_certain(int item);
+  void record_certain(int item);
   void count(Row& row, std::int64_t blocks, std::int64_t bytes);
   void entries(NodeId node, std::int64_t n);
   void note(std::int64_t spike = 0);
-  void note_chunk(std::int64_t bytes) { largest_own_ = std::max(largest_own_, bytes); }
+  void record_chunk(std::int64_t bytes) { largest_own_ = std::max(largest_own_, bytes); }
   std::int64_t gaps(const Node& node, std::int64_t least) const;
   std::int64_t needed_copies() const;
   std::int64_t kept_copies(std::int64_t firm) const;

@@ -124,7 +124,7 @@ void WalkWork::kernel(std::int32_t target, bool creates, std::int32_t a, std::in
         if (n > 0) scratch += heap_bytes(n);
   }
   context_.ledger.spike(scratch);
-  if (context_.memory.setting.explain_kernels) note_kernel(op, pc);
+  if (context_.memory.setting.explain_kernels) record_kernel(op, pc);
 }
 
 WalkWork::Choice& WalkWork::choice_at(std::int32_t pc, bool contraction) {
@@ -132,7 +132,7 @@ WalkWork::Choice& WalkWork::choice_at(std::int32_t pc, bool contraction) {
   return choices_[{place.file, place.line, contraction}];
 }
 
-void WalkWork::note_kernel(const BlockOp& op, std::int32_t pc) {
+void WalkWork::record_kernel(const BlockOp& op, std::int32_t pc) {
   auto size = static_cast<double>(view_size(op.d));
   for (std::size_t d = 0; op.has_b && d < static_cast<std::size_t>(op.a.rank); ++d)
     if (!has_label(op.d, op.a.label[d])) size *= static_cast<double>(op.a.extent[d]);

@@ -49,7 +49,7 @@ class WalkWork {
   };
 
   void kernel(std::int32_t target, bool creates, std::int32_t a, std::int32_t b, std::int32_t pc);
-  void note_kernel(const BlockOp& op, std::int32_t pc);
+  void record_kernel(const BlockOp& op, std::int32_t pc);
   Choice& choice_at(std::int32_t pc, bool contraction);
 
   WalkContext& context_;

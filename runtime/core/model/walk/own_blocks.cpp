@@ -12,7 +12,7 @@ WalkOwnBlocks::WalkOwnBlocks(WalkContext& context, const IterationShare& share)
       regions_(context.module.arrays.size()),
       statics_(context.module.arrays.size()) {}
 
-void WalkOwnBlocks::note_made(const ResolvedReference& ref, std::uint64_t key) {
+void WalkOwnBlocks::record_made(const ResolvedReference& ref, std::uint64_t key) {
   if (ref.kind == ArrayKind::temp) temps_.created(ref.array, key);
   else if (share_.in_pardo) created_locals_.push_back({ref.array, key});
 }
@@ -29,7 +29,7 @@ double* WalkOwnBlocks::to_write(const ResolvedReference& ref, const Located& at)
   }
   const WalkedMemory own = context_.take(context_.item_of(ref.array), at.size);
   blocks.emplace(at.key, own);
-  note_made(ref, at.key);
+  record_made(ref, at.key);
   return own.address;
 }
 
@@ -83,7 +83,7 @@ void WalkOwnBlocks::share(const ResolvedReference& ref, const Located& at, doubl
     return;
   }
   blocks.emplace(at.key, WalkedMemory{address, 0, of_store});
-  note_made(ref, at.key);
+  record_made(ref, at.key);
 }
 
 void WalkOwnBlocks::give_to_store(ArrayId array, std::uint64_t key) {

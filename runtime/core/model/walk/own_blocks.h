@@ -56,7 +56,7 @@ class WalkOwnBlocks {
     WalkedMemory memory;
   };
 
-  void note_made(const ResolvedReference& ref, std::uint64_t key);
+  void record_made(const ResolvedReference& ref, std::uint64_t key);
   void leave(ArrayId array, const WalkedMemory& memory);
 
   WalkContext& context_;

@@ -47,7 +47,7 @@ void WalkRemoteBlocks::get(ArrayId id, const Located& at) {
     read_blocks_.emplace_back(id, at.key);
   }
   if (here || !share_.mine) return;
-  Held& held = held_[id.at()][at.key];
+  ArrayFootprint& held = held_[id.at()][at.key];
   if (held.fetched > 0) return;
   context_.memory.steps_left -= steps_per_block;
   held.fetched = heap_bytes(at.size);
@@ -60,7 +60,7 @@ void WalkRemoteBlocks::get(ArrayId id, const Located& at) {
 
 double* WalkRemoteBlocks::private_copy(ArrayId array, const Located& at) {
   if (!share_.mine) return nullptr;
-  Held& held = held_[array.at()][at.key];
+  ArrayFootprint& held = held_[array.at()][at.key];
   if (!held.own.address) {
     if (copies_item_ < 0) copies_item_ = context_.ledger.item("private copies of remote blocks", "", false);
     held.own = context_.take(copies_item_, at.size);
@@ -111,7 +111,7 @@ void WalkRemoteBlocks::put_shared(ArrayId id, const Located& at) {
 /// What a rank puts is a copy of the block for the next phase.
 void WalkRemoteBlocks::retain_put(ArrayId array, const Located& at) {
   if (!retain_puts_[array.at()]) return;
-  Held& held = held_[array.at()][at.key];
+  ArrayFootprint& held = held_[array.at()][at.key];
   if (held.fetched > 0 || held.put > 0 || held.own.address) return;
   held.put = heap_bytes(at.size);
   if (held.kept == 0) context_.ledger.fetch(held.put);
@@ -121,7 +121,7 @@ void WalkRemoteBlocks::retain_put(ArrayId array, const Located& at) {
 void WalkRemoteBlocks::hold_sum(ArrayId array, const Located& at) {
   const PlanSetting& setting = context_.memory.setting;
   if (!share_.mine || is_home(array, at) || setting.copy || setting.deterministic) return;
-  Held& held = held_[array.at()][at.key];
+  ArrayFootprint& held = held_[array.at()][at.key];
   if (held.summed) return;
   held.summed = true;
   context_.ledger.hold_sum(heap_bytes(at.size));
@@ -179,7 +179,7 @@ void WalkRemoteBlocks::drop_held(ArrayId array) {
 void WalkRemoteBlocks::barrier() {
   std::int64_t kept = 0;
   for (std::size_t a = 0; a < held_.size(); ++a) {
-    std::unordered_map<std::uint64_t, Held> stay;
+    std::unordered_map<std::uint64_t, ArrayFootprint> stay;
     if (keep_copies_[a])
       for (const auto& [key, held] : held_[a])
         if (const std::int64_t bytes = held.fetched + held.put + (keep_copies_[a] == KeepCopies::used ? 0 : held.kept);

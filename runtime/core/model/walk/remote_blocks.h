@@ -43,7 +43,7 @@ class WalkRemoteBlocks {
   void save(ArrayId array, const std::string& label);
 
  private:
-  struct Held {
+  struct ArrayFootprint {
     WalkedMemory own;
     std::int64_t fetched = 0, kept = 0, put = 0;
     bool summed = false;
@@ -66,13 +66,13 @@ class WalkRemoteBlocks {
 
   WalkContext& context_;
   const IterationShare& share_;
-  std::vector<RemoteBlocks> remote_;                            // per array
-  std::vector<std::unordered_map<std::uint64_t, Held>> held_;   // per array
-  std::vector<Extra> until_barrier_;                            // replaced values that readers still hold,
-                                                                // contributions to be added
-  std::vector<std::pair<ArrayId, std::uint64_t>> read_blocks_;  // in this phase
-  std::vector<std::optional<KeepCopies>> keep_copies_;          // per array: over the next barrier
-  std::vector<char> retain_puts_;                               // per array
+  std::vector<RemoteBlocks> remote_;                                     // per array
+  std::vector<std::unordered_map<std::uint64_t, ArrayFootprint>> held_;  // per array
+  std::vector<Extra> until_barrier_;                                     // replaced values that readers still hold,
+                                                                         // contributions to be added
+  std::vector<std::pair<ArrayId, std::uint64_t>> read_blocks_;           // in this phase
+  std::vector<std::optional<KeepCopies>> keep_copies_;                   // per array: over the next barrier
+  std::vector<char> retain_puts_;                                        // per array
   int copies_item_ = -1;
 };
 

@@ -9,10 +9,10 @@
 
 namespace sial {
 
-HeldBlock* BlockWriter::before_own_put(ArrayId id, const BlockIndex& block, std::int64_t size) {
-  HeldBlock* h = copies_.find(id, block);
-  if (context_.spilled) context_.spilled->area().note_use();
-  prefetches_.note_own_blocks();
+CacheEntry* BlockWriter::before_own_put(ArrayId id, const BlockIndex& block, std::int64_t size) {
+  CacheEntry* h = copies_.find(id, block);
+  if (context_.spilled) context_.spilled->area().record_use();
+  prefetches_.record_own_blocks();
   if (!h) return nullptr;
   if (h->ahead && !h->fetched) prefetches_.abandon(*h);
   if (h->kept && h->fetch) fetched_.end_comparison(*h);
@@ -39,13 +39,13 @@ void BlockWriter::modify(RequestKind kind, ArrayId id, const BlockIndex& block, 
   request.size = size;
   request.value = value;
   request.access = context_.access(place);
-  HeldBlock* h = before_own_put(id, block, size);
+  CacheEntry* h = before_own_put(id, block, size);
   if (h && h->sum && !fault_enabled(Fault::store_sum_before_put)) sums_.send(*h);
   const NodeId node = context_.home(id, block);
   const bool here = context_.homes.is_here(node);
   if (data && !(shared && here)) context_.log.at(place, id).moved += size * 8;
   if (!here) {
-    HeldBlock& entry = h ? *h : copies_.find_or_create(id, block);
+    CacheEntry& entry = h ? *h : copies_.find_or_create(id, block);
     modify_remote(entry, node, request, data, shared);
     return;
   }
@@ -61,12 +61,12 @@ void BlockWriter::modify(RequestKind kind, ArrayId id, const BlockIndex& block, 
     case RequestKind::increment: outcome = blocks.increment(request.key, size, value, request.access); break;
     default: outcome = blocks.scale(request.key, size, value, request.access); break;
   }
-  if (data && !shared) note_stored();
+  if (data && !shared) record_stored();
   report(context_, outcome, kind, id, block, size, place);
 }
 
 // Sent from a copy, or from memory that nobody writes while it is shared, so that the caller may go on.
-void BlockWriter::modify_remote(HeldBlock& h, NodeId node, const RequestHeader& request, const double* data,
+void BlockWriter::modify_remote(CacheEntry& h, NodeId node, const RequestHeader& request, const double* data,
                                 bool shared) {
   Chunk* payload = nullptr;
   if (data && shared) {
@@ -96,10 +96,10 @@ void BlockWriter::put_from(std::unique_ptr<OutgoingBlock> values, bool add, Arra
   request.key = context_.arrays.key(id, block);
   request.size = size;
   request.access = context_.access(place);
-  HeldBlock* held = before_own_put(id, block, size);
+  CacheEntry* held = before_own_put(id, block, size);
   if (held && held->sum && !fault_enabled(Fault::store_sum_before_put)) sums_.send(*held);
   context_.log.at(place, id).moved += size * 8;
-  HeldBlock& h = held ? *held : copies_.find_or_create(id, block);
+  CacheEntry& h = held ? *held : copies_.find_or_create(id, block);
   const NodeId node = context_.home(id, block);
   if (add || !context_.arrays.at(id).retain_puts) {
     if (const double* there = values->in_place())
@@ -156,7 +156,7 @@ void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int
   StoreStats& stats = context_.stats;
   ++stats.accumulates;
   const bool elsewhere = !context_.homes.is_here(context_.home(id, block));
-  HeldBlock* h = before_own_put(id, block, size);
+  CacheEntry* h = before_own_put(id, block, size);
   if (h && h->sum && h->sum->doubles != size) sums_.send(*h);  // the owner says what is wrong with it
   if (h && h->sum) {
     double* sum = h->sum->data();
@@ -175,7 +175,7 @@ void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int
              : (outcome = context_.node.accumulate(key, size, data, nullptr, context_.access(place)), true);
     report(context_, outcome, RequestKind::accumulate, id, block, size, place);
     if (done) {
-      note_stored();
+      record_stored();
       context_.log.at(place, id).moved += size * 8;
       return;
     }
@@ -201,7 +201,7 @@ void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int
 
 // Only where nothing this rank may still read has to make room: a block got before shows its old value up to the next
 // get.
-bool BlockWriter::retain_put(HeldBlock& h, Chunk* payload) {
+bool BlockWriter::retain_put(CacheEntry& h, Chunk* payload) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(payload->doubles) * 8;
   if (!context_.arrays.at(h.array).retain_puts || h.fetched || h.own || h.value) return false;
   if (copies_.bytes() + prefetches_.bytes() + bytes > context_.options.copy_budget / 2 ||
@@ -210,8 +210,8 @@ bool BlockWriter::retain_put(HeldBlock& h, Chunk* payload) {
   context_.heap.add_reference(payload);
   h.value = payload;
   h.own_put = true;
-  copies_.note_kept();
-  copies_.note_use(h);
+  copies_.record_kept();
+  copies_.record_use(h);
   copies_.add_copy(h);
   return true;
 }
@@ -222,13 +222,13 @@ bool BlockWriter::put_held(ArrayId id, const BlockIndex& block, std::int64_t siz
                            const BlockIndex& from_block, Place place) {
   if (context_.options.check || context_.options.copy || !context_.homes.is_here(context_.home(id, block)))
     return false;
-  const HeldBlock* source = copies_.find(from, from_block);
+  const CacheEntry* source = copies_.find(from, from_block);
   if (!source || !source->fetched || source->own || !source->value || source->fetch || source->copied ||
       source->value->doubles != size)
     return false;
   Chunk* value = source->value;
   ++context_.stats.puts;
-  if (HeldBlock* h = before_own_put(id, block, size); h && h->sum) sums_.send(*h);
+  if (CacheEntry* h = before_own_put(id, block, size); h && h->sum) sums_.send(*h);
   const Outcome outcome = context_.node.put_leased(context_.arrays.key(id, block), value,
                                                    context_.arrays.key(from, from_block), context_.access(place));
   report(context_, outcome, RequestKind::put, id, block, size, place);

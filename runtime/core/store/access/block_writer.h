@@ -12,8 +12,8 @@ namespace sial {
 
 class BlockWriter final : public BlockUpdate {
  public:
-  BlockWriter(StoreContext& context, HeldCopies& copies, PrefetchPool& prefetches, FetchedBlocks& fetched,
-              OutgoingPuts& puts, HeldSums& sums)
+  BlockWriter(StoreContext& context, RankCache& copies, PrefetchPool& prefetches, FetchedBlocks& fetched,
+              OutgoingPuts& puts, PendingAccumulates& sums)
       : context_(context), copies_(copies), prefetches_(prefetches), fetched_(fetched), puts_(puts), sums_(sums) {}
 
   void put(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
@@ -38,22 +38,22 @@ class BlockWriter final : public BlockUpdate {
   /// All puts. `data` null: `value` is used. `shared`: `data` is a whole chunk that may be kept instead of copied.
   void modify(RequestKind kind, ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
               double value, Place place, bool shared = false);
-  void modify_remote(HeldBlock& h, NodeId node, const RequestHeader& request, const double* data, bool shared);
+  void modify_remote(CacheEntry& h, NodeId node, const RequestHeader& request, const double* data, bool shared);
   /// What any put of this rank's does to what it holds of the block; null when it holds nothing.
-  HeldBlock* before_own_put(ArrayId array, const BlockIndex& block, std::int64_t size);
+  CacheEntry* before_own_put(ArrayId array, const BlockIndex& block, std::int64_t size);
   /// Holds on to what this rank has put, for the phases to come.
-  bool retain_put(HeldBlock& h, Chunk* payload);
-  void note_stored() {
+  bool retain_put(CacheEntry& h, Chunk* payload);
+  void record_stored() {
     const Chunk* c = context_.node.stored();
     stored_ = c ? Stored{c->data(), context_.node.stored_content()} : Stored{};
   }
 
   StoreContext& context_;
-  HeldCopies& copies_;
+  RankCache& copies_;
   PrefetchPool& prefetches_;
   FetchedBlocks& fetched_;
   OutgoingPuts& puts_;
-  HeldSums& sums_;
+  PendingAccumulates& sums_;
   Stored stored_;
 };
 

@@ -12,7 +12,7 @@ namespace sial {
 
 // A place for the fetched copy. A rank that reads a whole array of another node would otherwise hold all of it until
 // the barrier: copies keep to half of the rank's share and leave a quarter of the node's memory to puts.
-void FetchedBlocks::take_copy(HeldBlock& h, std::int64_t size) {
+void FetchedBlocks::take_copy(CacheEntry& h, std::int64_t size) {
   const StoreOptions& options = context_.options;
   const std::uint64_t bytes = static_cast<std::uint64_t>(size) * 8;
   const auto fits = [&] {
@@ -21,18 +21,18 @@ void FetchedBlocks::take_copy(HeldBlock& h, std::int64_t size) {
   if (!fits()) copies_.evict(std::max(options.copies_kept, copies_.live_span()), 256, fits);
   if (!fits()) prefetches_.drop(fits);
   if (!fits()) copies_.evict(options.copies_kept, 256, fits);
-  copies_.note_size(size);
+  copies_.record_size(size);
   h.value = context_.new_chunk(h.array, h.block, size);
   copies_.add_copy(h);
 }
 
-void FetchedBlocks::take_zeros(HeldBlock& h, std::int64_t size) {
+void FetchedBlocks::take_zeros(CacheEntry& h, std::int64_t size) {
   take_copy(h, size);
   if (context_.options.values) std::fill_n(h.value->data(), size, 0.0);
   context_.heap.changed(h.value);
 }
 
-void FetchedBlocks::let_go(HeldBlock& h) {
+void FetchedBlocks::let_go(CacheEntry& h) {
   if (h.ahead) prefetches_.take_out(h);
   if (h.fetch) {
     h.fetch->wait();
@@ -46,10 +46,10 @@ void FetchedBlocks::let_go(HeldBlock& h) {
 
 void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, Place place) {
   ++context_.stats.gets;
-  HeldBlock& h = copies_.find_or_create(id, block);
-  copies_.note_get(h);
-  if (context_.spilled) context_.spilled->area().note_use();
-  prefetches_.note_own_blocks();
+  CacheEntry& h = copies_.find_or_create(id, block);
+  copies_.record_get(h);
+  if (context_.spilled) context_.spilled->area().record_use();
+  prefetches_.record_own_blocks();
   if ((h.fetched || h.own) && (!h.stale || fault_enabled(Fault::store_get_after_own_put))) {
     if (h.evicted && !h.own) fetch_again(h, size);
     return;
@@ -69,7 +69,7 @@ void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, 
   start(h, size, place);
 }
 
-void FetchedBlocks::start(HeldBlock& h, std::int64_t size, Place place) {
+void FetchedBlocks::start(CacheEntry& h, std::int64_t size, Place place) {
   if (h.sum && !fault_enabled(Fault::store_sum_before_get)) sums_.send(h);
   if (h.puts_under_way > 0) puts_.complete(h);
   h.stale = false;  // what was sent just now is in what comes
@@ -106,7 +106,7 @@ void FetchedBlocks::start(HeldBlock& h, std::int64_t size, Place place) {
 
 // With tiers a rank's leases keep to a quarter of its memory, where what it works on allows for that: what is leased
 // cannot leave.
-void FetchedBlocks::lease(HeldBlock& h, std::int64_t size, Place place) {
+void FetchedBlocks::lease(CacheEntry& h, std::int64_t size, Place place) {
   Access access = context_.access(place);
   if (!context_.spilled) {
     h.outcome = context_.node.lease(context_.arrays.key(h.array, h.block), size, access, h.value);
@@ -120,7 +120,7 @@ void FetchedBlocks::lease(HeldBlock& h, std::int64_t size, Place place) {
   if (h.value && !context_.options.copy) copies_.add_lease(h);
 }
 
-void FetchedBlocks::bring_stale_back(HeldBlock& h) {
+void FetchedBlocks::bring_stale_back(CacheEntry& h) {
   h.value = context_.spilled->take_back(std::exchange(h.below, 0), context_.arrays.key(h.array, h.block));
   copies_.add_lease(h);
 }
@@ -138,7 +138,7 @@ void FetchedBlocks::end_statement() {
   context_.spilled->tend();
 }
 
-void FetchedBlocks::wait_for_tier(const HeldBlock& h, AccessStats& row) {
+void FetchedBlocks::wait_for_tier(const CacheEntry& h, AccessStats& row) {
   const double start = context_.transport.now();
   const Waiting waiting(context_.transport.activity(),
                         wait_for_block(WaitKind::block_in_tier, context_.arrays.number(h.array), h.block));
@@ -152,13 +152,13 @@ void FetchedBlocks::wait_for_tier(const HeldBlock& h, AccessStats& row) {
 }
 
 // The phase rule promises that nobody has written it since. A put by this rank makes the copy stale before it is sent.
-void FetchedBlocks::fetch_again(HeldBlock& h, std::int64_t size) {
+void FetchedBlocks::fetch_again(CacheEntry& h, std::int64_t size) {
   h.evicted = false;
   start(h, size, h.get_place);
 }
 
 /// Who waits for a block may hold memory that its owner waits for.
-void FetchedBlocks::wait_for(HeldBlock& h) {
+void FetchedBlocks::wait_for(CacheEntry& h) {
   if (h.fetch->test()) return;
   const int owner = context_.homes.server_of(context_.home(h.array, h.block), h.block);
   const Waiting waiting(context_.transport.activity(),
@@ -175,7 +175,7 @@ void FetchedBlocks::wait_for(HeldBlock& h) {
   requests_.time_fetch(h);
 }
 
-void FetchedBlocks::finish(HeldBlock& h) {
+void FetchedBlocks::finish(CacheEntry& h) {
   wait_for(h);
   const ReplyHeader reply = read_reply(h.fetch->reply_header());
   h.outcome = reply.outcome;
@@ -198,7 +198,7 @@ void FetchedBlocks::finish(HeldBlock& h) {
     report(context_, h.outcome, RequestKind::get, h.array, h.block, size, h.get_place);
 }
 
-void FetchedBlocks::end_comparison(HeldBlock& h) {
+void FetchedBlocks::end_comparison(CacheEntry& h) {
   wait_for(h);
   const ReplyHeader reply = read_reply(h.fetch->reply_header());
   context_.stats.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
@@ -212,10 +212,10 @@ void FetchedBlocks::end_comparison(HeldBlock& h) {
 }
 
 const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int64_t size, Place place) {
-  HeldBlock* h = copies_.find(id, block);
+  CacheEntry* h = copies_.find(id, block);
   if (!h || !(h->fetched || h->own)) throw_not_fetched(context_, id, block, place);
-  copies_.note_use(*h);
-  prefetches_.note_own_blocks();
+  copies_.record_use(*h);
+  prefetches_.record_own_blocks();
   if (h->evicted && !h->own) fetch_again(*h, size);
   if (h->below != 0 && !h->own) bring_stale_back(*h);
   const bool first = context_.log.at(place, id).accesses == 0;
@@ -251,7 +251,7 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
     row.late += blocked ? 1 : 0;
     ++(blocked ? stats.prefetches_late : stats.prefetches_useful);
   }
-  copies_.note_read(*h);
+  copies_.record_read(*h);
   if (context_.spilled && !h->own && h->value && NodeHeap::is_not_there(h->value)) wait_for_tier(*h, row);
   if (!h->own && !h->value && h->outcome.status == BlockStatus::absent && context_.arrays.at(id).info.sparse)
     take_zeros(*h, size);
@@ -263,17 +263,17 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
 }
 
 Place FetchedBlocks::got_at(ArrayId id, const BlockIndex& block) const {
-  const HeldBlock* h = copies_.find(id, block);
+  const CacheEntry* h = copies_.find(id, block);
   return h && h->fetched && !h->own ? h->get_place : Place{};
 }
 
 const double* FetchedBlocks::own_copy(ArrayId id, const BlockIndex& block) const {
-  const HeldBlock* h = copies_.find(id, block);
+  const CacheEntry* h = copies_.find(id, block);
   return h && h->own ? h->own->data() : nullptr;
 }
 
 const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::int64_t size) {
-  HeldBlock* h = copies_.find(id, block);
+  CacheEntry* h = copies_.find(id, block);
   if (!h || !(h->fetched || h->own)) return nullptr;
   if (!h->own && h->fetch) {
     if (h->kept) return nullptr;
@@ -290,13 +290,13 @@ const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::i
 }
 
 bool FetchedBlocks::held(ArrayId id, const BlockIndex& block) const {
-  const HeldBlock* h = copies_.find(id, block);
+  const CacheEntry* h = copies_.find(id, block);
   return h && (h->fetched || h->own);
 }
 
 double* FetchedBlocks::private_copy(ArrayId id, const BlockIndex& block, std::int64_t size, bool keep, Place place) {
   const double* from = keep ? read(id, block, size, place) : nullptr;
-  HeldBlock& h = copies_.find_or_create(id, block);
+  CacheEntry& h = copies_.find_or_create(id, block);
   if (h.own && h.own->doubles == size) {
     if (context_.heap.sole_reference(h.own)) return h.own->data();
     // A temp or a put shares it: they keep what it was.

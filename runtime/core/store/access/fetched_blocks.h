@@ -4,15 +4,15 @@
 
 #include "runtime/core/base/ids.h"
 #include "runtime/core/store/interface/fetch.h"
-#include "runtime/core/store/remote/held_sums.h"
+#include "runtime/core/store/remote/pending_accumulates.h"
 #include "runtime/core/store/remote/prefetch_pool.h"
 
 namespace sial {
 
 class FetchedBlocks final : public BlockFetch {
  public:
-  FetchedBlocks(StoreContext& context, HeldCopies& copies, BlockRequests& requests, PrefetchPool& prefetches,
-                OutgoingPuts& puts, HeldSums& sums)
+  FetchedBlocks(StoreContext& context, RankCache& copies, BlockRequests& requests, PrefetchPool& prefetches,
+                OutgoingPuts& puts, PendingAccumulates& sums)
       : context_(context), copies_(copies), requests_(requests), prefetches_(prefetches), puts_(puts), sums_(sums) {}
 
   void get(ArrayId array, const BlockIndex& block, std::int64_t size, Place place) override;
@@ -25,30 +25,30 @@ class FetchedBlocks final : public BlockFetch {
   double* private_copy(ArrayId array, const BlockIndex& block, std::int64_t size, bool keep, Place place) override;
 
   /// Waits for what is on its way; where a prefetch found nothing the block is on its way again afterwards, on demand.
-  void finish(HeldBlock& h);
+  void finish(CacheEntry& h);
   /// Waits for the answer whether a kept copy is the block's value still, where no get has joined that question.
-  void end_comparison(HeldBlock& h);
+  void end_comparison(CacheEntry& h);
   /// For a block whose copy was evicted.
-  void fetch_again(HeldBlock& h, std::int64_t size);
+  void fetch_again(CacheEntry& h, std::int64_t size);
   /// The rank holds nothing of it any more.
-  void let_go(HeldBlock& h);
+  void let_go(CacheEntry& h);
 
  private:
-  void start(HeldBlock& h, std::int64_t size, Place place);
-  void wait_for(HeldBlock& h);
-  void take_copy(HeldBlock& h, std::int64_t size);
-  void lease(HeldBlock& h, std::int64_t size, Place place);
-  void bring_stale_back(HeldBlock& h);
+  void start(CacheEntry& h, std::int64_t size, Place place);
+  void wait_for(CacheEntry& h);
+  void take_copy(CacheEntry& h, std::int64_t size);
+  void lease(CacheEntry& h, std::int64_t size, Place place);
+  void bring_stale_back(CacheEntry& h);
   /// A copy of a block that a sparse array does not have.
-  void take_zeros(HeldBlock& h, std::int64_t size);
-  void wait_for_tier(const HeldBlock& h, AccessStats& row);
+  void take_zeros(CacheEntry& h, std::int64_t size);
+  void wait_for_tier(const CacheEntry& h, AccessStats& row);
 
   StoreContext& context_;
-  HeldCopies& copies_;
+  RankCache& copies_;
   BlockRequests& requests_;
   PrefetchPool& prefetches_;
   OutgoingPuts& puts_;
-  HeldSums& sums_;
+  PendingAccumulates& sums_;
   std::uint64_t statements_ = 0;  // with StoreOptions::spill_every
 };
 

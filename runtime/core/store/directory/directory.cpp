@@ -161,7 +161,7 @@ void Directory::remove_shelf(Entry* shelf, const std::function<void(Entry&)>& be
   unlink(shelf);
 }
 
-void Directory::note_dirty(Entry& e) {
+void Directory::record_dirty(Entry& e) {
   if (e.listed_dirty) return;
   e.listed_dirty = 1;
   Header& h = header();

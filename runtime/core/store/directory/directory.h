@@ -95,8 +95,8 @@ class Directory {
   /// Removes the shelf and its entries after calling `before` for each entry. Nobody may use any of them any more.
   void remove_shelf(Entry* shelf, const std::function<void(Entry&)>& before);
 
-  /// Entries with pending contributions. Caller of `note_dirty` holds the entry's lock.
-  void note_dirty(Entry& e);
+  /// Entries with pending contributions. Caller of `record_dirty` holds the entry's lock.
+  void record_dirty(Entry& e);
   /// One of them, null when there are no more. The caller clears `listed_dirty` under the entry's lock.
   Entry* take_dirty();
 

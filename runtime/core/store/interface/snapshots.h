@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/core/base/held_values.h"
 #include "runtime/core/base/ids.h"
+#include "runtime/core/base/leased_values.h"
 #include "runtime/core/base/shape.h"
 
 namespace sial {
@@ -39,9 +39,9 @@ class StoreSnapshots {
   virtual std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const = 0;
   /// The same as it is now, for a thread that gives it up in time. Blocks of other nodes, and where blocks may leave
   /// memory (`--spill`) all blocks, are copied.
-  virtual HeldValues hold_saved_block(const std::string& label, const BlockIndex& block) const = 0;
+  virtual LeasedValues hold_saved_block(const std::string& label, const BlockIndex& block) const = 0;
   /// Likewise of any block of the array, wherever its home is; nothing where it does not exist.
-  virtual std::optional<HeldValues> find_saved_block(const std::string& label, const BlockIndex& block) const = 0;
+  virtual std::optional<LeasedValues> find_saved_block(const std::string& label, const BlockIndex& block) const = 0;
   /// Collective in effect: every rank may add blocks; call barrier afterwards.
   virtual void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) = 0;
   /// The label will exist even when it gets no blocks; also collective in effect.
@@ -51,7 +51,7 @@ class StoreSnapshots {
   /// Nothing where its values were given up (discard_values) and are gone by now.
   virtual std::optional<std::vector<double>> array_block(ArrayId array, const BlockIndex& block) = 0;
   /// As hold_saved_block().
-  virtual std::optional<HeldValues> hold_array_block(ArrayId array, const BlockIndex& block) = 0;
+  virtual std::optional<LeasedValues> hold_array_block(ArrayId array, const BlockIndex& block) = 0;
   virtual void load_array_block(ArrayId array, const BlockIndex& block, std::span<const double> data) = 0;
   /// The label an array was last restored from; empty when it was not, or is deleted since.
   virtual const std::string& restored_from(ArrayId array) = 0;

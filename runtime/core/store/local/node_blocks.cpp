@@ -121,11 +121,11 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
     const BlockLock lock(*this, *e);
     if (!enter(*e, BlockUse::get, access, outcome)) return outcome;
     const bool unsettled = access.ahead && e->contributions != 0;
-    if (!access.ahead) settle_contributions(*e, key);
+    if (!access.ahead) sum_contributions(*e, key);
     if (!unsettled) chunk = value(*e);
     if (spilled_) {
       if (!chunk && !unsettled && spilled_->is_below(*e)) chunk = spilled_->bring_back(*e, key);
-      if (!access.ahead) note_use(*e);
+      if (!access.ahead) record_use(*e);
       if (chunk && !access.ahead) value_is_used(*e, chunk);
     }
     if (chunk) heap_.add_reference(chunk);
@@ -149,7 +149,7 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
 }
 
 /// When it was used, and how long after the use before.
-void NodeBlocks::note_use(Entry& e) {
+void NodeBlocks::record_use(Entry& e) {
   const std::uint64_t now = spilled_->area().now(), last = e.last_use.load(std::memory_order_relaxed);
   if (last != 0 && now > last) e.interval = UseInterval::with(e.interval, now - last);
   e.last_use.store(now, std::memory_order_relaxed);
@@ -183,7 +183,7 @@ std::optional<std::uint64_t> NodeBlocks::set_next_use(const BlockKey& key, std::
     if (const std::uint64_t other = NextUse::of(there).at; other > now && (at == 0 || other < at)) return 0;
   const std::uint64_t word = at == 0 ? 0 : NextUse{at, use}.word();
   e->next_use.store(word, std::memory_order_relaxed);
-  spilled_->note_next_use(key, at);
+  spilled_->record_next_use(key, at);
   return word;
 }
 
@@ -217,12 +217,12 @@ Chunk* NodeBlocks::present(const BlockKey& key, bool& locked) {
 
 Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* data, const Access& access) {
   Outcome outcome;
-  note_stored(nullptr);
+  record_stored(nullptr);
   transport_.yield_point();
   Entry& e = *directory_.find_or_create(key);
   const BlockLock lock(*this, e);
   if (!enter(e, BlockUse::put, access, outcome)) return outcome;
-  settle_contributions(e, key);
+  sum_contributions(e, key);
   Chunk* old = value(e);
   Chunk* fresh = old && old->doubles == size ? allocate_unless_sole(key, old) : allocate(key, size);
   if (!fresh) {
@@ -230,12 +230,12 @@ Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* da
     heap_.changed(old);
     value_changes(e);
     ++e.version;
-    note_stored(old);
+    record_stored(old);
   } else {
     transport_.yield_point();
     copy_doubles(fresh->data(), data, size);
     replace(e, fresh);
-    note_stored(fresh);
+    record_stored(fresh);
   }
   count_copy(size);
   return outcome;
@@ -250,7 +250,7 @@ Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& a
     if (below != 0) spilled_->drop_below(below);
     return outcome;
   }
-  settle_contributions(e, key);
+  sum_contributions(e, key);
   replace(e, fresh);
   e.below = below;
   outcome.version = e.version;
@@ -320,7 +320,7 @@ bool NodeBlocks::try_accumulate(const BlockKey& key, std::int64_t size, const do
                                 Outcome& outcome) {
   transport_.yield_point();
   Entry& e = *directory_.find_or_create(key);
-  note_stored(nullptr);
+  record_stored(nullptr);
   if (!e.lock.try_lock()) return false;
   const BlockLock lock(e, AlreadyLocked{});
   outcome = accumulate_locked(e, key, size, data, nullptr, access);
@@ -330,7 +330,7 @@ bool NodeBlocks::try_accumulate(const BlockKey& key, std::int64_t size, const do
 Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data,
                                       Chunk* arrived, const Access& access) {
   Outcome outcome;
-  note_stored(nullptr);
+  record_stored(nullptr);
   if (enter(e, BlockUse::accumulate, access, outcome)) {
     if (config_.deterministic) {
       if (!arrived) {
@@ -346,7 +346,7 @@ Outcome NodeBlocks::accumulate_locked(Entry& e, const BlockKey& key, std::int64_
       transport_.yield_point();
       const bool same = !config_.values || add_to_zeros(fresh->data(), data, size);
       replace(e, fresh);
-      if (same) note_stored(fresh);
+      if (same) record_stored(fresh);
     } else if (Chunk* target = writable(e, key, size, true, outcome)) {
       if (config_.values) add_doubles(target->data(), data, size);
     }
@@ -361,7 +361,7 @@ Outcome NodeBlocks::fill(const BlockKey& key, std::int64_t size, double number, 
   Entry& e = *directory_.find_or_create(key);
   const BlockLock lock(*this, e);
   if (!enter(e, BlockUse::put, access, outcome)) return outcome;
-  settle_contributions(e, key);
+  sum_contributions(e, key);
   Chunk* target = value(e);
   if (Chunk* fresh = target && target->doubles == size ? allocate_unless_sole(key, target) : allocate(key, size)) {
     replace(e, fresh);
@@ -398,7 +398,7 @@ Outcome NodeBlocks::scale(const BlockKey& key, std::int64_t size, double number,
   if (!e) return {BlockStatus::absent, 0, {}};
   const BlockLock lock(*this, *e);
   if (!enter(*e, BlockUse::put, access, outcome)) return outcome;
-  settle_contributions(*e, key);
+  sum_contributions(*e, key);
   if (Chunk* target = writable(*e, key, size, false, outcome); target && config_.values)
     for (std::int64_t i = 0; i < size; ++i) target->data()[i] *= number;
   return outcome;
@@ -409,11 +409,11 @@ void NodeBlocks::add_contribution(Entry& e, Chunk* c, const Access& access) {
   c->sequence = access.sequence;
   c->next = e.contributions;
   e.contributions = heap_.offset(c);
-  directory_.note_dirty(e);
+  directory_.record_dirty(e);
 }
 
 // In a program that keeps the phase rule only one rank has contributed when somebody else than the barrier gets here.
-void NodeBlocks::settle_contributions(Entry& e, const BlockKey& key) {
+void NodeBlocks::sum_contributions(Entry& e, const BlockKey& key) {
   if (e.contributions == 0) return;
   std::vector<Chunk*> chunks;
   for (std::uint64_t at = e.contributions; at != 0; at = heap_.chunk(at)->next) chunks.push_back(heap_.chunk(at));
@@ -437,7 +437,7 @@ void NodeBlocks::apply_contributions() {
   while (Entry* e = directory_.take_dirty()) {
     const BlockLock lock(*this, *e);
     e->listed_dirty = 0;
-    settle_contributions(*e, {e->array, e->generation, e->block});
+    sum_contributions(*e, {e->array, e->generation, e->block});
   }
 }
 

@@ -119,14 +119,14 @@ class NodeBlocks {
   void count_copy(std::int64_t doubles) { counters_.bytes_copied += doubles * 8; }
 
  private:
-  void note_stored(const Chunk* c) {
+  void record_stored(const Chunk* c) {
     stored_ = c;
     stored_content_ = c ? c->content.load(std::memory_order_relaxed) : 0;
   }
   class BlockLock;
   Chunk* value(const Entry& e) const { return e.value == 0 ? nullptr : heap_.chunk(e.value); }
   Chunk* whole_value(Entry& e, const BlockKey& key);
-  void note_use(Entry& e);
+  void record_use(Entry& e);
   /// The value is used: it may have been read ahead for that, and still be under way.
   void value_is_used(Entry& e, Chunk* c) {
     if (!std::exchange(e.read_ahead, 0)) return;
@@ -148,7 +148,7 @@ class NodeBlocks {
   Outcome accumulate_locked(Entry& e, const BlockKey& key, std::int64_t size, const double* data, Chunk* arrived,
                             const Access& access);
   bool enter(Entry& e, BlockUse use, const Access& access, Outcome& outcome);
-  void settle_contributions(Entry& e, const BlockKey& key);
+  void sum_contributions(Entry& e, const BlockKey& key);
   void add_contribution(Entry& e, Chunk* c, const Access& access);
   /// The value, not read by anybody else; `fresh` (zeros) if it was absent and may be created. Null with the outcome
   /// set otherwise.

@@ -18,7 +18,7 @@ void CopyRetention::keep(ArrayId id, KeepCopies which) {
 // rule may read the old value or the new one, as it might have within the phase.) A kept copy that was not asked for in
 // the phase may have been passed by, unless the plan vouches for the array: then it is kept with a question mark, and
 // the next get compares versions with the owner.
-bool CopyRetention::keeps(HeldBlock& h, KeepCopies which) {
+bool CopyRetention::keeps(CacheEntry& h, KeepCopies which) {
   const bool used = h.own_put || (h.fetched && (!h.stale || fault_enabled(Fault::store_kept_stale)));
   const bool plain = which == KeepCopies::unchanged && h.kept;
   const bool passed_by = which == KeepCopies::compared && h.kept && h.home_version != 0;
@@ -36,12 +36,12 @@ bool CopyRetention::keeps(HeldBlock& h, KeepCopies which) {
 void CopyRetention::keep_or_let_go() {
   std::vector<RemoteArray>& arrays = context_.arrays.all();
   if (std::none_of(arrays.begin(), arrays.end(), [](const RemoteArray& a) { return a.keep.has_value(); })) {
-    let_go_all();
+    drop_all();
     return;
   }
   sums_.send_all();
   prefetches_.end_phase();
-  for (HeldBlock& h : copies_.all()) {
+  for (CacheEntry& h : copies_.all()) {
     const std::optional<KeepCopies>& which = context_.arrays.at(h.array).keep;
     if (which && h.kept && h.fetch) fetched_.end_comparison(h);
     while (which && h.fetch) fetched_.finish(h);
@@ -61,10 +61,10 @@ void CopyRetention::keep_or_let_go() {
   for (RemoteArray& a : arrays) a.keep.reset();
 }
 
-void CopyRetention::let_go_all() {
+void CopyRetention::drop_all() {
   sums_.send_all();
   prefetches_.end_phase();
-  for (HeldBlock& h : copies_.all()) fetched_.let_go(h);
+  for (CacheEntry& h : copies_.all()) fetched_.let_go(h);
   puts_.complete_all();
   copies_.clear();
 }

@@ -9,8 +9,8 @@ namespace sial {
 
 class CopyRetention {
  public:
-  CopyRetention(StoreContext& context, HeldCopies& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
-                OutgoingPuts& puts, HeldSums& sums)
+  CopyRetention(StoreContext& context, RankCache& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
+                OutgoingPuts& puts, PendingAccumulates& sums)
       : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), puts_(puts), sums_(sums) {}
 
   /// Copies of the array outlive the next barrier. Not with --check and --store=copy.
@@ -18,18 +18,18 @@ class CopyRetention {
   /// At the barrier: sums are sent, puts complete, and what does not outlive it is let go.
   void keep_or_let_go();
   /// At the end of the program: nothing outlives it.
-  void let_go_all();
+  void drop_all();
 
  private:
   /// Whether a copy outlives the barrier.
-  bool keeps(HeldBlock& h, KeepCopies which);
+  bool keeps(CacheEntry& h, KeepCopies which);
 
   StoreContext& context_;
-  HeldCopies& copies_;
+  RankCache& copies_;
   FetchedBlocks& fetched_;
   PrefetchPool& prefetches_;
   OutgoingPuts& puts_;
-  HeldSums& sums_;
+  PendingAccumulates& sums_;
 };
 
 }  // namespace sial

@@ -4,7 +4,7 @@ namespace sial {
 
 void Deletions::erase(ArrayId id, Place place) {
   // Other ranks may still use this generation; nothing of this rank may be on its way to it when it is counted out.
-  for (HeldBlock& h : copies_.all()) {
+  for (CacheEntry& h : copies_.all()) {
     if (h.array != id) continue;
     if (h.sum) sums_.send(h);
     fetched_.let_go(h);

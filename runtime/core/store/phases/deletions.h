@@ -10,8 +10,8 @@ namespace sial {
 
 class Deletions {
  public:
-  Deletions(StoreContext& context, HeldCopies& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
-            OutgoingPuts& puts, HeldSums& sums, ArrayRequests& requests)
+  Deletions(StoreContext& context, RankCache& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
+            OutgoingPuts& puts, PendingAccumulates& sums, ArrayRequests& requests)
       : context_(context),
         copies_(copies),
         fetched_(fetched),
@@ -27,11 +27,11 @@ class Deletions {
 
  private:
   StoreContext& context_;
-  HeldCopies& copies_;
+  RankCache& copies_;
   FetchedBlocks& fetched_;
   PrefetchPool& prefetches_;
   OutgoingPuts& puts_;
-  HeldSums& sums_;
+  PendingAccumulates& sums_;
   ArrayRequests& requests_;
   std::uint64_t hash_ = 0;
 };

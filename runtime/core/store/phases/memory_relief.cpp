@@ -13,7 +13,7 @@ bool MemoryRelief::reclaim(std::uint64_t bytes) {
   if (before > held()) return true;
   if (sums_.reclaim(bytes)) return true;
   // The last resort: replies to gets need no memory at their owners, so that they arrive whatever happens.
-  for (HeldBlock* h : copies_.listed()) {
+  for (CacheEntry* h : copies_.listed()) {
     if (!h->kept || !h->fetch) continue;
     fetched_.end_comparison(*h);
     copies_.drop_value(*h);

@@ -8,8 +8,8 @@ namespace sial {
 
 class MemoryRelief {
  public:
-  MemoryRelief(StoreContext& context, HeldCopies& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
-               HeldSums& sums)
+  MemoryRelief(StoreContext& context, RankCache& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
+               PendingAccumulates& sums)
       : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), sums_(sums) {}
 
   /// False: there is nothing left to give.
@@ -19,10 +19,10 @@ class MemoryRelief {
 
  private:
   StoreContext& context_;
-  HeldCopies& copies_;
+  RankCache& copies_;
   FetchedBlocks& fetched_;
   PrefetchPool& prefetches_;
-  HeldSums& sums_;
+  PendingAccumulates& sums_;
 };
 
 }  // namespace sial

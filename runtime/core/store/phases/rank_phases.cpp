@@ -57,7 +57,7 @@ bool RankPhases::barrier(Place place, bool wants_attention) {
 
 void RankPhases::end_program(Place place) {
   const double start = context_.transport.now();
-  retention_.let_go_all();
+  retention_.drop_all();
   synchronize(CollectiveKind::end_of_program, place);
   apply_contributions(CollectiveKind::end_of_program, place);
   snapshots_.take_marked();

@@ -89,15 +89,15 @@ std::vector<double> RankSnapshots::saved_block(const std::string& label_name, co
   return std::move(*data);
 }
 
-std::optional<HeldValues> RankSnapshots::find_saved_block(const std::string& label_name,
-                                                          const BlockIndex& block) const {
+std::optional<LeasedValues> RankSnapshots::find_saved_block(const std::string& label_name,
+                                                            const BlockIndex& block) const {
   const Label* label = labels_.find(label_name);
   SIAL_CHECK(label, "no label \"{}\"", label_name);
   return requests_.hold_block({label->number, label->generation, block}, label->placement);
 }
 
-HeldValues RankSnapshots::hold_saved_block(const std::string& label_name, const BlockIndex& block) const {
-  std::optional<HeldValues> held = find_saved_block(label_name, block);
+LeasedValues RankSnapshots::hold_saved_block(const std::string& label_name, const BlockIndex& block) const {
+  std::optional<LeasedValues> held = find_saved_block(label_name, block);
   SIAL_CHECK(held, "label \"{}\" has no block {}", label_name, block_name("", block));
   return std::move(*held);
 }
@@ -128,8 +128,8 @@ std::optional<std::vector<double>> RankSnapshots::array_block(ArrayId id, const 
   return data;
 }
 
-std::optional<HeldValues> RankSnapshots::hold_array_block(ArrayId id, const BlockIndex& block) {
-  std::optional<HeldValues> held =
+std::optional<LeasedValues> RankSnapshots::hold_array_block(ArrayId id, const BlockIndex& block) {
+  std::optional<LeasedValues> held =
       requests_.hold_block(context_.arrays.key(id, block), context_.arrays.at(id).placement);
   SIAL_CHECK(held || context_.arrays.at(id).discarded_before > 0, "no block {}",
              block_name(context_.arrays.name(id), block));

@@ -23,13 +23,13 @@ class RankSnapshots final : public StoreSnapshots {
   void drop_labels_except(const std::vector<std::string>& needed) override;
   std::vector<BlockIndex> saved_blocks(const std::string& label) const override;
   std::vector<double> saved_block(const std::string& label, const BlockIndex& block) const override;
-  HeldValues hold_saved_block(const std::string& label, const BlockIndex& block) const override;
-  std::optional<HeldValues> find_saved_block(const std::string& label, const BlockIndex& block) const override;
+  LeasedValues hold_saved_block(const std::string& label, const BlockIndex& block) const override;
+  std::optional<LeasedValues> find_saved_block(const std::string& label, const BlockIndex& block) const override;
   void load_saved_block(const std::string& label, const BlockIndex& block, std::span<const double> data) override;
   void load_label(const std::string& label) override;
   std::vector<BlockIndex> array_blocks(ArrayId array) override;
   std::optional<std::vector<double>> array_block(ArrayId array, const BlockIndex& block) override;
-  std::optional<HeldValues> hold_array_block(ArrayId array, const BlockIndex& block) override;
+  std::optional<LeasedValues> hold_array_block(ArrayId array, const BlockIndex& block) override;
   void load_array_block(ArrayId array, const BlockIndex& block, std::span<const double> data) override;
   const std::string& restored_from(ArrayId id) override { return context_.arrays.at(id).restored_from; }
   bool is_as_restored(ArrayId array, const BlockIndex& block) override;

@@ -153,19 +153,19 @@ std::optional<std::vector<double>> ArrayRequests::copy_of_block(const BlockKey& 
   }
 }
 
-std::optional<HeldValues> ArrayRequests::hold_block(const BlockKey& k, std::uint64_t placement) const {
+std::optional<LeasedValues> ArrayRequests::hold_block(const BlockKey& k, std::uint64_t placement) const {
   if (context_.spilled || !context_.homes.is_here(context_.homes.home(placement, k.block))) {
     std::optional<std::vector<double>> data = copy_of_block(k, placement);
     if (!data) return std::nullopt;
     const auto copy = std::make_shared<const std::vector<double>>(std::move(*data));
-    return HeldValues{*copy, copy, true};
+    return LeasedValues{*copy, copy, true};
   }
   Chunk* c = nullptr;
   context_.node.lease(k, -1, context_.unchecked(), c);
   if (!c) return std::nullopt;
   NodeHeap& heap = context_.heap;
   heap.begin_passing(context_.arena);
-  return HeldValues{
+  return LeasedValues{
       {c->data(), static_cast<std::size_t>(c->doubles)},
       std::shared_ptr<const void>(c, [&heap, c, arena = context_.arena](const void*) { heap.drop_passing(c, arena); }),
       false};

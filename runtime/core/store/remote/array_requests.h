@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "runtime/core/base/held_values.h"
 #include "runtime/core/base/ids.h"
+#include "runtime/core/base/leased_values.h"
 #include "runtime/core/store/directory/directory.h"
 #include "runtime/core/store/remote/outgoing_puts.h"
 
@@ -38,7 +38,7 @@ class ArrayRequests {
   /// None where there is no such block; one of a subindex may have no elements.
   std::optional<std::vector<double>> copy_of_block(const BlockKey& key, std::uint64_t placement) const;
   /// The same by reference, where the block lies in this node's memory and cannot leave it.
-  std::optional<HeldValues> hold_block(const BlockKey& key, std::uint64_t placement) const;
+  std::optional<LeasedValues> hold_block(const BlockKey& key, std::uint64_t placement) const;
   void set_block(const BlockKey& key, std::uint64_t placement, std::span<const double> data);
   /// Whether two names stand for one value, bit by bit.
   bool are_same(const BlockKey& a, std::uint64_t placement_a, const BlockKey& b, std::uint64_t placement_b) const;

@@ -6,7 +6,7 @@
 
 namespace sial {
 
-void BlockRequests::request(HeldBlock& h, NodeId node, std::int64_t size, const Access& access, Priority priority,
+void BlockRequests::request(CacheEntry& h, NodeId node, std::int64_t size, const Access& access, Priority priority,
                             std::int32_t get, std::uint64_t known_version) {
   RequestHeader request;
   request.kind = RequestKind::get;
@@ -28,7 +28,7 @@ void BlockRequests::request(HeldBlock& h, NodeId node, std::int64_t size, const 
 
 // The answer comes into the copy itself, so nobody else may hold that; in between the rank reads it as little as any
 // block on its way.
-bool BlockRequests::compare(HeldBlock& h, Priority priority) {
+bool BlockRequests::compare(CacheEntry& h, Priority priority) {
   if (h.fetch) {
     h.fetch->raise();
     return true;
@@ -42,9 +42,9 @@ bool BlockRequests::compare(HeldBlock& h, Priority priority) {
 }
 
 /// The phase rule knows gets only.
-void BlockRequests::note_get(HeldBlock& h, std::int64_t size) {
+void BlockRequests::record_get(CacheEntry& h, std::int64_t size) {
   RequestHeader request;
-  request.kind = RequestKind::note_get;
+  request.kind = RequestKind::record_get;
   request.key = context_.arrays.key(h.array, h.block);
   request.size = size;
   request.access = context_.access(h.get_place);
@@ -58,13 +58,13 @@ void BlockRequests::note_get(HeldBlock& h, std::int64_t size) {
 }
 
 /// Whoever takes it holds the buffer for a while: not one that others on the node may want back.
-void BlockRequests::pass_on(HeldBlock& h) {
+void BlockRequests::pass_on(CacheEntry& h) {
   if (!h.incoming || h.incoming->piece() == 0) return;
   if (h.ahead && (context_.heap.wanted() || context_.more_than_half_in_use())) return;
   h.incoming->come(h.fetch->received());
 }
 
-void BlockRequests::end(HeldBlock& h, bool has_come) {
+void BlockRequests::end(CacheEntry& h, bool has_come) {
   h.fetch.reset();
   if (!h.incoming) return;
   if (has_come) {
@@ -74,7 +74,7 @@ void BlockRequests::end(HeldBlock& h, bool has_come) {
   h.incoming.reset();
 }
 
-void BlockRequests::time_fetch(const HeldBlock& h) {
+void BlockRequests::time_fetch(const CacheEntry& h) {
   constexpr double fade = 0.95;
   const auto bytes = static_cast<double>(h.fetch->reply_bytes());
   const double seconds = context_.transport.now() - h.issued;

@@ -6,29 +6,29 @@
 #include "runtime/core/base/ids.h"
 #include "runtime/core/memory/incoming.h"
 #include "runtime/core/store/remote/context.h"
-#include "runtime/core/store/remote/held_copies.h"
+#include "runtime/core/store/remote/rank_cache.h"
 
 namespace sial {
 
 class BlockRequests {
  public:
-  BlockRequests(StoreContext& context, const HeldCopies& copies) : context_(context), copies_(copies) {}
+  BlockRequests(StoreContext& context, const RankCache& copies) : context_(context), copies_(copies) {}
 
   /// Asks the block's home for it, into `value`. `get`: the statement for which; with `known_version` only if it is
   /// another one.
-  void request(HeldBlock& h, NodeId node, std::int64_t size, const Access& access, Priority priority, std::int32_t get,
+  void request(CacheEntry& h, NodeId node, std::int64_t size, const Access& access, Priority priority, std::int32_t get,
                std::uint64_t known_version = 0);
   /// Asks the owner whether a kept copy is the block's value still, or joins the question of a prefetch. False: it
   /// cannot be asked.
-  bool compare(HeldBlock& h, Priority priority);
+  bool compare(CacheEntry& h, Priority priority);
   /// --check: tells the owner of a get that a prefetch has served. Waits.
-  void note_get(HeldBlock& h, std::int64_t size);
+  void record_get(CacheEntry& h, std::int64_t size);
   /// What has come of a block by now goes on to where it is wanted.
-  void pass_on(HeldBlock& h);
+  void pass_on(CacheEntry& h);
   /// The answer is here, or is not wanted any more: `fetch` is over.
-  void end(HeldBlock& h, bool has_come);
+  void end(CacheEntry& h, bool has_come);
 
-  void time_fetch(const HeldBlock& h);
+  void time_fetch(const CacheEntry& h);
   double seconds(std::int64_t bytes) const;
 
   void set_places(IncomingPlaces* places) noexcept { places_ = places; }
@@ -36,7 +36,7 @@ class BlockRequests {
 
  private:
   StoreContext& context_;
-  const HeldCopies& copies_;
+  const RankCache& copies_;
   IncomingPlaces* places_ = nullptr;
   struct FetchTimes {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;

@@ -28,7 +28,7 @@ enum class RequestKind : std::uint8_t {
   apply_contributions,
   announce,
   memory_peak,
-  note_get,
+  record_get,
   tiers
 };
 

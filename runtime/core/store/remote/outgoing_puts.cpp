@@ -5,7 +5,7 @@
 
 namespace sial {
 
-OutgoingPuts::OutgoingPuts(StoreContext& context, HeldCopies& copies)
+OutgoingPuts::OutgoingPuts(StoreContext& context, RankCache& copies)
     : context_(context),
       copies_(copies),
       outbox_(context.heap, context.arena, context.options.memory_per_rank / 16,
@@ -13,14 +13,14 @@ OutgoingPuts::OutgoingPuts(StoreContext& context, HeldCopies& copies)
 
 void OutgoingPuts::settle(const Outbox::Item& item, const Outcome& outcome) {
   const RequestHeader& h = item.header;
-  if (HeldBlock* held = h.kind == RequestKind::node_advanced ? nullptr : copies_.find(item.array, h.key.block)) {
+  if (CacheEntry* held = h.kind == RequestKind::node_advanced ? nullptr : copies_.find(item.array, h.key.block)) {
     --held->puts_under_way;
     if (item.payload && held->value == item.payload) held->home_version = outcome.version;  // retained
   }
   report(context_, outcome, h.kind, item.array, h.key.block, h.size, h.access.place);
 }
 
-void OutgoingPuts::send(HeldBlock& h, NodeId node, const RequestHeader& request, Chunk* data,
+void OutgoingPuts::send(CacheEntry& h, NodeId node, const RequestHeader& request, Chunk* data,
                         std::unique_ptr<OutgoingBlock> outgoing, const double* in_place) {
   const bool orderless = request.kind == RequestKind::accumulate || request.kind == RequestKind::increment;
   if (h.puts_under_way > 0 && !(orderless && h.orderless) && !fault_enabled(Fault::store_order_of_puts)) complete(h);

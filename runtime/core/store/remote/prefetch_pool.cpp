@@ -7,7 +7,7 @@
 
 namespace sial {
 
-Prefetch PrefetchPool::note_too_large(ArrayId id, std::int64_t size, Place get) {
+Prefetch PrefetchPool::record_too_large(ArrayId id, std::int64_t size, Place get) {
   const StoreOptions& options = context_.options;
   AccessStats& row = context_.log.at(get, id);
   ++row.too_large;
@@ -24,7 +24,7 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
   constexpr std::uint64_t soon = 256;
   const NodeId node = context_.home(id, block);
   if (context_.homes.is_here(node)) return context_.spilled ? read_ahead(id, block) : Prefetch::here;
-  HeldBlock* h = copies_.find(id, block);
+  CacheEntry* h = copies_.find(id, block);
   if (h) {
     if (h->own || h->stale || h->ahead || h->puts_under_way > 0) return Prefetch::held;
     if (h->kept && h->unsure && !h->fetch && !no_prefetch_ && h->value->doubles == size &&
@@ -41,7 +41,7 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
     }
   }
   const std::uint64_t bytes = NodeHeap::chunk_bytes(size);
-  if (bytes > context_.options.copy_budget / largest_ahead) return note_too_large(id, size, get);
+  if (bytes > context_.options.copy_budget / largest_ahead) return record_too_large(id, size, get);
   if (context_.heap.wanted()) give_way();
   if (no_prefetch_ || !has_room(bytes)) return Prefetch::full;
   Chunk* chunk = context_.heap.try_allocate_spare(context_.arena, size);
@@ -62,7 +62,7 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
 }
 
 Prefetch PrefetchPool::read_ahead(ArrayId id, const BlockIndex& block) {
-  const HeldBlock* h = copies_.find(id, block);
+  const CacheEntry* h = copies_.find(id, block);
   if (h && (h->value || h->own || h->stale)) return Prefetch::here;
   return read_ahead_at_home(id, block);
 }
@@ -117,7 +117,7 @@ BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& bl
       static_cast<std::uint64_t>(heap.bytes_in_use()) + std::max<std::uint64_t>(room, NodeHeap::chunk_bytes(size)) >
           heap.budget())
     return {};
-  HeldBlock* h = copies_.find(id, block);
+  CacheEntry* h = copies_.find(id, block);
   Chunk* c = nullptr;
   if (h && (h->own || h->stale || h->sum || h->puts_under_way > 0))
     return {};                                           // the get, or the use, is of something else
@@ -152,7 +152,7 @@ BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& bl
 void PrefetchPool::set_incoming(IncomingPlaces* places) noexcept {
   requests_.set_places(places);
   if (places) return;
-  for (HeldBlock& h : copies_.all()) {
+  for (CacheEntry& h : copies_.all()) {
     if (!h.incoming) continue;
     if (h.ahead) {
       abandon(h);
@@ -189,14 +189,14 @@ bool PrefetchPool::has_room(std::uint64_t bytes) {
   return fits();
 }
 
-void PrefetchPool::leave(HeldBlock& h) {
+void PrefetchPool::leave(CacheEntry& h) {
   const std::uint64_t bytes = NodeHeap::chunk_bytes(h.value->doubles);
   ahead_bytes_ -= bytes;
   if (h.fetch) in_flight_bytes_ -= bytes;
   h.ahead = 0;
 }
 
-void PrefetchPool::adopt(HeldBlock& h, std::int64_t size) {
+void PrefetchPool::adopt(CacheEntry& h, std::int64_t size) {
   const std::uint64_t number = h.ahead;
   leave(h);
   // Gets come in the order in which they were foreseen: what should have been asked for before this one will not be.
@@ -206,20 +206,20 @@ void PrefetchPool::adopt(HeldBlock& h, std::int64_t size) {
   h.prefetched = true;
   h.evicted = false;
   h.outcome = {};
-  copies_.note_size(h.value->doubles);
+  copies_.record_size(h.value->doubles);
   copies_.add_copy(h);
   if (h.fetch) h.fetch->raise();
   else context_.log.at(h.get_place, h.array).moved += h.value->doubles * 8;
-  if (context_.options.check) requests_.note_get(h, size);
+  if (context_.options.check) requests_.record_get(h, size);
 }
 
-void PrefetchPool::drop_unused(HeldBlock& h) {
+void PrefetchPool::drop_unused(CacheEntry& h) {
   leave(h);
   h.prefetched = true;
   copies_.drop_value(h);
 }
 
-void PrefetchPool::abandon(HeldBlock& h) {
+void PrefetchPool::abandon(CacheEntry& h) {
   if (!h.fetch) return drop_unused(h);
   abandoned_.push_back({std::move(h.incoming), std::move(h.fetch), h.value});
   const std::uint64_t bytes = NodeHeap::chunk_bytes(h.value->doubles);
@@ -229,7 +229,7 @@ void PrefetchPool::abandon(HeldBlock& h) {
   h.value = nullptr;
 }
 
-void PrefetchPool::take_out(HeldBlock& h) {
+void PrefetchPool::take_out(CacheEntry& h) {
   if (h.fetch) h.fetch->wait();
   leave(h);
   requests_.end(h, false);
@@ -241,7 +241,7 @@ void PrefetchPool::finish(Abandoned& a) {
   context_.drop(a.buffer);
 }
 
-void PrefetchPool::land(HeldBlock& h) {
+void PrefetchPool::land(CacheEntry& h) {
   const Outcome outcome = read_reply(h.fetch->reply_header()).outcome;
   h.home_version = outcome.version;
   context_.stats.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());

@@ -16,13 +16,13 @@
 #include "runtime/core/base/ids.h"
 #include "runtime/core/store/interface/look_ahead.h"
 #include "runtime/core/store/remote/block_requests.h"
-#include "runtime/core/store/remote/held_copies.h"
+#include "runtime/core/store/remote/rank_cache.h"
 
 namespace sial {
 
 class PrefetchPool final : public BlockLookAhead {
  public:
-  PrefetchPool(StoreContext& context, HeldCopies& copies, BlockRequests& requests)
+  PrefetchPool(StoreContext& context, RankCache& copies, BlockRequests& requests)
       : context_(context), copies_(copies), requests_(requests) {}
 
   Prefetch prefetch(ArrayId array, const BlockIndex& block, std::int64_t size, Place get) override;
@@ -42,15 +42,15 @@ class PrefetchPool final : public BlockLookAhead {
   /// Bytes of prefetched blocks that no get has adopted.
   std::uint64_t bytes() const { return ahead_bytes_; }
   /// The prefetched value, or what is on its way, is now that of the get.
-  void adopt(HeldBlock& h, std::int64_t size);
+  void adopt(CacheEntry& h, std::int64_t size);
   /// Nobody wants it any more; what is under way is let come.
-  void abandon(HeldBlock& h);
+  void abandon(CacheEntry& h);
   /// The same, but the answer is waited for: it is as if the block had been fetched and not used.
-  void take_out(HeldBlock& h);
+  void take_out(CacheEntry& h);
 
   // --- memory
   /// At every get, use and put: the rank's own blocks are measured, and others of the node may have asked for memory.
-  void note_own_blocks() {
+  void record_own_blocks() {
     own_blocks_high_ = std::max(own_blocks_high_, copies_.own_blocks());
     if (context_.heap.wanted()) give_way();
     copies_.give_up_kept_if_short();
@@ -67,7 +67,7 @@ class PrefetchPool final : public BlockLookAhead {
 
  private:
   struct Ahead {
-    HeldBlock* block = nullptr;
+    CacheEntry* block = nullptr;
     std::uint64_t number = 0;
   };
   struct Abandoned {
@@ -86,19 +86,19 @@ class PrefetchPool final : public BlockLookAhead {
   /// Of a block of this node that is in a tier.
   Prefetch read_ahead(ArrayId array, const BlockIndex& block);
   Prefetch read_ahead_at_home(ArrayId array, const BlockIndex& block);
-  Prefetch note_too_large(ArrayId array, std::int64_t size, Place get);
+  Prefetch record_too_large(ArrayId array, std::int64_t size, Place get);
   bool has_room(std::uint64_t bytes);
   bool is_ahead(const Ahead& a) const { return a.block->ahead == a.number; }
   /// The prefetch has landed; its answer may be that there is no such block.
-  void land(HeldBlock& h);
+  void land(CacheEntry& h);
   /// Looks at what was asked for first, up to the first that is still under way.
   void land_some();
-  void leave(HeldBlock& h);
-  void drop_unused(HeldBlock& h);
+  void leave(CacheEntry& h);
+  void drop_unused(CacheEntry& h);
   void finish(Abandoned& a);
 
   StoreContext& context_;
-  HeldCopies& copies_;
+  RankCache& copies_;
   BlockRequests& requests_;
   std::deque<Ahead> ahead_;           // prefetches, in the order of the gets to come; some no longer
   std::vector<Abandoned> abandoned_;  // no longer wanted, and still under way

@@ -158,7 +158,7 @@ Reply StoreService::answer(std::span<const std::byte> header, std::span<std::byt
                 if (area) area->end_hold();
               }};
     }
-    case RequestKind::note_get: {
+    case RequestKind::record_get: {
       Chunk* c = nullptr;
       reply.outcome = blocks_.lease(r.key, r.size, r.access, c);
       if (c) heap_->drop_reference(c, arena_);

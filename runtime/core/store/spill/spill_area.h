@@ -44,7 +44,7 @@ class SpillArea {
 
   /// Counts the uses of blocks on the node: a clock for next uses.
   std::uint64_t now() const { return header().clock.load(std::memory_order_relaxed); }
-  void note_use() { header().clock.fetch_add(1, std::memory_order_relaxed); }
+  void record_use() { header().clock.fetch_add(1, std::memory_order_relaxed); }
   /// Counts those that forecasts have foreseen, made or given up: the clock of what they tell.
   std::uint64_t foreseen_now() const { return header().foreseen_clock.load(std::memory_order_relaxed); }
   void pass_foreseen(std::uint64_t uses) { header().foreseen_clock.fetch_add(uses, std::memory_order_relaxed); }

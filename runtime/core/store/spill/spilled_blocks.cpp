@@ -193,7 +193,7 @@ bool SpilledBlocks::begin_write(TierCopy& copy, Chunk* c, const BlockKey& key) {
   }
   if (!has_space) {
     copy.state.store(TierCopyState::empty, std::memory_order_release);
-    note_full();
+    record_full();
     return false;
   }
   Transfer& t = new_transfer(key, c, copy);
@@ -243,7 +243,7 @@ void SpilledBlocks::wait_for_write() {
   settle();
 }
 
-void SpilledBlocks::note_full() {
+void SpilledBlocks::record_full() {
   problem_.clear();
   for (const auto& t : area_.tiers())
     problem_ += fmt::format("{}{} is full: {} may be used there", problem_.empty() ? "" : ", ", t->name(),
@@ -339,7 +339,7 @@ SpilledBlocks::Victim SpilledBlocks::victim(const Entry& e) const {
   return {{e.array, e.generation, e.block}, area_.foreseen_now() + distance(e), heap_.chunk(e.value)->bytes};
 }
 
-void SpilledBlocks::note_next_use(const BlockKey& key, std::uint64_t at) {
+void SpilledBlocks::record_next_use(const BlockKey& key, std::uint64_t at) {
   if (!short_) return;
   if (told_.size() >= most_told) told_.clear();
   told_.push_back({at == 0 ? unforeseen : at, key});

@@ -92,7 +92,7 @@ class SpilledBlocks {
     is_discarded_ = std::move(is_discarded);
   }
   /// This rank has told when a block is used next, by the clock of forecasts; 0: no use is foreseen.
-  void note_next_use(const BlockKey& key, std::uint64_t at);
+  void record_next_use(const BlockKey& key, std::uint64_t at);
   /// A phase has ended, or the program has given values up: what leaves first is looked for anew.
   void look_anew() {
     victims_.clear();
@@ -129,7 +129,7 @@ class SpilledBlocks {
   Transfer& new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy);
   void settle();
   [[noreturn]] void fail(const BlockKey& key, const Tier& tier, bool write, int error);
-  void note_full();
+  void record_full();
   void find_victims();
   Victim victim(const Entry& e) const;
   void add_told();

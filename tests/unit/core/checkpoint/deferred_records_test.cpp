@@ -26,7 +26,7 @@ Packer head_of(int number) {
   return head;
 }
 
-HeldValues held(double x, std::size_t n) {
+LeasedValues held(double x, std::size_t n) {
   const auto values = std::make_shared<const std::vector<double>>(n, x);
   return {*values, values, false};
 }
@@ -62,7 +62,7 @@ TEST_CASE("copies have a bound: what exceeds it is written at once") {
   Folder folder;
   RecordWriter writer(folder.path("1.rank0"));
   DeferredRecords records(writer, 8000);
-  HeldValues block = held(1, 10);
+  LeasedValues block = held(1, 10);
   const std::weak_ptr<const void> holder = block.holder;
   records.record_held(35, head_of(0), std::move(block));
   records.record(16, head_of(1), std::vector<double>(900, 2.0));
@@ -83,7 +83,7 @@ TEST_CASE("held values are given up one by one as they are written, and all of t
   const auto record = [&](DeferredRecords& records, bool stops) {
     holders.clear();
     for (int i = 0; i < 10; ++i) {
-      HeldValues block = held(i, 10);
+      LeasedValues block = held(i, 10);
       holders.emplace_back(block.holder);
       const auto both =
           std::shared_ptr<const void>(block.holder.get(), [&, own = block.holder, stops](const void*) mutable {

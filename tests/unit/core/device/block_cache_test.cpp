@@ -74,7 +74,7 @@ TEST_CASE("what is stale, and what was never given a value, is NaN") {
   Fixture f;
   const HostBlock b = f.block(4, 1.0), c = f.block(4, 1.0);
   f.work(ElementOp::fill, 2.0, b, Intent::write);
-  f.cache->settle_all();
+  f.cache->complete_all();
   CHECK(std::isnan(b.data[0]));                     // the host's copy is stale
   f.work(ElementOp::scale, 1.0, c, Intent::write);  // claims to replace, and reads
   CHECK(std::isnan(f.value(c)));
@@ -116,7 +116,7 @@ TEST_CASE("memory that holds something else by now is another block, even at the
   Fixture f;
   const HostBlock b = f.block(2, 1.0);
   f.work(ElementOp::fill, 5.0, b, Intent::write);
-  f.cache->settle_all();
+  f.cache->complete_all();
   f.host.pool.deallocate(b.data, 2);  // ends without a word
   const HostBlock again = f.block(2, 8.0);
   REQUIRE(again.data == b.data);
@@ -134,7 +134,7 @@ TEST_CASE("device memory of blocks that ended without a word is swept up, that o
   const HostBlock b = f.block(2, 1.0), c = f.block(2, 2.0);
   f.read(b);
   f.read(c);
-  f.cache->settle_all();
+  f.cache->complete_all();
   const std::int64_t two = f.cache->device_memory().bytes_in_use;
   f.host.pool.deallocate(b.data, 2);
   const HostBlock again = f.block(2, 3.0);
@@ -151,7 +151,7 @@ TEST_CASE("what the device wrote of a block that ended without a word is not wri
   Fixture f(options);
   const HostBlock b = f.block(100, 1.0), c = f.block(100, 3.0);
   f.work(ElementOp::fill, 5.0, b, Intent::write);
-  f.cache->settle_all();
+  f.cache->complete_all();
   f.host.pool.deallocate(b.data, 100);
   f.read(c);
   CHECK(f.cache->stats().total().out.transfers == 0);

@@ -104,7 +104,7 @@ TEST_CASE("a value that the store drops leaves the device, too; the next one cou
   HostBlock b = f.fetched(20, -1.0);
   REQUIRE(f.receive(b, 2.0));
   f.read(b);
-  f.cache->settle_all();
+  f.cache->complete_all();
   f.host.pool.deallocate(b.data, 20);  // the device is not told
   const double* before = b.data;
   b = f.fetched(20, 4.0);

@@ -110,7 +110,7 @@ TEST_CASE("a message keeps the values that the block had, whatever becomes of it
       CHECK(received(*o, from, 100) == Doubles(100, 3.0));
       if (what != 4) CHECK(f.value(b, 99) == of_b);
       o.reset();
-      f.cache->settle_all();
+      f.cache->complete_all();
       if (what == 4) f.free(c), f.free(d);
       if (what == 4) CHECK(f.cache->device_memory().bytes_in_use == 0);
     }

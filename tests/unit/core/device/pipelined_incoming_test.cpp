@@ -149,7 +149,7 @@ TEST_CASE("a block that ends on its way leaves nothing, and its memory goes on w
     CHECK(f.received() == 0);
     CHECK(f.cache->stats().total().in.bytes == (4 * one_piece + whole_block) * 8);  // what crossed the bus is counted
     f.free(c);
-    f.cache->settle_all();
+    f.cache->complete_all();
     f.cache->sweep();
     CHECK(f.in_use() == 0);
     CHECK(f.host_in_use() == before);
@@ -251,7 +251,7 @@ TEST_CASE("the copy that was received pipelined is invalidated like any other wh
     CHECK(f.device_has(b, 50.0));
     f.work(ElementOp::add_scalar, 1.0, b, Intent::update);
     CHECK(f.value(b, 59) == 110.0);
-    f.cache->settle_all();
+    f.cache->complete_all();
     f.host.pool.deallocate(b.data, whole_block);  // the store drops it
     const double* before = b.data;
     b = f.fetched();
@@ -303,6 +303,6 @@ TEST_CASE("a device that is lost while a block comes says so, and nothing of the
     }
     CHECK(cache.device_memory().bytes_in_use == 0);
     CHECK(cache.stats().received_pipelined.transfers == 0);
-    cache.settle_all();
+    cache.complete_all();
   }
 }

@@ -57,7 +57,7 @@ TEST_CASE("a block evicted leaves the device with nothing lost, whoever uses it 
     const std::int64_t one = f.cache->device_memory().bytes_in_use;
     f.cache->hints().evict(b.data, f.statement);
     f.cache->hints().evict(b.data, f.statement);
-    f.cache->settle_all();
+    f.cache->complete_all();
     CHECK(one > 0);
     CHECK(f.cache->device_memory().bytes_in_use == 0);
     CHECK(f.cache->residency(b.buffer, b.data) == Residency::host);

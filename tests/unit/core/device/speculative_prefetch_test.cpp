@@ -53,7 +53,7 @@ TEST_CASE("what was prefetched of a block that changes before its use is dropped
     const HostBlock t = f.block(20, 0.0);
     HostBlock b = f.fetched(20, 2.0);
     CHECK(f.prefetch(b) == Outcome::started);
-    f.cache->settle_all();
+    f.cache->complete_all();
     if (in_place) {
       std::fill_n(b.data, 20, 5.0);
       f.host.heap.changed(Chunk::of(b.data));

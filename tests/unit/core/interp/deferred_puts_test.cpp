@@ -40,8 +40,8 @@ TEST_CASE("puts leave in the order in which they came, and all before the last o
   CHECK(late.up_to(&x) == 3);
   CHECK(late.up_to(&y) == 4);
   CHECK(late.up_to(&z) == 0);
-  late.note_under_way();
-  late.note_under_way();
+  late.record_under_way();
+  late.record_under_way();
   CHECK(late.under_way() == 2);
   for (std::int32_t pc = 10; pc < 14; ++pc) CHECK(late.take().pc == pc);
   CHECK(late.empty());

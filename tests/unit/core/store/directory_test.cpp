@@ -97,8 +97,8 @@ TEST_CASE("entries are reused: creating and dropping does not use up memory") {
 TEST_CASE("the list of pending entries survives removal of some") {
   Node node;
   Directory& d = *node.directory;
-  for (int i = 0; i < 10; ++i) d.note_dirty(*d.find_or_create(key(static_cast<std::uint64_t>(i % 2), 0, i, 0)));
-  d.note_dirty(*d.find(key(1, 0, 1, 0)));
+  for (int i = 0; i < 10; ++i) d.record_dirty(*d.find_or_create(key(static_cast<std::uint64_t>(i % 2), 0, i, 0)));
+  d.record_dirty(*d.find(key(1, 0, 1, 0)));
   d.remove_shelf(d.find_shelf(0, 0), [](Entry&) {});
   int n = 0;
   while (Entry* e = d.take_dirty()) {

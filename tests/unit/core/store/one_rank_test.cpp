@@ -88,8 +88,8 @@ TEST_CASE("a held block is copied when it is changed, once, and only while it is
   const auto copied = [&, before = r.store->monitor().stats().bytes_copied] {
     return r.store->monitor().stats().bytes_copied - before;
   };
-  std::optional<HeldValues> held = r.store->snapshots().hold_array_block(ArrayId(0), b);
-  std::optional<HeldValues> other = r.store->snapshots().hold_array_block(ArrayId(0), c);
+  std::optional<LeasedValues> held = r.store->snapshots().hold_array_block(ArrayId(0), b);
+  std::optional<LeasedValues> other = r.store->snapshots().hold_array_block(ArrayId(0), c);
   REQUIRE(held);
   CHECK_FALSE(held->copied);
   r.store->fetch().get(ArrayId(0), b, 4, {0, 2});
@@ -115,7 +115,7 @@ TEST_CASE("where there is no memory for a new value, who holds the old one is wa
   r.store->update().put(ArrayId(0), b, size, ones.data(), {0, 1});
   for (const int change : {0, 1, 2}) {
     r.store->synchronization().barrier({});
-    std::optional<HeldValues> held = r.store->snapshots().hold_array_block(ArrayId(0), b);
+    std::optional<LeasedValues> held = r.store->snapshots().hold_array_block(ArrayId(0), b);
     double first = 0, last = 0;
     const double before = held->values.front();
     std::jthread writer([&] {
@@ -136,7 +136,7 @@ TEST_CASE("where there is no memory for a new value, who holds the old one is wa
   }
   // Another block's.
   r.store->synchronization().barrier({});
-  std::optional<HeldValues> held = r.store->snapshots().hold_array_block(ArrayId(0), b);
+  std::optional<LeasedValues> held = r.store->snapshots().hold_array_block(ArrayId(0), b);
   r.store->synchronization().erase(ArrayId(0), {0, 7});
   r.store->synchronization().barrier({});
   std::jthread writer([&] {

@@ -3,13 +3,13 @@
 
 #include "runtime/core/store/check/access_log.h"
 #include "runtime/core/store/interface/labels.h"
-#include "runtime/core/store/local/held_table.h"
+#include "runtime/core/store/local/cache_table.h"
 
 using namespace sial;
 
 TEST_CASE("held blocks stay in place while the table grows, until it is cleared") {
-  HeldTable t;
-  std::vector<HeldBlock*> where;
+  CacheTable t;
+  std::vector<CacheEntry*> where;
   for (int i = 0; i < 2000; ++i) where.push_back(&t.find_or_create(ArrayId(i % 7), {2, {i, -i}}));
   for (int i = 0; i < 2000; ++i) {
     CHECK(t.find(ArrayId(i % 7), {2, {i, -i}}) == where[i]);

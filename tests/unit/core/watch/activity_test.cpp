@@ -50,11 +50,11 @@ TEST_CASE("pauses that follow one another are a wait") {
   RankActivity activity;
   activity.begin_statement(1);
   const auto now = RankActivity::Clock::now();
-  activity.note_pause(now - std::chrono::seconds(5), now);
+  activity.record_pause(now - std::chrono::seconds(5), now);
   const ActivitySnapshot s = activity.snapshot();
   CHECK(s.wait.kind == WaitKind::other);
   CHECK(s.wait_began == now - std::chrono::seconds(5));
-  activity.note_pause(now - std::chrono::seconds(5), now - std::chrono::seconds(2));
+  activity.record_pause(now - std::chrono::seconds(5), now - std::chrono::seconds(2));
   CHECK(activity.snapshot().wait.kind == WaitKind::none);
 }
 

@@ -15,9 +15,10 @@
 
 namespace sial {
 
-class HeldMemory {
+class PinnedMemory {
  public:
-  HeldMemory(Device& device, DeviceOrder& order, BufferResource& host) : device_(device), order_(order), host_(host) {}
+  PinnedMemory(Device& device, DeviceOrder& order, BufferResource& host)
+      : device_(device), order_(order), host_(host) {}
 
   /// One more holder of the buffer, for hold() to take over; false: it cannot have any.
   bool share(const double* buffer) { return host_.share(buffer); }
@@ -35,7 +36,7 @@ class HeldMemory {
   void release_done();
   /// Nobody but its holders holds the buffer any more: waits for copies from and to it.
   void settle(const double* buffer);
-  void settle_all();
+  void complete_all();
 
   std::vector<double> staging(std::int64_t n);
   void recycle(std::vector<double> staging) { unused_staging_.push_back(std::move(staging)); }
@@ -43,18 +44,18 @@ class HeldMemory {
   void pin_around(const double* buffer);
 
  private:
-  struct Held {
+  struct BufferInUse {
     Frontier until;
     const double* buffer = nullptr;
     std::int64_t size = 0;
     std::vector<double> staging;
   };
-  void release(std::deque<Held>::iterator held);
+  void release(std::deque<BufferInUse>::iterator held);
 
   Device& device_;
   DeviceOrder& order_;
   BufferResource& host_;
-  std::deque<Held> held_;
+  std::deque<BufferInUse> held_;
   std::int64_t held_bytes_ = 0;
   std::vector<std::vector<double>> unused_staging_;
   std::unordered_set<const std::byte*> slabs_;  // that the device was told of

@@ -6,7 +6,7 @@
 
 namespace sial {
 
-struct HeldValues {
+struct LeasedValues {
   std::span<const double> values;
   std::shared_ptr<const void> holder;
   bool copied = false;  // they have memory of their own, beside the blocks

@@ -11,16 +11,16 @@
 
 namespace sial {
 
-class HeldSums {
+class PendingAccumulates {
  public:
-  HeldSums(StoreContext& context, OutgoingPuts& puts) : context_(context), puts_(puts) {}
+  PendingAccumulates(StoreContext& context, OutgoingPuts& puts) : context_(context), puts_(puts) {}
 
   bool has_room(std::uint64_t bytes) const { return bytes <= budget_ && !context_.memory_is_short(bytes); }
   /// Makes room by sending the oldest.
   void make_room(std::uint64_t bytes);
   /// Takes the reference to `sum`.
-  void add(HeldBlock& h, Chunk* sum, Place place);
-  void send(HeldBlock& h);
+  void add(CacheEntry& h, Chunk* sum, Place place);
+  void send(CacheEntry& h);
   void send_all();
   /// Sends all if memory is short.
   void relieve();
@@ -30,7 +30,7 @@ class HeldSums {
  private:
   StoreContext& context_;
   OutgoingPuts& puts_;
-  std::deque<HeldBlock*> sums_;  // with a sum to be sent, by age
+  std::deque<CacheEntry*> sums_;  // with a sum to be sent, by age
   std::uint64_t bytes_ = 0;
   const std::uint64_t budget_ = context_.options.memory_per_rank / 16;
   bool reclaiming_ = false;

@@ -9,32 +9,32 @@
 #include <functional>
 
 #include "runtime/core/base/ids.h"
-#include "runtime/core/store/local/held_table.h"
+#include "runtime/core/store/local/cache_table.h"
 #include "runtime/core/store/remote/context.h"
 
 namespace sial {
 
-class HeldCopies {
+class RankCache {
  public:
   /// Where nobody says when statements end: blocks touched so recently that a statement may hold a pointer to them. The
   /// operands of one, with room to spare.
   static constexpr std::uint64_t operands_in_use = 16;
 
-  explicit HeldCopies(StoreContext& context) : context_(context), several_nodes_(context.transport.node_count() > 1) {}
+  explicit RankCache(StoreContext& context) : context_(context), several_nodes_(context.transport.node_count() > 1) {}
 
-  HeldBlock* find(ArrayId id, const BlockIndex& block) const { return held_.find(id, block); }
-  HeldBlock& find_or_create(ArrayId id, const BlockIndex& block) { return held_.find_or_create(id, block); }
-  std::deque<HeldBlock>& all() { return held_.all(); }
+  CacheEntry* find(ArrayId id, const BlockIndex& block) const { return held_.find(id, block); }
+  CacheEntry& find_or_create(ArrayId id, const BlockIndex& block) { return held_.find_or_create(id, block); }
+  std::deque<CacheEntry>& all() { return held_.all(); }
   /// Fetched copies, roughly by age; some may have gone.
-  const std::deque<HeldBlock*>& listed() const { return copies_; }
+  const std::deque<CacheEntry*>& listed() const { return copies_; }
 
   // --- when
   std::uint64_t clock() const { return clock_; }
-  void note_use(HeldBlock& h) { h.touched = ++clock_; }
+  void record_use(CacheEntry& h) { h.touched = ++clock_; }
   /// As if used last, without a use: a message about its value is being sent, by the present statement.
-  void protect(HeldBlock& h) const { h.touched = clock_ + 1; }
-  void note_get(HeldBlock& h) { h.touched = h.got = ++clock_; }
-  void note_read(const HeldBlock& h) {
+  void protect(CacheEntry& h) const { h.touched = clock_ + 1; }
+  void record_get(CacheEntry& h) { h.touched = h.got = ++clock_; }
+  void record_read(const CacheEntry& h) {
     if (h.got > 0) live_span_ = std::max(live_span_, clock_ - h.got);
   }
   /// The longest time in this phase from a get to the last read: so many copies are in use at once.
@@ -46,11 +46,11 @@ class HeldCopies {
   /// A statement has ended: nobody holds a pointer to a block any more. Called with tiers only.
   void end_statement() {
     statement_ = clock_;
-    if (!leases_.empty()) note_lease_lent();
+    if (!leases_.empty()) record_lease_lent();
   }
 
   // --- leases: with tiers they are given up like copies, since nobody's block can leave the node's memory before
-  void add_lease(HeldBlock& h);
+  void add_lease(CacheEntry& h);
   std::uint64_t leased_bytes() const { return leased_bytes_; }
   /// Gives leases up, those listed for longest first, until `enough`; never one that this statement has used, nor one
   /// of the `keep` uses before it. True when any was.
@@ -62,7 +62,7 @@ class HeldCopies {
   // --- how much
   std::uint64_t bytes() const { return copied_bytes_; }
   std::uint64_t largest() const { return largest_; }
-  void note_size(std::int64_t doubles) { largest_ = std::max(largest_, NodeHeap::chunk_bytes(doubles)); }
+  void record_size(std::int64_t doubles) { largest_ = std::max(largest_, NodeHeap::chunk_bytes(doubles)); }
   /// Bytes of the rank's own blocks.
   std::int64_t own_blocks() const {
     return context_.heap.own_in_use(context_.arena) - static_cast<std::int64_t>(copied_bytes_);
@@ -70,11 +70,11 @@ class HeldCopies {
 
   // --- values
   /// `value` is a copy from now on, counted and listed.
-  void add_copy(HeldBlock& h);
-  void drop_value(HeldBlock& h);
-  void drop_own(HeldBlock& h);
+  void add_copy(CacheEntry& h);
+  void drop_value(CacheEntry& h);
+  void drop_own(CacheEntry& h);
   /// A block that was fetched ahead, or is still to be used for the first time: its prefetch has been of no use.
-  void count_unused(HeldBlock& h);
+  void count_unused(CacheEntry& h);
   /// Evicts fetched copies, those untouched for longest first, until `enough`; never one that a statement may be
   /// working on (the `keep` touched last), nor one that could not be had again as it is. Looks at so many at most.
   void evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough);
@@ -85,7 +85,7 @@ class HeldCopies {
   void stop_lending();
 
   // --- kept copies
-  void note_kept() { holds_kept_ = true; }
+  void record_kept() { holds_kept_ = true; }
   /// Copies that nobody has asked for in this phase go when memory gets short, before others have to wait for it.
   void give_up_kept_if_short() {
     if (holds_kept_ && context_.more_than_half_in_use()) give_up_kept();
@@ -99,17 +99,17 @@ class HeldCopies {
 
  private:
   void give_up_kept();
-  bool may_go(const HeldBlock& h, std::uint64_t keep) const;
-  void evict(HeldBlock& h);
-  void note_lent();
-  void note_lease_lent() {
+  bool may_go(const CacheEntry& h, std::uint64_t keep) const;
+  void evict(CacheEntry& h);
+  void record_lent();
+  void record_lease_lent() {
     if (!lends_) context_.heap.lend(context_.arena, lends_ = true);
   }
 
   StoreContext& context_;
   const bool several_nodes_;  // whose puts arrive whatever this rank does
-  HeldTable held_;
-  std::deque<HeldBlock*> copies_, leases_;
+  CacheTable held_;
+  std::deque<CacheEntry*> copies_, leases_;
   std::uint64_t clock_ = 0, copied_bytes_ = 0, largest_ = 0, live_span_ = 0;
   std::uint64_t leased_bytes_ = 0, statement_ = 0;  // the second: the clock when the present statement began
   bool holds_kept_ = false;                         // perhaps

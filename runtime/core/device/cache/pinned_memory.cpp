@@ -1,4 +1,4 @@
-#include "runtime/core/device/cache/held_memory.h"
+#include "runtime/core/device/cache/pinned_memory.h"
 
 #include <algorithm>
 #include <span>
@@ -18,12 +18,12 @@ constexpr std::size_t slab_bytes = std::size_t{8} << 20;
 
 }  // namespace
 
-void HeldMemory::hold(const HostBlock& host, const Frontier& until, std::vector<double> staging) {
+void PinnedMemory::hold(const HostBlock& host, const Frontier& until, std::vector<double> staging) {
   if (staging.empty() && fault_enabled(Fault::device_hold)) {
     host_.deallocate(const_cast<double*>(host.buffer), host.buffer_size);
     return;
   }
-  Held h{until, nullptr, 0, std::move(staging)};
+  BufferInUse h{until, nullptr, 0, std::move(staging)};
   if (h.staging.empty()) {
     h.buffer = host.buffer;
     h.size = host.buffer_size;
@@ -35,17 +35,17 @@ void HeldMemory::hold(const HostBlock& host, const Frontier& until, std::vector<
   while (held_bytes_ > max_held_bytes && held_.size() > 1) release(held_.begin());
 }
 
-void HeldMemory::hold_or_finish(const HostBlock& host, const Frontier& until) {
+void PinnedMemory::hold_or_finish(const HostBlock& host, const Frontier& until) {
   if (share(host.buffer)) hold(host, until);
   else order_.finish(until);
 }
 
-void HeldMemory::end_hold(const HostBlock& host, const Frontier& until) {
+void PinnedMemory::end_hold(const HostBlock& host, const Frontier& until) {
   held_.push_back({until, host.buffer, host.buffer_size, {}});
 }
 
 /// Waits if need be.
-void HeldMemory::release(std::deque<Held>::iterator h) {
+void PinnedMemory::release(std::deque<BufferInUse>::iterator h) {
   order_.finish(h->until);
   if (h->buffer) {
     held_bytes_ -= h->size * 8;
@@ -57,22 +57,22 @@ void HeldMemory::release(std::deque<Held>::iterator h) {
   held_.erase(h);
 }
 
-bool HeldMemory::may_hold(std::int64_t bytes) const { return held_.empty() || held_bytes_ + bytes <= max_held_bytes; }
+bool PinnedMemory::may_hold(std::int64_t bytes) const { return held_.empty() || held_bytes_ + bytes <= max_held_bytes; }
 
-void HeldMemory::release_done() {
+void PinnedMemory::release_done() {
   while (!held_.empty() && order_.done(held_.front().until)) release(held_.begin());
 }
 
-void HeldMemory::settle(const double* buffer) {
+void PinnedMemory::settle(const double* buffer) {
   for (std::size_t i = held_.size(); i-- > 0;)
     if (held_[i].buffer == buffer) release(held_.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
-void HeldMemory::settle_all() {
+void PinnedMemory::complete_all() {
   while (!held_.empty()) release(held_.begin());
 }
 
-std::vector<double> HeldMemory::staging(std::int64_t n) {
+std::vector<double> PinnedMemory::staging(std::int64_t n) {
   std::vector<double> s;
   if (!unused_staging_.empty()) {
     s = std::move(unused_staging_.back());
@@ -82,7 +82,7 @@ std::vector<double> HeldMemory::staging(std::int64_t n) {
   return s;
 }
 
-void HeldMemory::pin_around(const double* buffer) {
+void PinnedMemory::pin_around(const double* buffer) {
   if (!device_.pins()) return;
   const std::span<const std::byte> memory = host_.lasting(buffer);
   if (memory.empty()) return;

@@ -1,15 +1,15 @@
-#include "runtime/core/store/remote/held_sums.h"
+#include "runtime/core/store/remote/pending_accumulates.h"
 
 #include "runtime/core/base/check.h"
 #include "runtime/core/store/remote/store_errors.h"
 
 namespace sial {
 
-void HeldSums::make_room(std::uint64_t bytes) {
+void PendingAccumulates::make_room(std::uint64_t bytes) {
   while (bytes_ + bytes > budget_ && !sums_.empty()) send(*sums_.front());
 }
 
-void HeldSums::add(HeldBlock& h, Chunk* sum, Place place) {
+void PendingAccumulates::add(CacheEntry& h, Chunk* sum, Place place) {
   h.sum = sum;
   h.sum_place = place;
   h.stale = true;
@@ -17,7 +17,7 @@ void HeldSums::add(HeldBlock& h, Chunk* sum, Place place) {
   bytes_ += static_cast<std::uint64_t>(sum->doubles) * 8;
 }
 
-void HeldSums::send(HeldBlock& h) {
+void PendingAccumulates::send(CacheEntry& h) {
   Chunk* sum = h.sum;
   SIAL_CHECK(sum, "no sum for block {}", block_name(context_.arrays.name(h.array), h.block));
   h.sum = nullptr;
@@ -37,22 +37,22 @@ void HeldSums::send(HeldBlock& h) {
   puts_.send(h, node, request, sum);
 }
 
-void HeldSums::send_all() {
+void PendingAccumulates::send_all() {
   while (!sums_.empty()) send(*sums_.front());
 }
 
-void HeldSums::relieve() {
+void PendingAccumulates::relieve() {
   if (!sums_.empty() && context_.memory_is_short(0)) send_all();
 }
 
 // Called when a request for memory found none, perhaps while this rank has a block of its own node under lock: sums for
 // this node stay where they are.
-bool HeldSums::reclaim(std::uint64_t bytes) {
+bool PendingAccumulates::reclaim(std::uint64_t bytes) {
   if (reclaiming_) return false;
   reclaiming_ = true;
   std::uint64_t freed = 0;
   for (std::size_t i = 0; i < sums_.size() && freed < bytes;) {
-    HeldBlock& h = *sums_[i];
+    CacheEntry& h = *sums_[i];
     if (context_.homes.is_here(context_.home(h.array, h.block))) {
       ++i;
       continue;

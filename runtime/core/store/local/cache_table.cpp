@@ -1,28 +1,28 @@
-#include "runtime/core/store/local/held_table.h"
+#include "runtime/core/store/local/cache_table.h"
 
 #include <algorithm>
 
 namespace sial {
 
-std::uint32_t HeldTable::hash(ArrayId array, const BlockIndex& block) {
+std::uint32_t CacheTable::hash(ArrayId array, const BlockIndex& block) {
   return static_cast<std::uint32_t>(mix_hash(block_hash(block), static_cast<std::uint32_t>(array.number())) >> 16);
 }
 
-HeldBlock* HeldTable::find(ArrayId array, const BlockIndex& block) const {
+CacheEntry* CacheTable::find(ArrayId array, const BlockIndex& block) const {
   const std::uint32_t h = hash(array, block);
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = h & mask; slots_[i].position != 0; i = (i + 1) & mask) {
     if (slots_[i].hash != h) continue;
-    const HeldBlock& b = blocks_[slots_[i].position - 1];
-    if (b.array == array && b.block == block) return const_cast<HeldBlock*>(&b);
+    const CacheEntry& b = blocks_[slots_[i].position - 1];
+    if (b.array == array && b.block == block) return const_cast<CacheEntry*>(&b);
   }
   return nullptr;
 }
 
-HeldBlock& HeldTable::find_or_create(ArrayId array, const BlockIndex& block) {
-  if (HeldBlock* b = find(array, block)) return *b;
+CacheEntry& CacheTable::find_or_create(ArrayId array, const BlockIndex& block) {
+  if (CacheEntry* b = find(array, block)) return *b;
   if (2 * (blocks_.size() + 1) > slots_.size()) grow();
-  HeldBlock& b = blocks_.emplace_back();
+  CacheEntry& b = blocks_.emplace_back();
   b.array = array;
   b.block = block;
   const std::uint32_t h = hash(array, block);
@@ -33,7 +33,7 @@ HeldBlock& HeldTable::find_or_create(ArrayId array, const BlockIndex& block) {
   return b;
 }
 
-void HeldTable::grow() {
+void CacheTable::grow() {
   std::vector<Slot> larger(slots_.size() * 2);
   const std::size_t mask = larger.size() - 1;
   for (const Slot& s : slots_) {
@@ -45,19 +45,19 @@ void HeldTable::grow() {
   slots_ = std::move(larger);
 }
 
-void HeldTable::clear() {
+void CacheTable::clear() {
   if (blocks_.empty()) return;
   blocks_.clear();
   std::fill(slots_.begin(), slots_.end(), Slot{});
 }
 
-void HeldTable::keep_only(const std::function<bool(HeldBlock&)>& stays) {
-  std::vector<HeldBlock> kept;
-  for (HeldBlock& b : blocks_)
+void CacheTable::keep_only(const std::function<bool(CacheEntry&)>& stays) {
+  std::vector<CacheEntry> kept;
+  for (CacheEntry& b : blocks_)
     if (stays(b)) kept.push_back(std::move(b));
   clear();
-  for (HeldBlock& b : kept) {
-    HeldBlock& at = find_or_create(b.array, b.block);
+  for (CacheEntry& b : kept) {
+    CacheEntry& at = find_or_create(b.array, b.block);
     at = std::move(b);
   }
 }

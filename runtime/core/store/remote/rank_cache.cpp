@@ -1,35 +1,35 @@
-#include "runtime/core/store/remote/held_copies.h"
+#include "runtime/core/store/remote/rank_cache.h"
 
 #include <utility>
 
 namespace sial {
 
-void HeldCopies::add_copy(HeldBlock& h) {
+void RankCache::add_copy(CacheEntry& h) {
   h.copied = true;
   copied_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
   if (!h.listed) copies_.push_back(&h);
   h.listed = true;
-  note_lent();
+  record_lent();
 }
 
-void HeldCopies::count_unused(HeldBlock& h) {
+void RankCache::count_unused(CacheEntry& h) {
   ++context_.stats.prefetches_useless;
   context_.stats.prefetch_bytes_useless += h.value->doubles * 8;
   h.prefetched = false;
 }
 
-void HeldCopies::add_lease(HeldBlock& h) {
+void RankCache::add_lease(CacheEntry& h) {
   h.leased = true;
   leased_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
   if (!h.lease_listed) leases_.push_back(&h);
   h.lease_listed = true;
-  note_lease_lent();
+  record_lease_lent();
 }
 
-bool HeldCopies::give_up_leases(std::uint64_t keep, const std::function<bool()>& enough) {
+bool RankCache::give_up_leases(std::uint64_t keep, const std::function<bool()>& enough) {
   bool any = false;
   for (std::size_t left = leases_.size(); left > 0 && !enough(); --left) {
-    HeldBlock& h = *leases_.front();
+    CacheEntry& h = *leases_.front();
     leases_.pop_front();
     const bool goes = h.value && h.leased;
     if (goes && (h.stale || h.touched > statement_ || h.touched + keep > clock_)) {
@@ -45,10 +45,10 @@ bool HeldCopies::give_up_leases(std::uint64_t keep, const std::function<bool()>&
   return any;
 }
 
-bool HeldCopies::put_away_stale(std::uint64_t bytes) {
+bool RankCache::put_away_stale(std::uint64_t bytes) {
   std::uint64_t gone = 0;
   for (std::size_t left = leases_.size(); left > 0 && gone < bytes; --left) {
-    HeldBlock& h = *leases_.front();
+    CacheEntry& h = *leases_.front();
     leases_.pop_front();
     leases_.push_back(&h);
     if (!h.value || !h.leased || !h.stale || h.touched > statement_ || !context_.heap.sole_reference(h.value)) continue;
@@ -64,7 +64,7 @@ bool HeldCopies::put_away_stale(std::uint64_t bytes) {
   return gone > 0;
 }
 
-void HeldCopies::drop_value(HeldBlock& h) {
+void RankCache::drop_value(CacheEntry& h) {
   if (h.below != 0) context_.spilled->drop_below(std::exchange(h.below, 0));
   if (!h.value) return;
   h.elsewhere = false;
@@ -78,44 +78,44 @@ void HeldCopies::drop_value(HeldBlock& h) {
   h.home_version = 0;
 }
 
-void HeldCopies::drop_own(HeldBlock& h) {
+void RankCache::drop_own(CacheEntry& h) {
   if (h.own) context_.drop(h.own);
   h.own = nullptr;
 }
 
-bool HeldCopies::may_go(const HeldBlock& h, std::uint64_t keep) const {
+bool RankCache::may_go(const CacheEntry& h, std::uint64_t keep) const {
   // A stale one shows the value from before this rank's put, which cannot be fetched any more.
   const bool wanted_soon = keep > in_use() && h.wanted > clock_;
   return !h.fetch && (!h.stale || h.own_put) && h.touched + keep <= clock_ && !wanted_soon;
 }
 
-void HeldCopies::evict(HeldBlock& h) {
+void RankCache::evict(CacheEntry& h) {
   h.evicted = !h.kept && !h.own_put;  // nobody has asked for it in this phase yet
   drop_value(h);
   h.kept = false;
 }
 
-void HeldCopies::note_lent() {
+void RankCache::record_lent() {
   if (!lends_ && several_nodes_ && copies_.size() > in_use()) context_.heap.lend(context_.arena, lends_ = true);
 }
 
 // Puts of other nodes arrive whatever this rank does, and the helper that receives them may touch nothing that it
 // holds.
-void HeldCopies::give() {
+void RankCache::give() {
   if (!lends_ || !context_.heap.wanted()) return;
-  for (HeldBlock* h : copies_)
+  for (CacheEntry* h : copies_)
     if (h->value && h->copied && may_go(*h, in_use())) evict(*h);
   give_up_leases(0, [] { return false; });
   stop_lending();
 }
 
-void HeldCopies::stop_lending() {
+void RankCache::stop_lending() {
   if (lends_) context_.heap.lend(context_.arena, lends_ = false);
 }
 
-void HeldCopies::evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough) {
+void RankCache::evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough) {
   for (std::size_t left = std::min(look_at, copies_.size()); left > 0 && !enough(); --left) {
-    HeldBlock& h = *copies_.front();
+    CacheEntry& h = *copies_.front();
     copies_.pop_front();
     if (!h.value || !h.copied) {
       h.listed = false;
@@ -128,11 +128,11 @@ void HeldCopies::evict(std::uint64_t keep, std::size_t look_at, const std::funct
     evict(h);
     h.listed = false;
   }
-  note_lent();
+  record_lent();
 }
 
-void HeldCopies::give_up_kept() {
-  for (HeldBlock* h : copies_) {
+void RankCache::give_up_kept() {
+  for (CacheEntry* h : copies_) {
     if (!(h->kept || h->own_put) || h->fetch) continue;
     drop_value(*h);
     h->kept = false;
@@ -140,21 +140,21 @@ void HeldCopies::give_up_kept() {
   holds_kept_ = false;
 }
 
-void HeldCopies::clear() {
+void RankCache::clear() {
   held_.clear();
   copies_.clear();
   leases_.clear();
   stop_lending();
 }
 
-void HeldCopies::leave_kept() {
+void RankCache::leave_kept() {
   copies_.clear();
   leases_.clear();
-  held_.keep_only([](HeldBlock& h) { return h.kept; });
-  for (HeldBlock& h : held_.all()) copies_.push_back(&h);
+  held_.keep_only([](CacheEntry& h) { return h.kept; });
+  for (CacheEntry& h : held_.all()) copies_.push_back(&h);
   holds_kept_ = !copies_.empty();
   std::sort(copies_.begin(), copies_.end(),
-            [](const HeldBlock* a, const HeldBlock* b) { return a->touched < b->touched; });
+            [](const CacheEntry* a, const CacheEntry* b) { return a->touched < b->touched; });
 }
 
 }  // namespace sial

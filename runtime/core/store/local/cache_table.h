@@ -16,7 +16,7 @@
 
 namespace sial {
 
-struct HeldBlock {
+struct CacheEntry {
   ArrayId array;
   BlockIndex block;
   bool fetched = false;  // a get was executed in this phase
@@ -53,14 +53,14 @@ struct HeldBlock {
   bool orderless = false;  // those puts are all accumulates
 };
 
-class HeldTable {
+class CacheTable {
  public:
-  HeldBlock* find(ArrayId array, const BlockIndex& block) const;
-  HeldBlock& find_or_create(ArrayId array, const BlockIndex& block);
-  std::deque<HeldBlock>& all() { return blocks_; }
+  CacheEntry* find(ArrayId array, const BlockIndex& block) const;
+  CacheEntry& find_or_create(ArrayId array, const BlockIndex& block);
+  std::deque<CacheEntry>& all() { return blocks_; }
   void clear();
   /// Leaves the blocks for which `stays` is true, at new places.
-  void keep_only(const std::function<bool(HeldBlock&)>& stays);
+  void keep_only(const std::function<bool(CacheEntry&)>& stays);
 
  private:
   struct Slot {
@@ -69,7 +69,7 @@ class HeldTable {
   static std::uint32_t hash(ArrayId array, const BlockIndex& block);
   void grow();
 
-  std::deque<HeldBlock> blocks_;
+  std::deque<CacheEntry> blocks_;
   std::vector<Slot> slots_ = std::vector<Slot>(64);
 };
 
