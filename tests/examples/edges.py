@@ -97,6 +97,7 @@ multiplicity = {multiplicity}
                 ("NO", uhf, "N 0 0 0; O 0 0 1.9", "sto-3g", "multiplicity = 2", -127.5195307828),
                 ("F2, a saddle point that is nearly flat", uhf, "F 0 0 0; F 0 0 2.5", "sto-3g", "", -195.9731504211),
                 ("CN", uhf, "C 0 0 0; N 0 0 1.172", "6-31g*", "multiplicity = 2", -92.2041824757),
+                ("C2-, where the lowest eigenvector of a saddle point leads astray", uhf, "C 0 0 0; C 0 0 1.27", "6-31g", "charge = -1\nmultiplicity = 2", -75.4982672968),
                 ("SiO+", uhf, "Si 0 0 0; O 0 0 1.52", "6-31g", "charge = 1\nmultiplicity = 2", -363.3308936437),
                 ("H2 far away, closed", rhf, "H 0 0 0; H 0 0 1000", "sto-3g", "", -0.5461253173),
                 ("C2, closed", rhf, "C 0 0 0; C 0 0 1.24", "6-31g", "", -75.3642163921),
