@@ -128,6 +128,13 @@ multiplicity = {multiplicity}
         self.assertAlmostEqual(scalars["scf_energy"], 0.0, delta=1e-9)
         self.assertAlmostEqual(scalars["lowest"], 4.0, delta=1e-6)
 
+    def test_minimum_of_a_model(self):
+        # A Hubbard ring of eight sites, u = 4 t: the energy falls along two eigenvectors, and the second leads further. Source: as of the minima.
+        ring = [f" 4.0 {n} {n} {n} {n}\n -1.0 {n} {n % 8 + 1} 0 0\n" for n in range(1, 9)]
+        (self.dir / "RING").write_text("&FCI NORB=8,NELEC=8,MS2=0,\n ORBSYM=1,1,1,1,1,1,1,1,\n ISYM=1,\n&END\n" + "".join(ring) + " 0.0 0 0 0 0\n")
+        scalars = self.minimum("06_uhf/uhf", "H 0 0 0", "", given='[hamiltonian]\nfcidump = "RING"\n')[1]
+        self.assertAlmostEqual(scalars["scf_energy"], -3.7485620330, delta=2e-9)
+
     def test_said_of_a_solution(self):
         # No minimum, perhaps no minimum, a core that ends within a shell, and a threshold that is none.
         self.assertIn("WARNING: a virtual orbital is lower than an occupied one", self.minimum("04_rhf/rhf", "H 0 0 0; H 0 0 1000", "sto-3g")[0])
