@@ -97,6 +97,7 @@ multiplicity = {multiplicity}
                 ("NO", uhf, "N 0 0 0; O 0 0 1.9", "sto-3g", "multiplicity = 2", -127.5195307828),
                 ("F2, a saddle point that is nearly flat", uhf, "F 0 0 0; F 0 0 2.5", "sto-3g", "", -195.9731504211),
                 ("CN", uhf, "C 0 0 0; N 0 0 1.172", "6-31g*", "multiplicity = 2", -92.2041824757),
+                ("C2-, where the lowest eigenvector of a saddle point leads astray", uhf, "C 0 0 0; C 0 0 1.27", "6-31g", "charge = -1\nmultiplicity = 2", -75.4982672968),
                 ("SiO+", uhf, "Si 0 0 0; O 0 0 1.52", "6-31g", "charge = 1\nmultiplicity = 2", -363.3308936437),
                 ("H2 far away, closed", rhf, "H 0 0 0; H 0 0 1000", "sto-3g", "", -0.5461253173),
                 ("C2, closed", rhf, "C 0 0 0; C 0 0 1.24", "6-31g", "", -75.3642163921),
@@ -126,6 +127,13 @@ multiplicity = {multiplicity}
         scalars = self.minimum("06_uhf/uhf", "H 0 0 0", "", given='[hamiltonian]\nfcidump = "SITES"\n')[1]
         self.assertAlmostEqual(scalars["scf_energy"], 0.0, delta=1e-9)
         self.assertAlmostEqual(scalars["lowest"], 4.0, delta=1e-6)
+
+    def test_minimum_of_a_model(self):
+        # A Hubbard ring of eight sites, u = 4 t: the energy falls along two eigenvectors, and the second leads further. Source: as of the minima.
+        ring = [f" 4.0 {n} {n} {n} {n}\n -1.0 {n} {n % 8 + 1} 0 0\n" for n in range(1, 9)]
+        (self.dir / "RING").write_text("&FCI NORB=8,NELEC=8,MS2=0,\n ORBSYM=1,1,1,1,1,1,1,1,\n ISYM=1,\n&END\n" + "".join(ring) + " 0.0 0 0 0 0\n")
+        scalars = self.minimum("06_uhf/uhf", "H 0 0 0", "", given='[hamiltonian]\nfcidump = "RING"\n')[1]
+        self.assertAlmostEqual(scalars["scf_energy"], -3.7485620330, delta=2e-9)
 
     def test_said_of_a_solution(self):
         # No minimum, perhaps no minimum, a core that ends within a shell, and a threshold that is none.
