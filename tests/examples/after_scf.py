@@ -44,6 +44,9 @@ class AfterScf(InFolder):
             "ecp": (f'[molecule]\nxyz = "{ecp}/hcl.xyz"\nbasis = "{ecp}/hcl.g94"\n', (), 1),
             "left out": (self.molecule(basis="6-31g*"), ("--set", "lindep_tol=1"), 1),
         }
+        # From orbitals of one electron RHF of N2 ends 0.7 hartree higher.
+        (self.dir / "n2.xyz").write_text("2\n\nN 0 0 0\nN 0 0 1.1\n")
+        cases["n2"] = (f'[molecule]\nxyz = "{self.dir}/n2.xyz"\nbasis = "sto-3g"\n', (), 1)
         for name, (molecule, options, ranks) in cases.items():
             with self.subTest(case=name):
                 self.said(self.job(molecule, CCSD_T, TIGHT), "--fcidump", "integrals", *options, ranks=ranks)

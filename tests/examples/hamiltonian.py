@@ -151,6 +151,27 @@ class Hamiltonian(InFolder):
         for name in ("scf_energy", "s_squared", "mp2_energy"):
             self.assertAlmostEqual(found[name], known[name], delta=1e-8, msg=name)
 
+    def test_first_orbitals(self) -> None:
+        """From orbitals of one electron RHF of N2 ends 0.7 hartree above that of the file's orbitals."""
+        (self.dir / "n2.xyz").write_text("2\n\nN 0 0 0\nN 0 0 1.1\n")
+        known = sialx.calculate(self.dir / "n2.xyz", "hf", "sto-3g", folder=self.dir / "n2", flags=["--fcidump", "FCIDUMP"])
+        h = sialx.Hamiltonian.from_fcidump(self.dir / "n2" / "FCIDUMP")
+        h.transformed(np.eye(10)[:, np.random.default_rng(0).permutation(10)]).to_fcidump(self.dir / "FCIDUMP")
+        self.said(self.job(CCSD[:1]))
+        self.assertAlmostEqual(self.scalars()["scf_energy"], known.energy, delta=1e-9)
+
+    def test_restart(self) -> None:
+        """On another number of ranks: segments that are left to us are those of the checkpoint."""
+        random_hamiltonian(8, 4, 2).to_fcidump(self.dir / "FCIDUMP")
+        job = self.job(CCSD[:2], segments="")
+        self.said(job)
+        known = self.scalars()
+        self.said(job, "--checkpoint-every", "0", "--stop-after", "9", code=4)
+        self.assertIn("segments ao, mo, moa, mob = auto: those of the checkpoint", self.said(job, "--restart", ranks=2))
+        found = self.scalars()
+        for name in ("scf_energy", "mp2_energy"):
+            self.assertAlmostEqual(found[name], known[name], delta=1e-9)
+
     def test_warnings(self) -> None:
         (self.dir / "FCIDUMP").write_text("&FCI NORB=2,NELEC=2,ORBSYN=1\n&END\n6.0 1 1 1 1\n6.0 2 2 2 2\n-1 1 2 0 0\n0.0 0 0 0 0")
         said = self.said(self.job(CCSD[:1], segments=""))

@@ -284,6 +284,7 @@ endsial again
             (lambda: sialx.run([]), ValueError),
             (lambda: sialx.run(SQUARES, values={"a b": 1}), ValueError),
             (lambda: sialx.run(SQUARES, values={"x": float("nan")}), ValueError),
+            (lambda: sialx.run(SQUARES, values={"x": 1.0, "X": 2.0}), ValueError),
             (lambda: sialx.run(SQUARES, segments={"ao": []}), ValueError),
         ):
             with self.assertRaises(kind):

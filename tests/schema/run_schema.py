@@ -174,6 +174,10 @@ class Schema(InFolder):
         cartesian = self.run_input(given("mp2", basis=basis))
         self.assertEqual((named["properties"]["calcinfo_nbasis"], cartesian["properties"]["calcinfo_nbasis"]), (18, 19))
         self.assertAlmostEqual(cartesian["return_result"], self.run_input(given("mp2", basis="6-31G*", keywords={"spherical": False}))["return_result"], delta=1e-10)
+        for stated in (True, False):  # the keyword says nothing of such a set
+            said = self.run_input(given("hf", basis={**basis, "nbf": 19}, keywords={"spherical": stated}))
+            self.assertEqual("`keywords.spherical`" in said.get("stderr", ""), stated)
+        self.failure(given(basis=basis, keywords={"spherical": "no"}), "input_error", "`keywords.spherical`", "true or false")
         swapped = {**basis, "center_data": {**centers, "O": centers["oxygen"]}, "nbf": None}
         self.assertIn("atom 1 (H) has the functions of `O`", self.run_input(given(basis={**swapped, "atom_map": ["O", "O", "H"]}))["stderr"])
         self.assertIn("atom 1 (H) has the functions of `oxygen`", self.run_input(given(basis={**swapped, "atom_map": ["oxygen", "oxygen", "H"]}))["stderr"])
@@ -199,7 +203,7 @@ class Schema(InFolder):
         full, frozen = (self.run_input(given("mp2", keywords={"freeze_core": f}))["return_result"] for f in (False, True))
         self.assertGreater(frozen, full + 1e-4)
         self.assertEqual(self.run_input(given("mp2", keywords={"freeze_core": 1}))["return_result"], frozen)
-        other = self.run_input(given("mp2", keywords={"segments": {"ao_target": 6, "occ_target": 2}, "memory": "500MB", "scf_conv": 1e-11, "scf_iter": 60}))
+        other = self.run_input(given("mp2", keywords={"segments": {"ao_target": 6, "occ": [2, 3]}, "memory": "500MB", "scf_conv": 1e-11, "scf_iter": 60}))
         self.assertAlmostEqual(other["return_result"], full, delta=1e-9)
         step = self.run_input(given("hf", "gradient", keywords={"gradient_step": 0.01}))
         exact = REFERENCES["water"]["rhf"][0][2]
@@ -219,6 +223,7 @@ class Schema(InFolder):
     def test_failures(self):
         self.failure("{", "input_error", "no JSON")
         self.failure("[1]", "input_error", "no object")
+        self.failure(json.dumps(given(extras=0)).replace('"extras": 0', '"extras": ' + "[" * 200000 + "]" * 200000), "input_error", "no JSON", "256 deep")
         without = given()
         del without["driver"]
         cases: list[Any] = [

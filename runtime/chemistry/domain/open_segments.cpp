@@ -7,6 +7,7 @@
 
 #include "runtime/chemistry/domain/chemistry_domain.h"
 #include "runtime/chemistry/molecule/chemistry.h"
+#include "runtime/chemistry/molecule/hamiltonian.h"
 #include "runtime/chemistry/molecule/molecule.h"
 #include "runtime/core/job/segments.h"
 #include "runtime/core/model/earlier_results.h"
@@ -29,7 +30,8 @@ Sizes ends_within(const Sizes& sizes, std::int32_t first, std::int32_t last) {
 bool can_follow(const Job& job, const std::string& kind, const Sizes& now, const Sizes& earlier) {
   if (!is_automatic(job, kind)) return false;
   if (kind == "ao" || kind == "la") return true;
-  const auto [n_alpha, n_beta] = electron_counts(chemistry(job.data).molecule);
+  const Chemistry& c = chemistry(job.data);
+  const auto [n_alpha, n_beta] = electron_counts(c.hamiltonian ? orbitals_as_functions(*c.hamiltonian) : c.molecule);
   const bool beta = kind == "mob";
   // A closed shell's beta orbitals are cut as its alpha ones, unless something is stated about them.
   const auto stated = [&](const std::string& key) {
@@ -75,7 +77,7 @@ std::vector<AutomaticRange> ChemistryDomain::automatic_ranges(const Job& job) co
 }
 
 std::vector<std::string> ChemistryDomain::earlier_segments(const Job& job, const NamedSegments& earlier) const {
-  if (!chemistry(job.data).has_molecule || job.legacy) return {};
+  if ((!chemistry(job.data).has_molecule && !chemistry(job.data).hamiltonian) || job.legacy) return {};
   std::vector<std::string> options;
   for (const auto& [kind, sizes] : named_segments(job.data)) {
     const auto found = earlier.find(kind);

@@ -9,12 +9,15 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runtime/chemistry/files/guess.h"
 #include "runtime/chemistry/molecule/chemistry.h"
 #include "runtime/core/base/bytes.h"
 #include "runtime/core/base/error.h"
@@ -362,6 +365,35 @@ class Reader {
   GivenHamiltonian found_;
 };
 
+/// The orbitals, the lowest first, where these nearly solve RHF, as those of a file that an SCF wrote: from orbitals of one
+/// electron it may end in a higher state. Else nothing. As Hamiltonian.hartree_fock() of the Python package.
+std::vector<std::size_t> solution(const GivenHamiltonian& h) {
+  const auto n = static_cast<std::size_t>(h.orbitals), occupied = static_cast<std::size_t>(h.electrons) / 2;
+  if (h.multiplicity != 1 || occupied == 0 || occupied == n) return {};
+  std::vector<std::size_t> order(n), filled;
+  std::iota(order.begin(), order.end(), 0);
+  if (!h.energies.empty()) std::ranges::stable_sort(order, {}, [&](std::size_t p) { return h.energies[p]; });
+  const auto fock = [&](std::size_t p, std::size_t q) {
+    double sum = h.one[GivenHamiltonian::pair(p, q)];
+    for (const std::size_t i : filled) sum += 2.0 * h.repulsion(p, q, i, i) - h.repulsion(p, i, i, q);
+    return sum;
+  };
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const auto lowest = std::span(order).first(occupied);
+    filled.assign(lowest.begin(), lowest.end());
+    std::vector<double> level(n);
+    for (std::size_t p = 0; p < n; ++p) level[p] = fock(p, p);
+    std::ranges::stable_sort(order, {}, [&](std::size_t p) { return level[p]; });
+    if (!std::ranges::is_permutation(lowest, filled)) continue;
+    const double gap = level[order[occupied]] - level[order[occupied - 1]];
+    for (const std::size_t i : lowest)
+      for (const std::size_t a : std::span(order).subspan(occupied))
+        if (std::abs(fock(i, a)) >= 0.01 * gap) return {};
+    return order;
+  }
+  return {};
+}
+
 }  // namespace
 
 GivenHamiltonian read_fcidump(const std::string& path, std::vector<std::string>& warnings) {
@@ -375,6 +407,12 @@ void take_fcidump(Job& job, const std::string& path) {
   chemistry(job.data).molecule.basis_name =
       fmt::format("the job gives integrals over orbitals, from `{}`, and this needs atoms and basis functions", path);
   give_arrays(hamiltonian, job.data);
+  if (const std::vector<std::size_t> order = solution(*hamiltonian); !order.empty()) {
+    const std::int64_t n = std::ssize(order);
+    DataArray orbitals{{n, n}, std::vector<double>(order.size() * order.size()), path};
+    for (std::size_t p = 0; p < order.size(); ++p) orbitals.data[p * order.size() + order[p]] = 1.0;
+    set_guess(job, orbitals, orbitals);
+  }
 }
 
 }  // namespace sial

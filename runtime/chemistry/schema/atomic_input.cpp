@@ -317,12 +317,16 @@ class Reader {
     choose_method(text_in(value, "model.method"));
     const Json& basis = required(value, "model.basis");
     Molecule& m = chemistry(input_.job.data).molecule;
+    std::optional<bool> spherical;
+    if (const Json* keyword = keywords_ ? find(*keywords_, "spherical") : nullptr)
+      spherical = truth(*keyword, "keywords.spherical");
     if (basis.is_object()) {
       embedded_basis(basis);
+      if (spherical && std::ranges::any_of(m.shells, [&](const Shell& s) { return s.l >= 2 && s.pure != *spherical; }))
+        input_.job.warnings.push_back(
+            fmt::format("{}: `{}keywords.spherical` is left out: shells of the basis set state another `harmonic_type`",
+                        name_, prefix_));
     } else {
-      std::optional<bool> spherical;
-      if (const Json* keyword = keywords_ ? find(*keywords_, "spherical") : nullptr)
-        spherical = truth(*keyword, "keywords.spherical");
       m.basis_name = text_of(basis, "model.basis");
       try {
         const std::string file = find_basis(m.basis_name, ".");
@@ -545,8 +549,9 @@ class Reader {
         fail(path, "is no object", "{\"ao_target\": 12} sets about how many functions a segment has");
       for (const auto& [kind, size] : value.items())
         passing_on([&] {
-          apply_segments(job,
-                         fmt::format("{}={}", kind, size.is_string() ? size.get<std::string>() : json_text(size, -1)));
+          std::string numbers = json_text(size, -1);
+          if (size.is_array()) numbers = numbers.substr(1, numbers.size() - 2);
+          apply_segments(job, fmt::format("{}={}", kind, size.is_string() ? size.get<std::string>() : numbers));
         });
     } else if (std::find(std::begin(other_keywords), std::end(other_keywords), name) == std::end(other_keywords)) {
       std::vector<std::string_view> known(std::begin(other_keywords), std::end(other_keywords));

@@ -11,7 +11,8 @@ namespace sial {
 
 using Json = nlohmann::ordered_json;
 
-/// Json::parse_error for what is none; without `throws` a value of no type.
+/// Json::parse_error for what is none, or is nested so deeply that writing it would overflow the stack; without `throws`
+/// a value of no type.
 Json parse_json(std::string_view text, bool throws = true);
 
 /// A line for each value, or with `indent` -1 one line. Bytes that are no UTF-8 become replacement characters.

@@ -29,10 +29,11 @@ namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
-/// Folders do not matter: the same sources may be reached by another path.
+/// Folders do not matter: the same sources may be reached by another path, which remarks name too.
 std::string hash_of(const Module& module) {
   Module plain = module;
   plain.producer.clear();
+  plain.remarks.clear();
   for (std::string& file : plain.files) file = fs::path(file).filename().string();
   ContentHash hash;
   for (const std::byte b : write_module(plain)) hash.add(b);

@@ -190,8 +190,8 @@ RecordReader::RecordReader(const std::string& path, const FileSeal& seal) : name
 RecordReader::~RecordReader() { ::close(file_); }
 
 void CheckpointFile::fail_damaged(const std::string& what) const {
-  throw SialError(fmt::format("the checkpoint cannot be used: its file `{}` {}", path_, what),
-                  "restore the file from a copy, or start the job again without `--restart`");
+  throw InputError(fmt::format("the checkpoint cannot be used: its file `{}` {}", path_, what),
+                   "restore the file from a copy, or start the job again without `--restart`");
 }
 
 void RecordReader::read(std::span<std::byte> bytes) {

@@ -201,6 +201,10 @@ class JobReader {
     job_.plugins.push_back(file);
   }
 
+  [[noreturn]] void twice(const toml::node& node, const std::string& name) const {
+    fail(node, fmt::format("`{}` is given twice", name), "names that differ in upper and lower case only are one");
+  }
+
   void values(const toml::table& t) {
     for (auto&& [key, node] : t) {
       std::string name = lower_case(key.str());
@@ -210,7 +214,7 @@ class JobReader {
       else
         fail(node,
              fmt::format("value `{}` must be an integer (`predefined int`) or a real (`predefined scalar`)", name));
-      job_.given_values.insert(name);
+      if (!job_.given_values.insert(name).second) twice(node, name);
       job_.value_places[name] = place(key.source());
     }
   }
@@ -244,7 +248,7 @@ class JobReader {
       std::string name = lower_case(key.str());
       if (const std::string source = domain().source_of_array(job_.data, name); !source.empty())
         fail(node, fmt::format("`{}` follows from {}", name, source), "leave out one of the two");
-      job_.given_arrays.insert(name);
+      if (!job_.given_arrays.insert(name).second) twice(node, name);
       if (node.is_array()) {
         inline_array(name, *node.as_array());
         continue;

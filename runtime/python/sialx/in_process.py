@@ -274,6 +274,9 @@ def run(
     for name in [*(values or {}), *(arrays or {}), *saved]:
         if not _NAME.match(name):
             raise ValueError(f"`{name}` is not a name of a SIAL program")
+    for names in (values or {}, arrays or {}):
+        if len({name.lower() for name in names}) < len(names):
+            raise ValueError(f"names that differ in upper and lower case only are one: {', '.join(names)}")
     given: list[tuple[str, tuple[int, ...], Any]] = []
     for name, a in (arrays or {}).items():
         if isinstance(a, fill):

@@ -35,6 +35,7 @@ std::vector<std::shared_ptr<const Module>> sample_programs(const std::string& fi
   m.files = {file};
   m.code = {{Opcode::halt, literal, 0, 0, 0}};
   m.places = {{0, 1, 1}};
+  m.remarks.emplace_back().text = "the loop in " + file + ":1";
   return {std::make_shared<const Module>(m)};
 }
 

@@ -518,6 +518,14 @@ TEST_CASE("memory as a key beside its table is refused") {
   }
 }
 
+TEST_CASE("names that differ in upper and lower case only are one") {
+  Folder f;
+  f.write("p.sialx", "");
+  for (const std::string twice : {"[values]\nH = 1\nh = 2.0\n", "[arrays]\nH = [1]\nh = [2.0]\n"})
+    CHECK_THAT(error_of([&] { read_job_file(f.write("job.toml", "programs = [\"p.sialx\"]\n" + twice)); }),
+               Contains("`h` is given twice"));
+}
+
 TEST_CASE("a file name with a NUL is refused") {
   Folder f;
   f.write("p.sialx", "");
