@@ -1,5 +1,5 @@
 // Every protocol holds with the orders that the program has, and fails with each weaker order, or says why not. Run
-// with "[table]" it prints the outcomes as README.md has them.
+// with "[table]" it prints the outcomes.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
