@@ -20,6 +20,7 @@
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/output_file.h"
 #include "runtime/core/base/printable.h"
+#include "runtime/core/base/process_limits.h"
 #include "runtime/core/base/standard_output.h"
 #include "runtime/core/bytecode/read.h"
 #include "runtime/program/manual/command_line.h"
@@ -248,6 +249,8 @@ int run_reporting(int argc, char** argv) {
 }
 
 }  // namespace
+
+[[gnu::constructor(101)]] static void look_at_stack() { sial::require_stack(true); }
 
 int main(int argc, char** argv) {
   sial::expect_failed_writes();

@@ -95,6 +95,7 @@ multiplicity = {multiplicity}
                 ("CO, the triplet", uhf, "C 0 0 0; O 0 0 1.5", "sto-3g", "multiplicity = 3", -111.0546539825),
                 ("N2", uhf, "N 0 0 0; N 0 0 1.5", "sto-3g", one_each, -107.4606413664),
                 ("NO", uhf, "N 0 0 0; O 0 0 1.9", "sto-3g", "multiplicity = 2", -127.5195307828),
+                ("NO, where the first start leads to the lowest minimum", uhf, "N 0 0 0; O 0 0 2.18", "sto-3g", "multiplicity = 2", -127.5225330911),
                 ("F2, a saddle point that is nearly flat", uhf, "F 0 0 0; F 0 0 2.5", "sto-3g", "", -195.9731504211),
                 ("CN", uhf, "C 0 0 0; N 0 0 1.172", "6-31g*", "multiplicity = 2", -92.2041824757),
                 ("C2-, where the lowest eigenvector of a saddle point leads astray", uhf, "C 0 0 0; C 0 0 1.27", "6-31g", "charge = -1\nmultiplicity = 2", -75.4982672968),

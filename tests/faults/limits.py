@@ -63,9 +63,9 @@ class Limits(InFolder):
         self.refused("sialrun", RHF, *NO_FILES, launcher=[*mpirun(2), "sh", "-c", 'ulimit -n 14 && exec "$@"', "sh"], code=3, says=("cannot open 14 files for MPI", "raise `ulimit -n`"))
 
     def test_stack(self) -> None:
-        for kib in (32, 64):  # with less the loader itself may crash
-            with self.subTest(kib=kib):
-                self.refused("sialrun", RHF, *NO_FILES, code=3, says=(f"`ulimit -s` allows {kib} KiB for a stack", "raise `ulimit -s`"), **at_most(resource.RLIMIT_STACK, kib << 10))
+        for kib, program, *words in ((32, "sialrun", RHF, *NO_FILES), (64, "sialrun", RHF, *NO_FILES), (32, "sialc", "--version"), (32, "sialreport", "--version")):
+            with self.subTest(kib=kib, program=program):  # with less the loader itself may crash
+                self.refused(program, *words, code=3, says=(f"`ulimit -s` allows {kib} KiB for a stack", "raise `ulimit -s`"), **at_most(resource.RLIMIT_STACK, kib << 10))
         self.must("sialrun", RHF, *NO_FILES, **at_most(resource.RLIMIT_STACK, 256 << 10))
 
     def test_a_signal_that_finds_no_barrier(self) -> None:

@@ -164,6 +164,15 @@ class Calculations(InFolder):
             p.send_signal(signal.SIGINT)
             self.assertIn("KeyboardInterrupt", p.communicate(timeout=5)[1])
         self.assertEqual(self.left(), [])
+        for ranks, number in ((1, signal.SIGKILL), (2, signal.SIGTERM)):
+            with subprocess.Popen([*command[:2], command[2][:-1] + f", ranks={ranks})"], text=True) as p:
+                while len(self.left()) < ranks:
+                    time.sleep(0.05)
+                p.send_signal(number)
+            begin = time.monotonic()
+            while self.left():
+                self.assertLess(time.monotonic() - begin, 5.0)
+                time.sleep(0.05)
 
     def left(self):
         """Ranks in the folder."""

@@ -6,6 +6,6 @@ namespace sial {
 
 inline constexpr int run_json_format = 5;
 inline constexpr int results_format = 2;
-inline constexpr int checkpoint_format = 4;
+inline constexpr int checkpoint_format = 5;
 
 }  // namespace sial

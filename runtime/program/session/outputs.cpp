@@ -12,6 +12,7 @@
 
 #include "runtime/core/base/names.h"
 #include "runtime/core/base/output_file.h"
+#include "runtime/core/base/printable.h"
 #include "runtime/core/job/domain.h"
 #include "runtime/program/session/restart.h"
 #include "runtime/program/session/stated_names.h"
@@ -150,7 +151,7 @@ void JobOutputs::say_replaced(std::ostream& err) const {
   if (replaced_.empty()) return;
   std::string names;
   for (const std::string& path : replaced_) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", path);
-  err << fmt::format("note: replaced {} of an earlier run", names) << std::endl;
+  err << printable_name(fmt::format("note: replaced {} of an earlier run", names)) << std::endl;
 }
 
 std::optional<OutputLock> JobOutputs::take_checkpoint_lock() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import signal
@@ -33,10 +34,10 @@ def run(
     command: Sequence[str], folder: StrPath, messages: IO[str] | None = None, said: Callable[[str], object] | None = None, settings: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end. `said` gets each line of its output. Its error stream goes to the file `messages`, else to the result. `settings`: more of its environment.
-    What a handler of signals raises meanwhile, and Ctrl-C, ends the command with all that it has started."""
+    What a handler of signals raises meanwhile, and Ctrl-C, ends the command with all that it has started; so does the end of this process."""
     text: list[str] = []
     process = subprocess.Popen(
-        command, cwd=folder, env={**environment(), **(settings or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages or subprocess.PIPE, text=True
+        [*_ending_with_us("KILL" if _is_one_rank(command) else "TERM"), *command], cwd=folder, env={**environment(), **(settings or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=messages or subprocess.PIPE, text=True
     )
     try:
         if messages is None:
@@ -49,7 +50,7 @@ def run(
                 said(line)
         process.wait()
     except BaseException:
-        _end(process)
+        _end(process, at_once=_is_one_rank(command))
         raise
     finally:
         for stream in (process.stdout, process.stderr):
@@ -58,10 +59,24 @@ def run(
     return subprocess.CompletedProcess(command, process.returncode, "".join(text))
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _is_one_rank(command: Sequence[str]) -> bool:
+    return Path(command[0]).name == "sialrun"  # else mpirun
+
+
+@functools.lru_cache
+def _ending_with_us(signal_name: str) -> list[str]:
+    """What is written before a command that is to get a signal when this process ends, killed or not; nothing where the system has no such program."""
+    words = ["setpriv", "--pdeathsig", signal_name]
+    try:
+        return words if subprocess.run([*words, "true"], capture_output=True).returncode == 0 else []
+    except OSError:
+        return []
+
+
+def _end(process: subprocess.Popen[str], at_once: bool) -> None:
     """The ranks end at once, also those that mpirun is still starting: it has them in process groups of their own. It puts away what it made for them and ends by
     itself, in a second; a signal beside that would make it crash and leave ranks."""
-    if Path(str(process.args[0])).name == "sialrun":  # type: ignore[index]
+    if at_once:
         process.kill()
 
     def wait() -> None:

@@ -95,6 +95,12 @@ void ControlHandlers::follow_unknown(Statement here) {
   position_.jump(next);
 }
 
+void ControlHandlers::op_halt(const Instruction&, Statement here) {
+  for (std::int32_t s = 0; s < std::ssize(context_.module.scalars); ++s)
+    context_.expect_finite(registers_.scalar(s), s, "among the results", here);
+  position_.halt();
+}
+
 void ControlHandlers::op_stop(const Instruction&, Statement here) {
   context_.fail(here, fmt::format("program `{}` reached a `stop` statement", context_.module.program),
                 "`stop` ends the whole job");

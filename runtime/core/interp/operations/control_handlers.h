@@ -16,7 +16,7 @@ class ControlHandlers {
                   ProgressMeter& progress, PardoRun& pardo, LoopHooks& hooks, OwnBlocks& own, Profile& profile,
                   Barrier& barrier);
 
-  void op_halt(const Instruction&, Statement) { position_.halt(); }
+  void op_halt(const Instruction& in, Statement here);
   void op_stop(const Instruction& in, Statement here);
   void op_jump(const Instruction& in, Statement here);
   void op_jump_unless(const Instruction& in, Statement here);

@@ -100,8 +100,8 @@ TEST_CASE("a damaged index is refused") {
     CHECK(problem.find("f/index.json") != std::string::npos);
   }
   std::string other = text;
-  other.replace(other.find("\"format\": 4"), 11, "\"format\": 9");
-  CHECK(error_of([&] { checkpoint_index_from(other, "f"); }).find("has format 9, and this sialrun reads format 4") !=
+  other.replace(other.find("\"format\": 5"), 11, "\"format\": 9");
+  CHECK(error_of([&] { checkpoint_index_from(other, "f"); }).find("has format 9, and this sialrun reads format 5") !=
         std::string::npos);
 }
 
