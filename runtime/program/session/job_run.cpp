@@ -95,8 +95,8 @@ int JobRun::find_checkpoint() {
   return exit_ok;
 }
 
-/// On rank 0: why the job certainly does not get to its end.
-std::optional<SialError> JobRun::plan(SegmentChoice& choice) {
+/// On rank 0. Throws EnvironmentError where the job certainly does not get to its end.
+SegmentChoice JobRun::plan() const {
   const SessionOptions& options = tools_.options;
   Transport& transport = tools_.transport;
   PlanSetting memory = plan_setting(job(), options);
@@ -112,9 +112,9 @@ std::optional<SialError> JobRun::plan(SegmentChoice& choice) {
   const TimeSetting time = options.time ? *options.time
                                         : TimeSetting{memory.ranks, transport.node_count(), job().keep_integrals,
                                                       speed_of_this_machine(options.kernel_options.jit_cache)};
-  choice = choose_segments(job(), prepared_->programs(), saved, memory, time);
-  if (choice.refusal.empty() || from_) return {};  // what is left of a continued job may need less
-  return SialError(
+  SegmentChoice choice = choose_segments(job(), prepared_->programs(), saved, memory, time);
+  if (choice.refusal.empty() || from_) return choice;  // what is left of a continued job may need less
+  throw EnvironmentError(
       choice.refusal,
       "more ranks, a larger `--memory`, or a disk for blocks with `--spill DIR`; `--dry-run` says how much is enough",
       choice.refused_at);
@@ -123,15 +123,11 @@ std::optional<SialError> JobRun::plan(SegmentChoice& choice) {
 int JobRun::choose_segments_of_job() {
   SegmentChoice choice;
   std::string segments;
-  int code = exit_ok;
-  if (tools_.is_first()) {
-    if (const auto refusal = plan(choice)) {
-      tools_.err << error_text(*refusal, 0, 1) << std::endl;
-      code = exit_environment_error;
-    }
+  const auto choose = [&] {
+    choice = plan();
     segments = fmt::format("{}", fmt::join(choice.options, " "));
-  }
-  if (code = tools_.share(code, segments); code != exit_ok) return code;
+  };
+  if (const int code = tools_.on_first(choose, segments); code != exit_ok) return code;
   predicted_ = std::move(choice.predicted);
   prepared_->choose(words_of(segments), choice.lines);
   if (tools_.is_first()) prepared_->say_choices(tools_.err);

@@ -27,7 +27,7 @@ class JobRun {
   int prepare();
   int find_checkpoint();
   int choose_segments_of_job();
-  std::optional<SialError> plan(SegmentChoice& choice);
+  SegmentChoice plan() const;
   int begin_checkpoints();
   void begin_trace();
   JobRunOptions run_options() const;
