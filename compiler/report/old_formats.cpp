@@ -15,7 +15,7 @@ struct Renamed {
 };
 
 /// Counters, keys of `total` and of each rank.
-constexpr std::array<Renamed, 25> counter_names{{
+constexpr std::array<Renamed, 23> counter_names{{
     {"device_in_as_written", "device_in_unoptimized"},
     {"device_bytes_in_as_written", "device_bytes_in_unoptimized"},
     {"device_out_as_written", "device_out_unoptimized"},
@@ -24,8 +24,6 @@ constexpr std::array<Renamed, 25> counter_names{{
     {"device_bytes_in_least", "device_bytes_in_lower_bound"},
     {"device_out_least", "device_out_lower_bound"},
     {"device_bytes_out_least", "device_bytes_out_lower_bound"},
-    {"device_bytes_in_hindsight", "device_bytes_in_offline_optimum"},
-    {"device_bytes_out_hindsight", "device_bytes_out_offline_optimum"},
     {"device_sent_straight", "device_sent_direct"},
     {"device_bytes_sent_straight", "device_bytes_sent_direct"},
     {"device_sent_in_pieces", "device_sent_pipelined"},

@@ -401,8 +401,6 @@ class Text : Writer {
          plural(run.counter("device_operations"), "operation"), bytes_number(sum("_unoptimized")),
          bytes_number(sum("")),
          sum("_lower_bound") > 0 ? fmt::format(", at least {}", bytes_number(sum("_lower_bound"))) : "");
-    if (const double offline_optimum = sum("_offline_optimum"); offline_optimum > 0)
-      line("  with its memory, had it been known what comes: {}", bytes_number(offline_optimum));
     if (const std::optional<DeviceSeconds> t = run.device_seconds())
       line("  time{}: {} at kernels, {} at copies to it, {} at copies from it{}; ranks waited {} for it",
            run.option("device") == "simulated" ? ", by the model of a simulated device" : "",

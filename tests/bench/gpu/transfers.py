@@ -4,7 +4,7 @@
     transfers.py --bin DIR --out DIR [--only JOB ...] [--ranks N]
 
 Device memory is all that is wanted, and then parts of what was in use at most. `least`: of unlimited memory, what one side makes of a
-block crosses once if the other wants it. `offline_optimum`: with that memory, if what is used again furthest from now had always left first.
+block crosses once if the other wants it.
 """
 import argparse
 import json
@@ -31,7 +31,7 @@ def run(binary, job, ranks, memory=None):
         total = json.loads((pathlib.Path(out) / "run.json").read_text())["total"]
     moved = lambda which: {way: {"transfers": int(total[f"device_{way}{which}"]), "bytes": int(total[f"device_bytes_{way}{which}"])} for way in ("in", "out")}
     return {"as_written": moved("_unoptimized"), "made": moved(""), "least": moved("_lower_bound"), "high_water": int(total["device_memory_high_water"]),
-            "offline_optimum": int(total["device_bytes_in_offline_optimum"] + total["device_bytes_out_offline_optimum"]), "evictions": int(total["device_evictions"]), "on_host_instead": int(total["device_on_host_instead"]),
+            "evictions": int(total["device_evictions"]), "on_host_instead": int(total["device_on_host_instead"]),
             "ahead": int(total["device_prefetches"]), "ahead_used": int(total["device_prefetches_used"]),
             "allocations": int(total["device_allocations"]), "allocation_hits": int(total["device_allocation_hits"])}
 
@@ -48,17 +48,16 @@ def main():
     parser.add_argument("--ranks", type=int, default=1)
     options = parser.parse_args()
     results = []
-    print("job             memory   as written    made in   made out      least  offline_optimum  made/least  made/offline_optimum  evictions  on host  hits  ahead   used")
+    print("job             memory   as written    made in   made out      least  made/least  evictions  on host  hits  ahead   used")
     for name in options.only:
         free = run(options.bin.resolve(), JOBS[name], options.ranks)
         least = size(free["least"])
         for part in (None, *PARTS):
             r = free if part is None else run(options.bin.resolve(), JOBS[name], options.ranks, max(256, int(part * free["high_water"])))
-            offline_optimum = least if part is None else r["offline_optimum"]
-            r.update(job=name, part=part, ratio=size(r["made"]) / least if least else 1.0, to_offline_optimum=size(r["made"]) / offline_optimum if offline_optimum else 1.0)
+            r.update(job=name, part=part, ratio=size(r["made"]) / least if least else 1.0)
             results.append(r)
             print(f"{name:<15} {'all' if part is None else f'{part:.0%}':>6} {size(r['as_written']) / 1e6:9.1f} MB {r['made']['in']['bytes'] / 1e6:7.2f} MB "
-                  f"{r['made']['out']['bytes'] / 1e6:7.2f} MB {least / 1e6:7.2f} MB {offline_optimum / 1e6:7.2f} MB {r['ratio']:11.3f} {r['to_offline_optimum']:15.3f} {r['evictions']:10} {r['on_host_instead']:8} "
+                  f"{r['made']['out']['bytes'] / 1e6:7.2f} MB {least / 1e6:7.2f} MB {r['ratio']:11.3f} {r['evictions']:10} {r['on_host_instead']:8} "
                   f"{r['allocation_hits'] / max(1, r['allocations']):5.3f} {r['ahead']:6} {r['ahead_used']:6}", flush=True)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "transfers.json").write_text(json.dumps({"ranks": options.ranks, "results": results}, indent=1) + "\n")

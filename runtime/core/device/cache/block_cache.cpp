@@ -28,32 +28,28 @@ DeviceBlockCache::~DeviceBlockCache() {
 void DeviceBlockCache::look_at(CachedBlock& u, Statement statement) {
   layers_.transfers.await_host(u);
   layers_.statistics.seen_by_host(u, statement);
-  u.written_back = false;
+  u.record(BlockEvent::read_by_host);
 }
 
 void DeviceBlockCache::on_host(CachedBlock& u, Intent intent, Statement statement) {
-  layers_.statistics.used_on_host(u, intent);
   if (u.path == TransferPath::direct) layers_.budget.record_no_use(u);
   if (intent != Intent::write && !fault_enabled(Fault::device_copy_out)) layers_.transfers.write_back(u, statement);
   if (intent == Intent::read) {
     // Copies to the device may be under way: both read.
-    if (u.host_valid && u.written_back) look_at(u, statement);
+    if (u.written_back()) look_at(u, statement);
     return;
   }
   layers_.table.record_ended(u);
   layers_.transfers.await_host(u);
-  if (intent == Intent::update && u.written_back) look_at(u, statement);
-  u.written_back = false;
-  u.made_by_host = true;
-  u.host_valid = true;
-  u.values = 0;
+  if (intent == Intent::update && u.written_back()) look_at(u, statement);
   if (u.block && u.block->sharers > 1) {
     layers_.table.detach(u);
-  } else if (u.device_valid) {
+  } else if (u.on_device()) {
     layers_.budget.record_no_use(u);
     layers_.transfers.poison(*u.block, u.size);
   }
-  u.device_valid = false;
+  u.record(BlockEvent::write_by_host);
+  u.values = 0;
 }
 
 void DeviceBlockCache::on_host(const double* buffer, const double* first, Intent intent, Statement statement) {
@@ -71,7 +67,7 @@ void DeviceBlockCache::all_on_host(Statement statement) {
 void DeviceBlockCache::same_values(const double* buffer, const double* first, const double* copy,
                                    std::uint64_t content) {
   const CachedBlock* u = layers_.table.find(buffer, first);
-  if (u && u->device_valid && u->host_valid && copy != first) layers_.table.make_shared(*u, copy, content);
+  if (u && u->on_device() && u->on_host() && copy != first) layers_.table.make_shared(*u, copy, content);
 }
 
 /// When its temp was used again says nothing of it any more: it is wanted when the array's blocks are whose memory was
@@ -85,14 +81,14 @@ void DeviceBlockCache::transfer_ownership(const double* buffer, const double* fi
 
 Residency DeviceBlockCache::residency(const double* buffer, const double* first) {
   const CachedBlock* u = layers_.table.find(buffer, first);
-  if (!u || !u->device_valid) return Residency::host;
-  return u->host_valid ? Residency::both : Residency::device;
+  if (!u || !u->on_device()) return Residency::host;
+  return u->on_host() ? Residency::both : Residency::device;
 }
 
 TransferState DeviceBlockCache::poll_transfer(const double* buffer, const double* first, Statement statement) {
   CachedBlock* u = layers_.table.find(buffer, first);
   if (!u) return TransferState::complete;
-  if (!u->host_valid) {
+  if (!u->on_host()) {
     if (!layers_.order.started(u->block->written)) return TransferState::not_started;
     layers_.transfers.write_back(*u, statement);
   }
@@ -101,7 +97,7 @@ TransferState DeviceBlockCache::poll_transfer(const double* buffer, const double
 
 bool DeviceBlockCache::work_started(const double* buffer, const double* first) {
   const CachedBlock* u = layers_.table.find(buffer, first);
-  return !u || u->host_valid || layers_.order.started(u->block->written);
+  return !u || u->on_host() || layers_.order.started(u->block->written);
 }
 
 }  // namespace sial

@@ -25,8 +25,9 @@ void BlockTransfers::copy_in(CachedBlock& u, Statement statement) {
   u.block->used.include(done);
   if (stage.empty()) u.host_busy.include(done);
   held_.hold(u.host, done, std::move(stage));
-  u.device_valid = true;
-  statistics_.copied_in(u, statement);
+  const BlockState before = u.state;
+  u.record(BlockEvent::copy_in);
+  statistics_.copied_in(u, before, statement);
 }
 
 /// Does not wait where the block is dense and its buffer can be held.
@@ -49,14 +50,13 @@ void BlockTransfers::copy_out(CachedBlock& u, Statement statement) {
     for_each_element(u.host, [&](double& x, std::int64_t i) { x = stage[i]; });
     held_.recycle(std::move(stage));
   }
-  u.host_valid = true;
   u.values = 0;
 }
 
 void BlockTransfers::write_back(CachedBlock& u, Statement statement) {
-  if (u.host_valid) return;
+  if (u.on_host()) return;
   copy_out(u, statement);
-  u.written_back = true;
+  u.record(BlockEvent::write_back);
 }
 
 void BlockTransfers::copy_on_device(DeviceBlock& from, DeviceBlock& to, std::int64_t n) {

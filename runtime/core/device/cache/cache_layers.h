@@ -21,7 +21,7 @@ struct CacheLayers {
         statistics(device),
         held(device, order, host),
         budget(device),
-        table(host, pool, budget, statistics),
+        table(host, pool, budget),
         transfers(device, order, held, statistics, direct),
         memory(order, pool, table, transfers, statistics) {}
 

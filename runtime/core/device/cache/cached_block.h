@@ -1,10 +1,15 @@
 #pragma once
-// What is known of a block that a device has, or had, and of the device memory that holds its values. Values without
-// rules: CachedBlockTable keeps them, and the parts of the cache that transfer and evict change them.
+// What is known of a block that a device has, or had, and of the device memory that holds its values. CachedBlockTable
+// keeps these; the parts of the cache that transfer and evict change them. Which memory holds the block's present
+// values is one state, and a table says what each event makes of it.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "runtime/core/base/check.h"
 #include "runtime/core/device/cache/host_block.h"
 #include "runtime/core/device/cache/order.h"
 #include "runtime/core/device/cache/statement.h"
@@ -25,6 +30,39 @@ enum class TransferPath { copied, direct, pipelined };
 /// Where a block has its present value.
 enum class Residency { host, both, device };
 
+/// Which memory has the present values. Written back: the host's are a copy of the device's, and the host has not asked
+/// for them yet.
+enum class BlockState : std::uint8_t {
+  host_made,          // the host's alone: it wrote them since the device last had the block
+  host_known,         // the host's alone; the device has had them, or another node has sent them
+  host_written_back,  // the host's alone; the device has evicted its own
+  both,
+  both_written_back,
+  device_only,
+};
+inline constexpr std::size_t block_states = 6;
+
+enum class BlockEvent : std::uint8_t { copy_in, write_on_device, write_back, read_by_host, write_by_host, evict };
+inline constexpr std::size_t block_events = 6;
+
+/// The state after an event, by event and state. Nothing: the event does not happen there.
+inline constexpr std::array<std::array<std::optional<BlockState>, block_states>, block_events> block_transitions = [] {
+  using enum BlockState;
+  constexpr std::nullopt_t none = std::nullopt;
+  using Row = std::array<std::optional<BlockState>, block_states>;
+  return std::array<Row, block_events>{
+      Row{both, both, both_written_back, none, none, none},
+      Row{device_only, device_only, device_only, device_only, device_only, device_only},
+      Row{none, none, none, none, none, both_written_back},
+      Row{host_made, host_known, host_known, both, both, none},
+      Row{host_made, host_made, host_made, host_made, host_made, host_made},
+      Row{host_made, host_known, host_written_back, host_known, host_written_back, none},
+  };
+}();
+
+/// Whether the device's present values were sent to another node.
+enum class SentState : std::uint8_t { no, sent, counted };  // counted: in the lower bound of copies to the host
+
 struct CachedBlock {
   HostBlock host;
   std::uint64_t content = 0;  // of the buffer
@@ -34,14 +72,22 @@ struct CachedBlock {
   std::uint64_t last_operation = 0;  // on the device, 0: none that tells when the next will be
   Statement last_statement;          // its statement
   double due = 0.0;                  // operation that is expected to use it next
-  bool host_valid = true, device_valid = false;
-  bool made_by_host = false;               // since the device last had it
-  bool sent = false, out_counted = false;  // since the device wrote it: to another node; in the lower bound
-  bool written_back = false;               // the host's values are a copy of the device's that it has not asked for
-  Frontier host_busy;                      // copies from and to the host's memory
+  BlockState state = BlockState::host_known;
+  SentState sent = SentState::no;
+  Frontier host_busy;  // copies from and to the host's memory
   TransferPath path = TransferPath::copied;
   std::int64_t prefetched_bytes = 0;  // if it was prefetched, or received, and not used yet ...
   std::uint64_t prefetched_at = 0;    // ... at this operation
+
+  bool on_device() const { return state >= BlockState::both; }
+  bool on_host() const { return state != BlockState::device_only; }
+  bool written_back() const { return state == BlockState::host_written_back || state == BlockState::both_written_back; }
+  void record(BlockEvent event) {
+    const std::optional<BlockState> next =
+        block_transitions[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
+    SIAL_CHECK(next, "event {} in state {} of a device's block", static_cast<int>(event), static_cast<int>(state));
+    state = *next;
+  }
 };
 
 }  // namespace sial

@@ -31,7 +31,7 @@ CachedBlock& CachedBlockTable::make(const HostBlock& host) {
   CachedBlock& u = blocks_[host.data];
   u.host = host;
   u.content = host_.content(host.buffer);
-  u.made_by_host = !host.fetched;
+  u.state = host.fetched ? BlockState::host_known : BlockState::host_made;
   u.size = host.size();
   return u;
 }
@@ -44,7 +44,7 @@ CachedBlock& CachedBlockTable::make_received(const HostBlock& host, std::shared_
   u.due = static_cast<double>(operation_) + 1.0;
   u.prefetched_at = operation_;
   u.prefetched_bytes = bytes;
-  u.device_valid = true;
+  u.state = BlockState::both;
   list(u);
   return u;
 }
@@ -64,11 +64,10 @@ void CachedBlockTable::make_shared(const CachedBlock& of, const double* copy, st
   u.values = of.values;
   u.block = of.block;
   ++u.block->sharers;
-  u.device_valid = true;
+  u.state = BlockState::both;
   u.last_operation = of.last_operation;
   u.last_statement = of.last_statement;
   u.due = of.due;
-  statistics_.shared(of, copy, content);
   list(blocks_[copy] = std::move(u));
 }
 
@@ -76,7 +75,6 @@ void CachedBlockTable::drop(CachedBlock& u) { drop(blocks_.find(u.host.data)); }
 
 void CachedBlockTable::drop(Blocks::iterator at) {
   record_ended(at->second);
-  statistics_.ended(at->second);
   detach(at->second);
   blocks_.erase(at);
 }
@@ -101,8 +99,12 @@ void CachedBlockTable::attach(CachedBlock& u, std::shared_ptr<DeviceBlock> block
   list(u);
 }
 
+void CachedBlockTable::evict(CachedBlock& u) {
+  u.record(BlockEvent::evict);
+  detach(u);
+}
+
 void CachedBlockTable::detach(CachedBlock& u) {
-  u.device_valid = false;
   budget_.record_no_use(u);
   if (!u.block) return;
   unlist(u);

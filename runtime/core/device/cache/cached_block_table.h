@@ -13,7 +13,6 @@
 
 #include "runtime/core/device/cache/cached_block.h"
 #include "runtime/core/device/cache/device_pool.h"
-#include "runtime/core/device/cache/device_statistics.h"
 #include "runtime/core/device/cache/next_use.h"
 #include "runtime/core/device/cache/prefetch_budget.h"
 #include "runtime/core/memory/resource.h"
@@ -22,8 +21,8 @@ namespace sial {
 
 class CachedBlockTable {
  public:
-  CachedBlockTable(BufferResource& host, DevicePool& pool, PrefetchBudget& budget, DeviceStatistics& statistics)
-      : host_(host), pool_(pool), budget_(budget), statistics_(statistics) {}
+  CachedBlockTable(BufferResource& host, DevicePool& pool, PrefetchBudget& budget)
+      : host_(host), pool_(pool), budget_(budget) {}
 
   // --- blocks
   /// Null when the device knows nothing of what the host's memory holds now.
@@ -54,7 +53,9 @@ class CachedBlockTable {
 
   // --- their device memory
   void attach(CachedBlock& u, std::shared_ptr<DeviceBlock> block);
-  /// The device's copy goes, and the memory with the last who has it.
+  /// The device's copy goes; the host has the values.
+  void evict(CachedBlock& u);
+  /// The device's memory goes, with the last who has it.
   void detach(CachedBlock& u);
   /// The last one who has it, as a cached block, an operand or a message, gives the memory back.
   void give_back(std::shared_ptr<DeviceBlock> block);
@@ -82,7 +83,7 @@ class CachedBlockTable {
     auto at = due_.rbegin();
     for (int looked = 0; looked < max_looked_at && at != due_.rend() && at->first > bound; ++looked, ++at) {
       CachedBlock& u = blocks_.at(at->second);
-      if (u.last_operation != operation_ && u.prefetched_bytes == 0 && u.host_valid && u.block->sharers == 1 && also(u))
+      if (u.last_operation != operation_ && u.prefetched_bytes == 0 && u.on_host() && u.block->sharers == 1 && also(u))
         return &u;
     }
     return nullptr;
@@ -99,7 +100,6 @@ class CachedBlockTable {
   BufferResource& host_;
   DevicePool& pool_;
   PrefetchBudget& budget_;
-  DeviceStatistics& statistics_;
   Blocks blocks_;
   std::set<std::pair<double, const double*>> due_;  // those on the device, by when they are
   DeviceNextUse next_use_;

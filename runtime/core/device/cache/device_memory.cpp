@@ -32,7 +32,7 @@ bool DeviceMemory::evict_one(Statement statement) {
     table_.drop(*u);
   } else {
     transfers_.write_back(*u, statement);
-    table_.detach(*u);  // all that is known of it is on the host by now
+    table_.evict(*u);
   }
   return true;
 }
@@ -46,7 +46,7 @@ double* DeviceMemory::allocate_clean(std::int64_t n, double due, bool idle, Fron
     if (!victim) return nullptr;
     ++statistics_.counts().evictions;
     if (!table_.current(*victim)) table_.drop(*victim);
-    else table_.detach(*victim);
+    else table_.evict(*victim);
   }
 }
 
@@ -55,20 +55,15 @@ void DeviceMemory::attach(CachedBlock& u, Statement statement) {
   block->data = allocate(u.size, block->used, statement);
   block->written = block->used;
   table_.attach(u, std::move(block));
-  u.device_valid = false;
   transfers_.poison(*u.block, u.size);
 }
 
 void DeviceMemory::make_exclusive(CachedBlock& u, bool keep, Statement statement) {
   if (u.block->sharers == 1) return;
   std::shared_ptr<DeviceBlock> shared = u.block;
-  const bool valid = u.device_valid;
   attach(u, statement);
   --shared->sharers;
-  if (keep && valid) {
-    transfers_.copy_on_device(*shared, *u.block, u.size);
-    u.device_valid = true;
-  }
+  if (keep && u.on_device()) transfers_.copy_on_device(*shared, *u.block, u.size);
   table_.give_back(std::move(shared));  // evictions may have left it to us alone
 }
 

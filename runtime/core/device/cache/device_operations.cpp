@@ -50,22 +50,20 @@ double* DeviceOperations::operand(const HostBlock& host, Intent intent, Statemen
   else if (layers_.budget.record_use(u) && u.path == TransferPath::copied)
     layers_.statistics.counts().ahead_used.add(u.size);
   layers_.table.use(u, statement);
-  layers_.statistics.used_on_device(u, layers_.table.now(), intent);
   if (!u.block) layers_.memory.attach(u, statement);
   if (intent != Intent::read) layers_.memory.make_exclusive(u, intent == Intent::update, statement);
   TransferRow& counted = layers_.statistics.row(statement, u.host.array);
   counted.in_unoptimized.add(u.size);
   counted.out_unoptimized.add(u.size);
-  if (intent != Intent::write && !u.device_valid) {
-    SIAL_CHECK(u.host_valid, "a block of {} elements is valid nowhere", u.size);
-    if (fault_enabled(Fault::device_copy_in)) u.device_valid = true;
+  if (intent != Intent::write && !u.on_device()) {
+    if (fault_enabled(Fault::device_copy_in)) u.record(BlockEvent::copy_in);
     else layers_.transfers.copy_in(u, statement);
   }
   return intent == Intent::read ? read_operand(u) : written_operand(u);
 }
 
 double* DeviceOperations::read_operand(const CachedBlock& u) {
-  if (u.host_valid && u.values != 0 && layers_.order.done(u.host_busy))
+  if (u.on_host() && u.values != 0 && layers_.order.done(u.host_busy))
     SIAL_CHECK(u.values == hash_values(u.host),
                "the device's copy of a block of {} elements is taken for the host's, which has changed", u.size);
   before_.include(u.block->written);
@@ -77,11 +75,10 @@ double* DeviceOperations::written_operand(CachedBlock& u) {
   before_.include(u.block->used);
   operands_.push_back(u.block);
   std::swap(operands_.back(), operands_[targets_++]);
-  u.device_valid = true;
-  u.written_back = u.sent = u.out_counted = false;
+  u.sent = SentState::no;
   u.values = 0;
-  if (u.host_valid) layers_.transfers.poison_host(u);
-  u.host_valid = false;
+  if (u.on_host()) layers_.transfers.poison_host(u);
+  u.record(BlockEvent::write_on_device);
   return u.block->data;
 }
 

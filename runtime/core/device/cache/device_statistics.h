@@ -1,18 +1,17 @@
 #pragma once
 // What the cache of a device's blocks counts: transfers by statement and array, what simulated devices count as the
-// lower bound and the offline optimum, and what the device did since this was made. Owned by the cache, whose parts
+// lower bound, and what the device did since this was made. Owned by the cache, whose parts
 // increment the counters.
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <unordered_set>
 #include <utility>
 
 #include "runtime/core/base/ids.h"
 #include "runtime/core/device/cache/cached_block.h"
-#include "runtime/core/device/cache/offline_optimum.h"
+#include "runtime/core/device/device.h"
 
 namespace sial {
 
@@ -47,22 +46,13 @@ class DeviceStatistics {
   DeviceStats& counts() { return counts_; }
   TransferRow& row(Statement statement, ArrayId array) { return counts_.rows[{statement.pc, array}]; }
 
-  void begin_operation();
+  void begin_operation() { ++counts_.operations; }
   /// The block, which is valid on both sides now, was copied to the device.
-  void copied_in(CachedBlock& u, Statement statement);
+  void copied_in(CachedBlock& u, BlockState before, Statement statement);
   /// What the device wrote is in the host's memory, and the host looks at it.
   void seen_by_host(CachedBlock& u, Statement statement);
   /// The device has these values, which another node made or will have.
   void seen_by_device(const HostBlock& values) { seen_by_device_.insert(hash_values(values)); }
-
-  // --- uses that the offline optimum is made of
-  void used_on_device(const CachedBlock& u, std::uint64_t operation, Intent intent);
-  void used_on_host(const CachedBlock& u, Intent intent);
-  void ended(const CachedBlock& u);
-  void shared(const CachedBlock& of, const double* copy, std::uint64_t content);
-  /// What the uses until now would have moved, see OfflineOptimum; nothing where they were not kept: on devices that
-  /// are not simulated, or have all memory, or were used very often.
-  OfflineOptimum::Moved offline_optimum() const;
 
   /// What the device's time went to since this was made; waits for it. Nothing where its time is not taken.
   std::optional<DeviceTimes> times() const;
@@ -73,7 +63,6 @@ class DeviceStatistics {
  private:
   Device& device_;
   DeviceStats counts_;
-  std::unique_ptr<OfflineOptimum> offline_optimum_;   // null: not kept
   std::unordered_set<std::uint64_t> seen_by_device_;  // hashes of values
   std::optional<DeviceTimes> times_before_;
   BatchCount batched_before_;

@@ -34,7 +34,7 @@ class DirectIncoming final : public IncomingBlock {
   /// Which alone has it.
   void leave_on_device(CachedBlock& u) {
     if (fault_enabled(Fault::device_received_on_host)) return;
-    u.host_valid = false;
+    u.record(BlockEvent::write_on_device);
     if (!layers_.device.poisons()) return;
     HostBlock values = u.host;
     values.data = u.block->data;
@@ -78,7 +78,7 @@ class PipelinedIncoming final : public IncomingBlock, private RevocableMemory {
     layers_.statistics.counts().received_pipelined.add(size_);
     u.path = TransferPath::pipelined;
     u.host_busy = u.block->written;
-    layers_.statistics.copied_in(u, statement_);
+    layers_.statistics.copied_in(u, host_.fetched ? BlockState::host_known : BlockState::host_made, statement_);
   }
 
  private:

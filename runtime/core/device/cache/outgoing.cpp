@@ -52,10 +52,7 @@ class OutgoingBlocks::Message final : public OutgoingBlock {
     to_ = to;
     layers_->statistics.counts().sent_pipelined.add(size_);
     row().out.add(size_);
-    if (CachedBlock* u = layers_->table.find(buffer_, first_)) {
-      u->out_counted = true;
-      layers_->statistics.used_on_host(*u, Intent::read);
-    }
+    if (CachedBlock* u = layers_->table.find(buffer_, first_)) u->sent = SentState::counted;
     if (layers_->transfers.direct()) layers_->held.pin_around(to);
     layers_->order.before(copy_out_stream, block_->written);
     pieces_.clear();
@@ -130,10 +127,10 @@ class OutgoingBlocks::Message final : public OutgoingBlock {
 std::unique_ptr<OutgoingBlock> OutgoingBlocks::send(const double* buffer, const double* first, bool direct,
                                                     Statement statement) {
   CachedBlock* u = layers_.table.find(buffer, first);
-  if (!u || u->host_valid || !u->device_valid || u->size == 0) return nullptr;
+  if (!u || u->on_host() || u->size == 0) return nullptr;
   const bool may_be_direct = direct && messages_.direct_bytes + u->size * 8 <= layers_.device.memory() / 4;
-  if (u->sent && !may_be_direct) return nullptr;
-  u->sent = true;
+  if (u->sent != SentState::no && !may_be_direct) return nullptr;
+  if (u->sent == SentState::no) u->sent = SentState::sent;
   return std::make_unique<Message>(layers_, messages_, *u, may_be_direct, statement);
 }
 

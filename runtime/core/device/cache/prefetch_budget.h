@@ -39,7 +39,7 @@ class PrefetchBudget {
 };
 
 inline bool PrefetchBudget::record_use(CachedBlock& u) {
-  if (u.prefetched_bytes == 0 && (u.device_valid || !u.host.fetched || limit_ < 0)) return false;
+  if (u.prefetched_bytes == 0 && (u.on_device() || !u.host.fetched || limit_ < 0)) return false;
   const std::int64_t most = device_.memory() / largest_share;
   if (u.prefetched_bytes == 0) {
     limit_ = std::min(most, limit_ + DevicePool::rounded(u.size) * 8 / missed_grows);

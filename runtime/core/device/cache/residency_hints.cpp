@@ -22,7 +22,7 @@ CachedBlock* ResidencyHints::with_memory(const HostBlock& host, Statement statem
 }
 
 void ResidencyHints::prefetch(const HostBlock& host, Statement statement) {
-  if (CachedBlock* u = with_memory(host, statement); u && !u->device_valid) layers_.transfers.copy_in(*u, statement);
+  if (CachedBlock* u = with_memory(host, statement); u && !u->on_device()) layers_.transfers.copy_in(*u, statement);
 }
 
 void ResidencyHints::reserve(std::int64_t n, Statement statement) {
@@ -44,9 +44,9 @@ void ResidencyHints::write_back(const double* first, Statement statement) {
 void ResidencyHints::evict(const double* first, Statement statement) {
   CachedBlock* u = layers_.table.find(first);
   if (!u) return;
-  if (fault_enabled(Fault::device_evicted)) u->host_valid = true;
+  if (fault_enabled(Fault::device_evicted)) u->state = BlockState::host_known;
   layers_.transfers.write_back(*u, statement);
-  layers_.table.detach(*u);
+  layers_.table.evict(*u);
 }
 
 }  // namespace sial

@@ -13,7 +13,7 @@ SpeculativePrefetch::Outcome SpeculativePrefetch::prefetch(const HostBlock& host
   CachedBlock* u = layers_.table.find(host.buffer, host.data);
   const double due = static_cast<double>(layers_.table.now()) + std::max(operations, 1.0);
   if (u && u->size != host.size()) return Outcome::settled;
-  if (u && u->device_valid) {
+  if (u && u->on_device()) {
     layers_.table.expect_at(*u, due);
     return Outcome::settled;
   }

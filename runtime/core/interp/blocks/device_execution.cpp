@@ -87,7 +87,6 @@ void DeviceExecution::add_to(Stats& stats) const {
   const ResourceStats memory = cache_->device_memory();
   const PinnedCount pinned = context_.env.device->pinned();
   const TransferRow total = s.total();
-  const OfflineOptimum::Moved offline_optimum = cache_->statistics().offline_optimum();
   const std::optional<DeviceTimes> times = cache_->statistics().times();
   const DeviceTimes timed = times.value_or(DeviceTimes{});
   const auto take = [&](Counter counter, Combine how, double value) {
@@ -102,7 +101,6 @@ void DeviceExecution::add_to(Stats& stats) const {
 #define COUNTED_batch(field) small.field
 #define COUNTED_timed(field) timed.field
 #define COUNTED_memory(field) memory.field
-#define COUNTED_offline(field) offline_optimum.field.bytes
 #define COUNTER(number, name, unit, combine, by, meaning) TAKE(name, combine, COUNTED_##by)
 #include "runtime/core/stats/counters.def"
   // These count from the beginning of the run.
