@@ -6,7 +6,7 @@ namespace {
 
 enum State : std::int32_t { untouched = 0, read_one, read_many, write_one, acc_one, acc_many, single, forbidden };
 
-// One row per state, [use][by the same rank, by another]. The table stands in runtime/core/store/README.md.
+// One row per state, [use][by the same rank, by another]; fill and scale count as put, increment as accumulate.
 constexpr State next_state[7][3][2] = {
     /* untouched */ {{read_one, read_one}, {write_one, write_one}, {acc_one, acc_one}},
     /* read_one  */ {{read_one, read_many}, {single, forbidden}, {single, forbidden}},

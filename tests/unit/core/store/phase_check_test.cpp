@@ -1,4 +1,4 @@
-// Every cell of the table of the phase rule (runtime/core/store/README.md).
+// Every cell of the table of the phase rule (runtime/core/store/check/phase_check.cpp).
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
