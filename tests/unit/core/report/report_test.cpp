@@ -379,8 +379,7 @@ TEST_CASE("numbers are written with their units") {
 }
 
 TEST_CASE("statistics of earlier formats are read in the present words") {
-  const std::string old_names =
-      R"("total": {"device_late_puts": 3, "device_in_least": 40, "near_ahead": 5, )";
+  const std::string old_names = R"("total": {"device_late_puts": 3, "device_in_least": 40, "near_ahead": 5, )";
   const std::string names =
       R"("total": {"device_deferred_puts": 3, "device_in_lower_bound": 40, "cache_prefetches": 5, )";
   for (const char* format : {"2", "3", "4"}) {
