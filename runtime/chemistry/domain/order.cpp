@@ -53,11 +53,11 @@ std::vector<Domain::Remark> ChemistryDomain::remarks_on_arrays(const Job& job) c
           for (std::size_t f = 0; f < size; ++f) other.push_back(first + (s.pure && s.l > 1 ? size - 1 - f : f));
         }
     }
-    double same = 0, turned = 0, norms = 0;
+    double same = 0, transposed = 0, norms = 0;
     for (std::size_t j = 0; j < n; ++j)
       for (std::size_t i = 0; i < n; ++i) {
         same = std::max(same, std::abs(scaled[j * n + i] - own[j * n + i]));
-        turned = std::max(turned, std::abs(scaled[j * n + i] - own[other[j] * n + other[i]]));
+        transposed = std::max(transposed, std::abs(scaled[j * n + i] - own[other[j] * n + other[i]]));
         if (i == j) norms = std::max(norms, std::abs(given[i * n + i] - 1.0));
       }
     constexpr double equal = 1e-5;
@@ -65,7 +65,7 @@ std::vector<Domain::Remark> ChemistryDomain::remarks_on_arrays(const Job& job) c
     std::string what;
     if (same < equal && norms > equal)
       what = "is the overlap of the job's basis functions with other norms, and programs take functions of norm 1";
-    else if (same > equal && turned < equal)
+    else if (same > equal && transposed < equal)
       what =
           "is the overlap of the job's basis functions in another order, that of m = -l .. l within a shell, and programs take m = +l .. -l";
     else if (same > equal && norms < equal && is_named)

@@ -1,5 +1,5 @@
 // Permuted copies against combine(), bit for bit: random ranks, orders, extents, parts of larger arrays, factors,
-// blocks turned in place and assembled by cache blocks, built-in, portable and generated code. Memory around the
+// blocks transposed in place and assembled by cache blocks, built-in, portable and generated code. Memory around the
 // operands holds canaries.
 
 #include <catch2/catch.hpp>
@@ -240,16 +240,16 @@ TEST_CASE("what is stored non-temporally without a buffer", "[permute]") {
   Permuter permuter(nullptr, limits(1));
   std::vector<double> x(40 * 40 * 40 + 16), y(x.size(), 1.0);
   double* const line = x.data() + (8 - reinterpret_cast<std::uintptr_t>(x.data()) / sizeof(double) % 8) % 8;
-  const std::vector<PairDim> turned = {{40, 1, 1600}, {40, 40, 40}, {40, 1600, 1}},
+  const std::vector<PairDim> transposed = {{40, 1, 1600}, {40, 40, 40}, {40, 1600, 1}},
                              lines = {{40, 1, 1}, {40, 40, 1600}, {40, 1600, 40}};
   using Way = Permuter::Way;
-  for (const auto& dims : {turned, lines}) {
+  for (const auto& dims : {transposed, lines}) {
     CHECK(permuter.run(line, y.data(), dims, 1.0, 0.0) == Way::streams);
     CHECK(permuter.run(line, y.data() + 3, dims, -2.0, 0.0) == Way::streams);
     CHECK(permuter.run(line + 1, y.data(), dims, 1.0, 0.0) == Way::cache_blocks);  // lines of the target are not whole
     CHECK(permuter.run(line, y.data(), dims, 1.0, 1.0) == Way::cache_blocks);      // the target is read
   }
-  std::vector<PairDim> odd = turned;
+  std::vector<PairDim> odd = transposed;
   odd.front().extent = 39;
   CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::cache_blocks);
   odd = {{40, 1, 1600}, {40, 44, 40}, {30, 1760, 1}};

@@ -37,8 +37,8 @@ const std::vector<std::string> strategies{"",
                                           "blas",
                                           "outer",
                                           "vector",
-                                          "turned",
-                                          "turned, columns in place"};
+                                          "scattered output",
+                                          "scattered output, columns in place"};
 
 std::int64_t rounds() { return test_level::is_long() ? case_count(20000) : case_count(500); }
 
@@ -341,7 +341,7 @@ TEST_CASE(
       space.columns = {{row.n, row.m, 0, row.k}};
       space.summed = {{row.k, 0, against ? 1 : row.m, 1}};
       const auto choices = kernels::contraction_choices(space, shape, true, 512, &costs);
-      const auto is_transposed = [](const auto& choice) { return choice.name.starts_with("turned"); };
+      const auto is_transposed = [](const auto& choice) { return choice.name.starts_with("scattered output"); };
       INFO(row.m << "x" << row.n << "x" << row.k << (against ? ", against" : ", along"));
       CHECK(std::any_of(choices.begin(), choices.end(), is_transposed) == row.possible);
       CHECK(is_transposed(choices.front()) == (row.chosen && against));
@@ -352,25 +352,26 @@ TEST_CASE(
   options.strategy = "packed";
   auto packed = make_kernels("auto", workspace, options);
   std::int64_t met = 0;
-  for (const std::string strategy : {"turned", "turned, columns in place"}) {
+  for (const std::string strategy : {"scattered output", "scattered output, columns in place"}) {
     options.strategy = strategy;
-    auto turned = make_kernels("auto", workspace, options);
+    auto transposed = make_kernels("auto", workspace, options);
     for (std::int64_t i = 0; i < case_count(2000); ++i) {
       const std::uint64_t seed = base_seed() + 700000 + static_cast<std::uint64_t>(i);
       Case c = make_case(seed, true);
       const BlockOp op = operation(c);
-      if (turned->explain(op).find("turned") == std::string::npos || !packed->explain(op).starts_with("register"))
+      if (transposed->explain(op).find("scattered output") == std::string::npos ||
+          !packed->explain(op).starts_with("register"))
         continue;
       ++met;
-      INFO("seed " << seed << ": " << turned->explain(op));
-      REQUIRE(same_bits(outcome(*packed, c, true), outcome(*turned, c, i % 2 == 0)));
+      INFO("seed " << seed << ": " << transposed->explain(op));
+      REQUIRE(same_bits(outcome(*packed, c, true), outcome(*transposed, c, i % 2 == 0)));
     }
   }
   CHECK(met > case_count(50));
 
   // More than a block of rows, of columns, of summed positions; tall tiles; shared among threads.
   options.threads = 3;
-  auto threads = make_kernels("auto", workspace, options);  // turned, columns in place
+  auto threads = make_kernels("auto", workspace, options);  // scattered output, columns in place
   options.threads = 1;
   auto in_place = make_kernels("auto", workspace, options);
   struct Large {
@@ -401,8 +402,8 @@ TEST_CASE(
       return d;
     };
     const auto want = result(*packed, "packed");
-    CHECK(same_bits(want, result(*in_place, "turned, columns in place")));
-    CHECK(same_bits(want, result(*threads, "turned, columns in place")));
+    CHECK(same_bits(want, result(*in_place, "scattered output, columns in place")));
+    CHECK(same_bits(want, result(*threads, "scattered output, columns in place")));
   }
 }
 
@@ -412,7 +413,7 @@ TEST_CASE("tiles of any make and number of threads round alike") {
     if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
     DYNAMIC_SECTION("processor `" << cpu << "`") {
       for (const std::string strategy :
-           {"packed", "crossing", "rows in place, all in place", "turned, columns in place"}) {
+           {"packed", "crossing", "rows in place, all in place", "scattered output, columns in place"}) {
         KernelOptions options;
         options.strategy = strategy;
         options.jit_cpu = cpu;

@@ -33,7 +33,7 @@ struct ContractionStrategy {
   std::int64_t run = 1;   // rows that are consecutive in D (and in the operand of the rows, where that is not packed)
   TileShape tile;         // the largest
   bool crossing = false;  // tiles span several runs; those are computed aside and scattered
-  bool turned = false;    // and no two rows are consecutive in D
+  bool scattered_output = false;  // and no two rows are consecutive in D
   bool pack_rows = true, pack_columns = true;
   std::int64_t row_block = 0, column_block = 0, sum_block = 0;
   std::int64_t moved = 0;   // elements that the BLAS way copies

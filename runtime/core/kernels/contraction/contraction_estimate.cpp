@@ -83,7 +83,7 @@ class Estimate {
   }
 
   double crossing_tiles() const {
-    if (plan_.turned) return tiles_of(plan_.m);
+    if (plan_.scattered_output) return tiles_of(plan_.m);
     const std::int64_t rows = plan_.tile.rows();
     return static_cast<double>(plan_.m / rows) * column_of_tiles(plan_.tile.max_vectors) + tiles_of(plan_.m % rows);
   }
@@ -91,7 +91,7 @@ class Estimate {
   double scattering() const {
     const double share = std::min(1.0, static_cast<double>(plan_.tile.rows()) / run_),
                  blocks = std::ceil(k_ / static_cast<double>(plan_.sum_block));
-    const bool far = plan_.turned && m_ * n_ * sizeof(double) > costs_.near;
+    const bool far = plan_.scattered_output && m_ * n_ * sizeof(double) > costs_.near;
     return share * m_ * n_ * blocks * (far ? costs_.scatter_far : costs_.scatter);
   }
 

@@ -89,14 +89,14 @@ class TileLoops : TileCalls {
       m += rows * repeat;
     };
     while (m < last) {
-      if (plan_.crossing && !plan_.turned) {
+      if (plan_.crossing && !plan_.scattered_output) {
         add(std::min<std::int64_t>(shape_.rows(), work_.last_row - m), 1);
         continue;
       }
       const std::int64_t end =
-          plan_.turned ? work_.last_row : std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
+          plan_.scattered_output ? work_.last_row : std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
       const Alike alike = first_tiles(end - m);
-      add(alike.rows, plan_.turned ? 1 : std::min(alike.many, (last - m + alike.rows - 1) / alike.rows));
+      add(alike.rows, plan_.scattered_output ? 1 : std::min(alike.many, (last - m + alike.rows - 1) / alike.rows));
     }
     return m;
   }

@@ -92,7 +92,7 @@ class Planner {
       for (LoopDim& dim : summed) std::swap(dim.a, dim.b);
       take_rows_of(!base_.swapped);
       base_.summed = std::move(summed);
-      for (const bool pack_columns : {true, false}) add_tiles("turned", 1, true, true, pack_columns);
+      for (const bool pack_columns : {true, false}) add_tiles("scattered output", 1, true, true, pack_columns);
     }
     sort();
     return std::move(result_);
@@ -165,7 +165,7 @@ class Planner {
     ContractionStrategy plan = base_;
     plan.run = run;
     plan.crossing = crossing;
-    plan.turned = crossing && run == 1;
+    plan.scattered_output = crossing && run == 1;
     plan.pack_rows = pack_rows;
     // Tiles that go from place to place by a table are for short runs: long columns are better read from end to end.
     const bool single_column = shape_.single_column_vectors > 0 && plan.n == 1 && !pack_rows &&

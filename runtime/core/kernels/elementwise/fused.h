@@ -143,7 +143,7 @@ class FusedRunner {
   CodeEngine* engine_;
   Permuter permuter_;
   FusedRowsCode rows_;
-  std::array<std::vector<double>, FusedTile::sources_per_step> turned_;  // for built-in loops
+  std::array<std::vector<double>, FusedTile::sources_per_step> transposed_;  // for built-in loops
   FusedLimits limits_;
   int dims_ = 0;
   Extents extent_{}, target_{};

@@ -203,7 +203,7 @@ void FusedRunner::transpose_source(const FusedRows& rows, FusedRows::Source& sou
   w.x_step = rows.length;
   w.y_step = source.step;
   const std::int64_t apart = rows.length * rows.count;
-  std::vector<double>& copy = turned_[number];
+  std::vector<double>& copy = transposed_[number];
   copy.resize(std::max(copy.size(), static_cast<std::size_t>(apart * rows.places)));
   const PanelCode turn = permuter_.transpose_code(apart * rows.places);
   for (std::int64_t k = 0; k < rows.places; ++k) {

@@ -31,8 +31,8 @@ std::int64_t even_part(std::int64_t extent, std::int64_t most) {
 
 /// Whether it goes by parts: where no cache holds one or two sources that all lie in other orders than the target. A
 /// source in the target's order is fetched by the hardware, along with the target, and of more sources the parts would
-/// be small. It does as well where the target's rows lie across a source near by (a small matrix turned), or one whose
-/// lines all want the same few places in the caches.
+/// be small. It does as well where the target's rows lie across a source near by (a small matrix transposed), or one
+/// whose lines all want the same few places in the caches.
 bool FusedRunner::needs_parts() const {
   if (target_[0] != 1) return false;
   constexpr std::size_t max_sources = 2;

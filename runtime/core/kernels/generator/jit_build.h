@@ -37,7 +37,7 @@ llvm::Value* build_step(llvm::IRBuilderBase& b, FusedOp op, llvm::Value* x, llvm
 /// The addends from the left.
 llvm::Value* build_difference(llvm::IRBuilderBase& b, std::span<llvm::Value* const> addends);
 
-/// n vectors of n elements, turned: rounds exchange ever larger parts between vectors that far apart.
+/// n vectors of n elements, transposed: rounds exchange ever larger parts between vectors that far apart.
 std::vector<llvm::Value*> build_transposed(llvm::IRBuilderBase& b, std::vector<llvm::Value*> rows);
 
 /// Kernels of GPUs: see device_layout.h. Arithmetic and addresses are the same for host fallbacks, which go through a

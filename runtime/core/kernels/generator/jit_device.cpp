@@ -23,18 +23,18 @@ class DeviceFusedBuilder final : public DeviceBuilder {
       if (d < code.box_dims || !box_) inner_.push_back(dim + offsetof(DeviceDim, inner));
       target_strides_.push_back(dim + offsetof(DeviceDim, target_stride));
     }
-    int source = 0, turned = 0;
+    int source = 0, transposed = 0;
     for (const DeviceStep& s : code.steps) {
       std::array<Source, 2> of;
       for (std::size_t q = 0; q < 2; ++q) {
         const DeviceForm form = q == 0 ? s.a : s.b;
-        if (form != DeviceForm::direct && form != DeviceForm::turned) continue;
+        if (form != DeviceForm::direct && form != DeviceForm::transposed) continue;
         of[q].at = layout_.sources + sizeof(DeviceSource) * static_cast<std::size_t>(source);
         of[q].number = source++;
         for (int d = 0; d < code.dims; ++d)
           of[q].strides.push_back(of[q].at + offsetof(DeviceSource, stride) +
                                   sizeof(std::int64_t) * static_cast<std::size_t>(d));
-        if (form == DeviceForm::turned) of[q].turned = turned++;
+        if (form == DeviceForm::transposed) of[q].transposed = transposed++;
       }
       sources_.push_back(of);
     }
@@ -47,7 +47,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
       if (shared_energies) fetch_energies();
       for (const auto& of : sources_)
         for (const Source& s : of)
-          if (s.turned >= 0) fetch(s);
+          if (s.transposed >= 0) fetch(s);
       end_phase();
     }
     begin();
@@ -62,7 +62,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
  private:
   struct Source {
     std::size_t at = 0;
-    int number = 0, turned = -1;
+    int number = 0, transposed = -1;
     std::vector<std::size_t> strides;
   };
   /// A phase. From here on the thread block's number is that within its chain.
@@ -123,24 +123,25 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     });
   }
 
-  /// The box of a turned source, in the order in which it lies.
+  /// The box of a transposed source, in the order in which it lies.
   void fetch(const Source& s) {
-    const std::size_t turned = layout_.turned + sizeof(DeviceTransposed) * static_cast<std::size_t>(s.turned);
+    const std::size_t transposed =
+        layout_.transposed + sizeof(DeviceTransposed) * static_cast<std::size_t>(s.transposed);
     std::vector<std::size_t> inner, strides, pitches;
     for (int d = 0; d < code_.box_dims; ++d) {
       const std::size_t dim =
-          turned + offsetof(DeviceTransposed, dim) + sizeof(DeviceTransposed::Dim) * static_cast<std::size_t>(d);
+          transposed + offsetof(DeviceTransposed, dim) + sizeof(DeviceTransposed::Dim) * static_cast<std::size_t>(d);
       inner.push_back(dim + offsetof(DeviceTransposed::Dim, inner));
       strides.push_back(dim + offsetof(DeviceTransposed::Dim, stride));
       pitches.push_back(dim + offsetof(DeviceTransposed::Dim, pitch));
     }
     Value* data = address(s.number, s.at + offsetof(DeviceSource, data));
     Value* origin = index(first_of_box(), s.strides);
-    Value* last = argument(turned + offsetof(DeviceTransposed, last), index_type());
-    Value* to = argument32(turned + offsetof(DeviceTransposed, shared));
+    Value* last = argument(transposed + offsetof(DeviceTransposed, last), index_type());
+    Value* to = argument32(transposed + offsetof(DeviceTransposed, shared));
     const auto site = static_cast<std::uint32_t>(10 + s.number);
-    const Walk rows = walk(turned + offsetof(DeviceTransposed, rows),
-                           code_.turned_row_dims[static_cast<std::size_t>(s.turned)], inner);
+    const Walk rows = walk(transposed + offsetof(DeviceTransposed, rows),
+                           code_.transposed_row_dims[static_cast<std::size_t>(s.transposed)], inner);
     loop(rows.first, rows.rows, next(rows), [&](Value* k) {
       Values value, address, valid;
       for (int u = 0; u < parts_; ++u) {
@@ -204,10 +205,11 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     for (const auto& of : sources_)
       for (const Source& s : of)
         if (!s.strides.empty())
-          origin_.push_back(s.turned < 0 ? index(first_, s.strides)
-                                         : argument32(layout_.turned +
-                                                      sizeof(DeviceTransposed) * static_cast<std::size_t>(s.turned) +
-                                                      offsetof(DeviceTransposed, shared)));
+          origin_.push_back(s.transposed < 0
+                                ? index(first_, s.strides)
+                                : argument32(layout_.transposed +
+                                             sizeof(DeviceTransposed) * static_cast<std::size_t>(s.transposed) +
+                                             offsetof(DeviceTransposed, shared)));
     Walk rows = walk(offsetof(DeviceHead, rows), code_.row_dims, inner_);
     const auto row_dims = rows.place.size();
     for (std::size_t d = 0; d < row_dims; ++d)
@@ -297,11 +299,11 @@ class DeviceFusedBuilder final : public DeviceBuilder {
         return lanes(at(data, index(c, source.strides, box_ ? origin_[n] : nullptr)),
                      static_cast<std::uint32_t>(40 + source.number), false);
       }
-      case DeviceForm::turned: {
+      case DeviceForm::transposed: {
         Value* place = origin_[n];
         for (std::size_t d = 0; d < c.size(); ++d)
           place = b_.CreateAdd(place, b_.CreateMul(c[d], argument32(dims_[d] + offsetof(DeviceDim, pitch) +
-                                                                    4 * static_cast<std::size_t>(source.turned))));
+                                                                    4 * static_cast<std::size_t>(source.transposed))));
         return {load(f64(), in_shared(place), static_cast<std::uint32_t>(40 + source.number))};
       }
       case DeviceForm::energies: break;
@@ -348,7 +350,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
   std::vector<std::size_t> dims_, boxes_, inner_, target_strides_;
   std::vector<std::array<Source, 2>> sources_;
   Value *target_ = nullptr, *target_origin_ = nullptr, *addresses_ = nullptr;
-  Values first_, origin_;  // of the box; where it begins in sources, or in the shared memory of turned ones
+  Values first_, origin_;  // of the box; where it begins in sources, or in the shared memory of transposed ones
   Values sums_;            // of products
 };
 

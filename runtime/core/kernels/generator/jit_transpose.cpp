@@ -117,17 +117,17 @@ class TransposeBuilder {
     const int n = std::min(side, width_);
     for (int strip = 0; strip < side; strip += n) {
       Value* first = b_.CreateAdd(j, number(strip));
-      std::vector<Values> turned;
+      std::vector<Values> transposed;
       for (int group = 0; group < side; group += n) {
         Values rows;
         for (int k = 0; k < n; ++k)
           rows.push_back(load(element(y_, first, b_.CreateAdd(i, number(group + k)), y_step_), n));
-        turned.push_back(build_transposed(b_, std::move(rows)));
+        transposed.push_back(build_transposed(b_, std::move(rows)));
       }
       for (int k = 0; k < n; ++k) {
         Value* to = element(x_, i, b_.CreateAdd(first, number(k)), x_step_);
-        for (std::size_t group = 0; group < turned.size(); ++group)
-          put(element(to, static_cast<std::int64_t>(group) * n), turned[group][static_cast<std::size_t>(k)], n);
+        for (std::size_t group = 0; group < transposed.size(); ++group)
+          put(element(to, static_cast<std::int64_t>(group) * n), transposed[group][static_cast<std::size_t>(k)], n);
       }
     }
   }

@@ -6,10 +6,11 @@
 namespace sial::kernels {
 namespace {
 
-constexpr std::int64_t run_of_box = 32;  // doubles that a box should take in a row, of the target and of turned sources
+constexpr std::int64_t run_of_box =
+    32;  // doubles that a box should take in a row, of the target and of transposed sources
 constexpr std::int64_t usual_box = 1024,
                        small_box = 256;  // of large blocks; where larger ones would leave multiprocessors idle
-// Of all turned sources together; odd pitches can double it, and energies lie beside it.
+// Of all transposed sources together; odd pitches can double it, and energies lie beside it.
 constexpr std::int64_t largest_box = 2800;
 
 class BoxChooser {

@@ -41,7 +41,7 @@ struct DeviceBox {
   DeviceExtents extent{};
   std::int64_t volume = 1, least = 0;
 };
-/// `orders`: of the target and of the turned sources, in blocks of these extents.
+/// `orders`: of the target and of the transposed sources, in blocks of these extents.
 DeviceBox choose_box(const DeviceExtents& extent, std::size_t dims, const std::vector<DeviceOrder>& orders);
 
 /// The first dimensions of a box in which threads keep their coordinates: as many as leave a quarter of the threads

@@ -1,4 +1,4 @@
-// Plans of chains on a GPU: which steps go together, how dimensions join, which sources are turned through shared
+// Plans of chains on a GPU: which steps go together, how dimensions join, which sources are transposed through shared
 // memory and in which boxes. See device_layout.h for what kernels are given.
 
 #include <algorithm>
@@ -29,7 +29,9 @@ struct Step {
   double value = 0.0;
   Operand a, b;
   const EnergyDifferences* energies = nullptr;
-  int turned() const { return (a.form == DeviceForm::turned ? 1 : 0) + (b.form == DeviceForm::turned ? 1 : 0); }
+  int transposed() const {
+    return (a.form == DeviceForm::transposed ? 1 : 0) + (b.form == DeviceForm::transposed ? 1 : 0);
+  }
 };
 
 /// Part of a group's work that one kernel can do, in the kernel's dimensions.
@@ -43,11 +45,11 @@ struct Work {
   void each_source(F f) {
     for (Step& s : steps)
       for (Operand* o : {&s.a, &s.b})
-        if (o->form == DeviceForm::direct || o->form == DeviceForm::turned) f(*o);
+        if (o->form == DeviceForm::direct || o->form == DeviceForm::transposed) f(*o);
   }
 };
 
-/// A source is turned when neither side would go through memory in full lines together with the other.
+/// A source is transposed when neither side would go through memory in full lines together with the other.
 bool is_transposed(const MutableView& target, const Operand& source) {
   DeviceExtents extent{}, stride{};
   std::copy_n(target.extent.begin(), target.rank, extent.begin());
@@ -97,10 +99,10 @@ class LaunchPlanner {
         o.stride[k] = target_.extent[k] == 1 ? 0 : s.stride[k];
         alike &= target_.extent[k] == 1 || s.stride[k] == target_.stride[k];
       }
-      // One that lies as the target does is never turned, so that inner products of a block with itself and with a copy
-      // are added up in one order.
+      // One that lies as the target does is never transposed, so that inner products of a block with itself and with a
+      // copy are added up in one order.
       o.form = alike && s.data == target_.data       ? DeviceForm::self
-               : !alike && is_transposed(target_, o) ? DeviceForm::turned
+               : !alike && is_transposed(target_, o) ? DeviceForm::transposed
                                                      : DeviceForm::direct;
     };
     switch (from.op) {
@@ -130,15 +132,15 @@ class LaunchPlanner {
   /// Whether step `next` can go with those from `first` on.
   bool fits(std::size_t first, std::size_t next) const {
     if (next - first >= DeviceFusedCode::most_steps) return false;
-    int turned = 0;
+    int transposed = 0;
     std::vector<const EnergyDifferences*> sets;
     for (std::size_t k = first; k <= next; ++k) {
-      turned += steps_[k].turned();
+      transposed += steps_[k].transposed();
       if (steps_[k].energies && std::find(sets.begin(), sets.end(), steps_[k].energies) == sets.end())
         sets.push_back(steps_[k].energies);
     }
-    if (turned > DeviceFusedCode::max_transposed || sets.size() > DeviceFusedCode::max_sets) return false;
-    if (turned < 2 || steps_[next].turned() == 0) return true;
+    if (transposed > DeviceFusedCode::max_transposed || sets.size() > DeviceFusedCode::max_sets) return false;
+    if (transposed < 2 || steps_[next].transposed() == 0) return true;
     // Two orders share a box only when it still takes runs of all operands.
     Work work = joined(first, next + 1);
     return choose_box(work.extent, work.dims, orders(work)).least >= full_line;
@@ -164,7 +166,7 @@ class LaunchPlanner {
       for (std::size_t s = 0; s < from.size() && goes_on; ++s)
         for (const auto& [old, now] :
              {std::pair(&from[s].a, &work.steps[s].a), std::pair(&from[s].b, &work.steps[s].b)})
-          if (old->form == DeviceForm::direct || old->form == DeviceForm::turned)
+          if (old->form == DeviceForm::direct || old->form == DeviceForm::transposed)
             goes_on &= old->stride[d] == now->stride[end] * work.extent[end];
       if (goes_on) {
         work.extent[end] *= extent[d];
@@ -186,11 +188,11 @@ class LaunchPlanner {
     return work;
   }
 
-  /// Of the target and of the turned sources.
+  /// Of the target and of the transposed sources.
   static std::vector<DeviceOrder> orders(Work& work) {
     std::vector<DeviceOrder> result{order_of(work.extent, work.target_stride, work.dims)};
     work.each_source([&](const Operand& o) {
-      if (o.form == DeviceForm::turned) result.push_back(order_of(work.extent, o.stride, work.dims));
+      if (o.form == DeviceForm::transposed) result.push_back(order_of(work.extent, o.stride, work.dims));
     });
     return result;
   }
@@ -332,10 +334,10 @@ class LaunchPlanner {
       return plan.rows;
     };
     head.rows = rows({inner.begin(), inner.begin() + code.box_dims}, code.row_dims);
-    std::vector<DeviceTransposed> turned;
+    std::vector<DeviceTransposed> transposed;
     std::uint32_t shared = 0;
     work.each_source([&](const Operand& o) {
-      if (o.form != DeviceForm::turned) return;
+      if (o.form != DeviceForm::transposed) return;
       DeviceTransposed t;
       t.shared = shared;
       for (std::size_t d = 0; d < work.dims; ++d) t.last += (work.extent[d] - 1) * o.stride[d];
@@ -349,22 +351,22 @@ class LaunchPlanner {
         dim.inner = dims[d].inner;
         dim.pitch = pitch;
         dim.stride = o.stride[d];
-        dims[d].pitch[turned.size()] = pitch;
+        dims[d].pitch[transposed.size()] = pitch;
         end = pitch * dim.inner.divisor;
         pitch = end | 1u;
       }
       shared += end;
-      t.rows = rows(extents, code.turned_row_dims[turned.size()]);
-      turned.push_back(t);
+      t.rows = rows(extents, code.transposed_row_dims[transposed.size()]);
+      transposed.push_back(t);
     });
     head.behind_boxes = shared;
     launch.shared_bytes = shared * 8;
-    finish(work, code, head, dims, turned, launch);
+    finish(work, code, head, dims, transposed, launch);
   }
 
   /// Key and arguments.
   void finish(Work& work, DeviceFusedCode& code, DeviceHead head, const std::vector<DeviceDim>& dims,
-              const std::vector<DeviceTransposed>& turned, DeviceLaunch& launch) {
+              const std::vector<DeviceTransposed>& transposed, DeviceLaunch& launch) {
     code.dims = static_cast<int>(work.dims);
     code.products = products_;
     if (products_) launch.shared_bytes += DeviceSum::shared * 8;
@@ -418,7 +420,7 @@ class LaunchPlanner {
     put(0, std::vector<DeviceHead>{head});
     put(layout.dims, dims);
     put(layout.sources, sources);
-    put(layout.turned, turned);
+    put(layout.transposed, transposed);
     put(layout.sets, energy_sets);
     if (code.energy_units > 0) {
       put(layout.energies, energies);

@@ -32,10 +32,10 @@ inline constexpr std::int64_t max_narrow_offset = std::int64_t{1}
 /// Where a step's operand comes from. Numbers are part of keys.
 enum class DeviceForm : std::int32_t {
   absent = 0,
-  direct = 1,    // read where it lies
-  turned = 2,    // through shared memory
-  self = 3,      // the target as the steps before have left it
-  energies = 4,  // differences of energies; + number of the set of energies
+  direct = 1,      // read where it lies
+  transposed = 2,  // through shared memory
+  self = 3,        // the target as the steps before have left it
+  energies = 4,    // differences of energies; + number of the set of energies
 };
 
 struct DeviceStep {
@@ -55,17 +55,17 @@ struct DeviceFusedCode {
   bool unrolled = false;  // a thread has several elements at a time, so that many loads are under way
   bool products = false;  // of the target and the only step's source, a copy by name, are added up
   int row_dims = 0;       // of a box, in the target's order: below box_dims
-  std::array<int, max_transposed> turned_row_dims{};  // in those of turned sources
-  int rank = 0;                                       // of the differences, 0: none
+  std::array<int, max_transposed> transposed_row_dims{};  // in those of transposed sources
+  int rank = 0;                                           // of the differences, 0: none
   int energy_units = 0;  // of energy_unit doubles, after the other arguments; 0: energies are in a table
   std::array<std::int8_t, device_dims>
       dim_of{};  // the kernel's dimension for each of the differences', -1: of one element
   std::vector<DeviceStep> steps;
 
-  int sources() const;                                         // direct and turned
+  int sources() const;                                         // direct and transposed
   int operands() const { return 1 + sources(); }               // with addresses
   int parts() const { return !unrolled ? 1 : pairs ? 2 : 4; }  // elements (pairs) that a thread works on at once
-  int turned() const;
+  int transposed() const;
   int sets() const;
   bool operator==(const DeviceFusedCode&) const = default;
 };
@@ -91,7 +91,7 @@ struct DeviceDim {
   DeviceDivisor inner;  // extent of the box, or of a plain kernel's dimension
   DeviceDivisor boxes;  // how many boxes the dimension is cut into
   std::uint32_t extent = 1;
-  std::array<std::uint32_t, DeviceFusedCode::max_transposed> pitch{};  // in the shared memory of turned sources
+  std::array<std::uint32_t, DeviceFusedCode::max_transposed> pitch{};  // in the shared memory of transposed sources
   std::int64_t target_stride = 0;
 };
 
@@ -100,7 +100,7 @@ struct DeviceSource {
   std::array<std::int64_t, device_dims> stride{};  // in the order of the kernel's dimensions
 };
 
-/// A turned source: the box's dimensions in the source's own order.
+/// A transposed source: the box's dimensions in the source's own order.
 struct DeviceTransposed {
   struct Dim {
     DeviceDivisor inner;
@@ -140,7 +140,7 @@ struct DeviceHead {
 /// Offsets of the parts of a chain's arguments.
 struct DeviceFusedLayout {
   explicit DeviceFusedLayout(const DeviceFusedCode& code);
-  std::size_t dims, sources, turned, sets, energies, batch, addresses, size;
+  std::size_t dims, sources, transposed, sets, energies, batch, addresses, size;
   std::size_t chains = 1;  // of a batch, at most
 };
 

@@ -34,7 +34,7 @@ Panels cut_lines(const PairDim& fast, const PairDim& second) {
   return {fast.extent, std::min(second.extent, std::max<std::int64_t>(1, panel_of_lines / fast.extent)), false, false};
 }
 
-/// Panels that are turned: fast is x's fastest dimension, second that of y.
+/// Panels that are transposed: fast is x's fastest dimension, second that of y.
 Panels cut_transposed(const PairDim& fast, const PairDim& second) {
   const bool x_crowded = second.x % half_page == 0, y_crowded = fast.y % half_page == 0;
   const std::int64_t apart = ways * page / std::gcd(second.x, page);  // columns of x that have places of their own
@@ -91,8 +91,8 @@ const PermuteKernels& Permuter::kit(std::int64_t volume) {
   bool all = true;
   for (const Blend blend : {Blend::copy, Blend::scale, Blend::add, Blend::update}) {
     const std::size_t k = number(blend);
-    all &= fetch(*engine_, PermuteRole::turned, blend, generated_.turned[k][0]);
-    all &= fetch(*engine_, PermuteRole::transposed_along_x, blend, generated_.turned[k][1]);
+    all &= fetch(*engine_, PermuteRole::transposed, blend, generated_.transposed[k][0]);
+    all &= fetch(*engine_, PermuteRole::transposed_along_x, blend, generated_.transposed[k][1]);
     all &= fetch(*engine_, PermuteRole::lines, blend, generated_.lines[k]);
     if (blend != Blend::scale) all &= fetch(*engine_, PermuteRole::piece, blend, generated_.piece[k]);
   }
@@ -172,13 +172,13 @@ std::int64_t Permuter::extent_here(int dim, std::int64_t block) const {
 }
 
 void Permuter::by_panels(double* x, const double* y, double alpha, double beta) {
-  const bool turned = fast_y_ != 0;
+  const bool transposed = fast_y_ != 0;
   const bool alone = dims_.size() == 1;
-  const int other = turned ? fast_y_ : 1;
+  const int other = transposed ? fast_y_ : 1;
   const Dim& fast = dims_[0];
   const Dim second = alone ? Dim{} : dims_[static_cast<std::size_t>(other)];
   const auto [length, count, along_x, columns_outermost] =
-      turned ? cut_transposed(fast, second) : cut_lines(fast, second);
+      transposed ? cut_transposed(fast, second) : cut_lines(fast, second);
   for (int k = 1; k < static_cast<int>(dims_.size()); ++k)
     if (k != other) add_loop(k, 1);
   add_loop(0, length);
@@ -195,13 +195,13 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
     at_.pop_back();
   }
   w.x_step = second.x;
-  w.y_step = turned ? fast.y : second.y;
+  w.y_step = transposed ? fast.y : second.y;
   w.length = length;
   w.count = count;
   w.alpha = alpha;
   w.beta = beta;
   const Blend blend = blend_of(alpha, beta);
-  const PanelCode code = turned ? code_->turned[number(blend)][along_x ? 1 : 0] : code_->lines[number(blend)];
+  const PanelCode code = transposed ? code_->transposed[number(blend)][along_x ? 1 : 0] : code_->lines[number(blend)];
   std::int64_t ox = 0, oy = 0;
   do {
     w.x = x + ox;

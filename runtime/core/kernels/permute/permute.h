@@ -1,6 +1,6 @@
 #pragma once
 // Permuted copies at the speed of memory: combine() of strided.h, bit for bit, with the work cut so that both operands
-// are read and written in whole cache lines. Blocks that caches hold are turned panel by panel straight into the
+// are read and written in whole cache lines. Blocks that caches hold are transposed panel by panel straight into the
 // target. Larger ones are assembled cache block by cache block in a buffer: cache blocks are long in the fastest
 // dimensions of both operands, the buffer's lines are stored non-temporally, and meanwhile the next cache block is
 // fetched, line by line in the order in which it will be read, which no hardware guesses. Where the target's lines are
@@ -35,7 +35,7 @@ class Permuter {
   /// What carries pieces that were assembled elsewhere to memory, as they are. The operation moves `volume` elements.
   PieceCode piece_code(std::int64_t volume) { return kit(volume).piece[number(Blend::copy)]; }
   /// What turns panels of such an operation, as they are.
-  PanelCode transpose_code(std::int64_t volume) { return kit(volume).turned[number(Blend::copy)][0]; }
+  PanelCode transpose_code(std::int64_t volume) { return kit(volume).transposed[number(Blend::copy)][0]; }
 
  private:
   struct Loop {
