@@ -195,7 +195,7 @@ Chunk* NodeHeap::try_allocate(const Request& request, std::string* reason) {
 Chunk* NodeHeap::take_anywhere(const Request& request, std::string* reason) {
   Chunk* c = take(request.first, request, reason);
   if (c || arenas_ == 1) return c;
-  if (!hooks_.lenders) {
+  if (!hooks_.fallback_arenas) {
     for (int i = request.first == request.owner ? 1 : 0; !c && i < arenas_; ++i)
       c = take((request.owner + i) % arenas_, request, reason);
     return c;
@@ -203,7 +203,7 @@ Chunk* NodeHeap::take_anywhere(const Request& request, std::string* reason) {
   std::vector<double> used(static_cast<std::size_t>(arenas_));
   for (int a = 0; a < arenas_; ++a)
     used[static_cast<std::size_t>(a)] = static_cast<double>(arena(a).in_use()) / static_cast<double>(bytes_per_arena_);
-  for (const int a : hooks_.lenders(request.first, used))
+  for (const int a : hooks_.fallback_arenas(request.first, used))
     if (!c && a != request.first) c = take(a, request, reason);
   return c;
 }
@@ -236,17 +236,17 @@ void NodeHeap::keep(Chunk* c) {
   count(c, bytes);
 }
 
-// The ranks that hold spare chunks look at `waiting` whenever they use the store, those that lend also while they wait
-// themselves; passing references go by themselves. Ranks may be in a long computation; who holds none any more has
-// nothing to give, and that is the end of waiting.
+// The ranks that hold spare chunks look at `waiting` whenever they use the store, those with reclaimable copies also
+// while they wait themselves; passing references go by themselves. Ranks may be in a long computation; who holds none
+// any more has nothing to give, and that is the end of waiting.
 Chunk* NodeHeap::wait_for_spare(const Request& request) {
   Arena& node = arena(0);
-  const auto lent = [&] {
+  const auto any_reclaimable = [&] {
     for (int a = 0; a < arenas_; ++a)
-      if (arena(a).lends.load(std::memory_order_acquire)) return true;
+      if (arena(a).reclaimable.load(std::memory_order_acquire)) return true;
     return has_passing();
   };
-  const auto none = [&] { return node.spare_in_use.load(std::memory_order_acquire) == 0 && !lent(); };
+  const auto none = [&] { return node.spare_in_use.load(std::memory_order_acquire) == 0 && !any_reclaimable(); };
   if (none()) return try_allocate(thorough(request), nullptr);  // given back since
   struct Waiting {
     explicit Waiting(std::atomic<std::int32_t>& n) : number(n) { number.fetch_add(1, relaxed); }
@@ -256,7 +256,8 @@ Chunk* NodeHeap::wait_for_spare(const Request& request) {
   const Waiting waiting(node.waiting);
   const auto start = std::chrono::steady_clock::now();
   constexpr int min_looks = 20000, looks_per_thorough = 64;
-  for (int look = 0; look < min_looks || lent() || std::chrono::steady_clock::now() - start < std::chrono::seconds(20);
+  for (int look = 0;
+       look < min_looks || any_reclaimable() || std::chrono::steady_clock::now() - start < std::chrono::seconds(20);
        ++look) {
     const bool last = none();
     if (Chunk* c = try_allocate(last || look % looks_per_thorough == 0 ? thorough(request) : request, nullptr))

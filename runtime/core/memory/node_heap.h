@@ -2,7 +2,7 @@
 // The heap of a node: one arena per rank in memory that all ranks of the node map, possibly at different addresses, so
 // links are offsets. A chunk is a 64-byte header and 64-byte aligned data; it has a reference count and goes back to
 // the arena it came from when the last reference is dropped: at once by the arena's own rank, through a lock-free list
-// by the others. A full arena borrows from its siblings. Memory is committed in steps as the arena grows; in steady
+// by the others. A full arena takes from its siblings. Memory is committed in steps as the arena grows; in steady
 // state nothing here calls the system. The budget is one of addresses at first: free chunks keep their memory. Where
 // memory can be handed back (HeapHooks::uncommit), arenas have several times the address range, and once no arena has
 // a piece that is large enough, though there are enough bytes, the budget becomes one of bytes: free chunks give their
@@ -72,7 +72,7 @@ struct HeapHooks {
   std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};
   /// The arenas in the order in which they are asked when `own` has no room; `used`: share of each that is in use.
   /// Empty: `own` and those after it, in a ring.
-  std::function<std::vector<int>(int own, std::span<const double> used)> lenders = {};
+  std::function<std::vector<int>(int own, std::span<const double> used)> fallback_arenas = {};
 };
 
 class NodeHeap {
@@ -128,7 +128,7 @@ class NodeHeap {
   bool wanted() const { return arena(0).waiting.load(std::memory_order_relaxed) > 0; }
   /// Whether a rank holds memory that it can do without and only itself can give back, which it does when it sees that
   /// somebody has wanted() some. Who finds none waits as long as any rank of the node says so.
-  void lend(int a, bool lends) { arena(a).lends.store(lends, std::memory_order_release); }
+  void set_reclaimable(int a, bool reclaimable) { arena(a).reclaimable.store(reclaimable, std::memory_order_release); }
   /// References that a thread beside the ranks drops in time, whatever the ranks do: who finds no memory waits as long
   /// as there is one. `a`: the arena of the thread's rank, which counts a reference that it has before the thread gets
   /// it.
@@ -274,7 +274,7 @@ class NodeHeap {
       return own_here.load(std::memory_order_relaxed) + other_own.load(std::memory_order_relaxed);
     }
     std::atomic<std::uint32_t> phase;                        // of its rank, modulo 2
-    std::atomic<bool> lends;                                 // its rank, see lend()
+    std::atomic<bool> reclaimable;                           // its rank, see set_reclaimable()
     std::atomic<std::int64_t> passing;                       // references, see begin_passing()
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists

@@ -108,8 +108,8 @@ NodeUse node_use(double share, double mean) {
   return share > 1.3 * mean ? NodeUse::heavy : NodeUse::normal;
 }
 
-std::vector<int> lending_order(const NumaTopology& machine, std::span<const int> node_of_arena, int own,
-                               std::span<const double> used) {
+std::vector<int> fallback_order(const NumaTopology& machine, std::span<const int> node_of_arena, int own,
+                                std::span<const double> used) {
   const std::size_t arenas = node_of_arena.size();
   const auto nodes = static_cast<std::size_t>(machine.size());
   std::vector<double> of_node(nodes, 0), arenas_of_node(nodes, 0);

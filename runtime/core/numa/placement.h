@@ -1,6 +1,6 @@
 #pragma once
 // Decisions about memory nodes, as functions on values: on which node each rank's arena lies, what the pages of a range
-// obey, where the blocks of an array go, and which arena lends when one is full. Nothing here asks the system.
+// obey, where the blocks of an array go, and which arena serves when one is full. Nothing here asks the system.
 
 #include <cstdint>
 #include <span>
@@ -45,8 +45,8 @@ NodeUse node_use(double share, double mean);
 /// The arenas in the order in which a rank asks them when `own` has no room: those of its own node; then those of
 /// lightly used nodes, of ideal ones, of the others and of heavily used ones, each the nearest first. `used`: share of
 /// each arena that is in use.
-std::vector<int> lending_order(const NumaTopology& machine, std::span<const int> node_of_arena, int own,
-                               std::span<const double> used);
+std::vector<int> fallback_order(const NumaTopology& machine, std::span<const int> node_of_arena, int own,
+                                std::span<const double> used);
 
 /// The arena in which a block of an array lies that has a rule of its own; `own` where it is the rank's own choice.
 /// `number`: any number of the block that spreads evenly. Blocks are not cut: what is interleaved are whole blocks.

@@ -102,7 +102,7 @@ StoreImpl::~StoreImpl() {
   transport_.activity().set_namer({});
   if (service_ || spilled_) {
     transport_.set_while_waiting(nullptr);
-    copies_.stop_lending();  // whose helper may be waiting for it
+    copies_.clear_reclaimable();  // whose helper may be waiting for it
   }
   if (service_) transport_.set_service(nullptr);
 }

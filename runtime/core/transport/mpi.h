@@ -22,7 +22,7 @@ struct NetworkModel {
 struct MpiOptions {
   int ranks_per_node = 0;         // split each host into pretend nodes of so many workers; 0: don't
   int servers = 0;                // the last so many ranks do nothing but serve
-  bool homes_on_workers = false;  // servers hold no arrays: their memory is there to be lent
+  bool homes_on_workers = false;  // servers hold no arrays: their memory is there to be provided
   std::optional<NetworkModel> network;
   double lost_after = 0;                             // seconds, as WatchOptions has it; 0: nobody is ever lost
   double start_limit = 0;                            // seconds until all ranks have met; 0: none

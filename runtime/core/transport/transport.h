@@ -185,8 +185,9 @@ class Transport {
   /// payload is received into `reply_buffer`.
   virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload,
                                                   ReplyBuffer reply_buffer, Priority priority) = 0;
-  /// Only with several nodes, and collective over all ranks, servers included: what `lender` lends may be used by all.
-  virtual std::unique_ptr<RemoteMemory> lend_memory(Lender& lender);
+  /// Only with several nodes, and collective over all ranks, servers included: what `provider` provides may be used by
+  /// all.
+  virtual std::unique_ptr<RemoteMemory> open_remote_memory(MemoryProvider& provider);
   /// Whether payloads may lie in the memory of a GPU.
   virtual bool reads_device_memory() const { return false; }
   /// Where messages move on in a thread of their own: has it call `f`, once, before it does anything else.
@@ -198,7 +199,8 @@ class Transport {
 
   /// What this rank does, for those who look after the job. Waits in calls of the transport are noted by it.
   RankActivity& activity() { return activity_; }
-  /// From here on the job is looked after (runtime/core/watch/watcher.h), where ranks are processes. Once, by all ranks.
+  /// From here on the job is looked after (runtime/core/watch/watcher.h), where ranks are processes. Once, by all
+  /// ranks.
   virtual void start_watch(const WatchOptions& /*options*/) {}
   /// Of this rank, for messages; empty where all ranks are on one host.
   virtual std::string host_name() const { return {}; }

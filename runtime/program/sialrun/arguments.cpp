@@ -86,9 +86,9 @@ SimulationOptions simulation_options(const Arguments& arguments) {
 
 void choose_homes(Arguments& arguments, const SpillRequest& spill) {
   if (arguments.homes != "auto") return;
-  const bool lent =
+  const bool remote_tier =
       std::any_of(spill.begin(), spill.end(), [](const TierRequest& t) { return t.kind == TierKind::nodes; });
-  arguments.homes = lent ? "workers" : "servers";
+  arguments.homes = remote_tier ? "workers" : "servers";
 }
 
 int workers_of(const Arguments& arguments) {

@@ -289,7 +289,7 @@ void deletes_do_not_leak(Job& j) {
 }
 
 // More than one rank's share, which the node has.
-void shares_are_lent(Job& j) {
+void full_shares_take_from_others(Job& j) {
   if (j.transport.node_size() < 2 || j.transport.home_nodes() != std::vector<NodeId>{j.transport.node()} ||
       j.ranks > j.transport.node_size())
     return;
@@ -379,7 +379,7 @@ const std::vector<Rule>& rules() {
       {"absent blocks", absent_blocks},
       {"generations", generations},
       {"deletes do not leak", deletes_do_not_leak},
-      {"shares are lent", shares_are_lent},
+      {"full shares take from others", full_shares_take_from_others},
       {"attention of one reaches all", attention_of_one_reaches_all},
       {"a second get sends nothing", a_second_get_sends_nothing},
       {"gets do not copy", gets_do_not_copy},

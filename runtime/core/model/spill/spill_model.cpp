@@ -40,13 +40,13 @@ std::int64_t least_of(const ProgramNeed& program, std::int64_t fixed, std::int64
   return std::min(std::max(sum + program.largest, program.floor), std::max(program.enough, program.floor));
 }
 
-int lenders_of(const PlanSetting& setting) { return setting.nodes() + setting.servers + setting.memory_nodes - 1; }
+int providers_of(const PlanSetting& setting) { return setting.nodes() + setting.servers + setting.memory_nodes - 1; }
 
-/// Nobody would lend: the run is refused.
-bool nobody_lends(const PlanSetting& setting) {
+/// No node would provide memory: the run is refused.
+bool no_provider(const PlanSetting& setting) {
   return std::any_of(setting.spill.begin(), setting.spill.end(), [&](const TierRequest& t) {
     return t.kind == TierKind::nodes &&
-           (lenders_of(setting) == 0 || (t.bytes == 0 && setting.servers + setting.memory_nodes == 0));
+           (providers_of(setting) == 0 || (t.bytes == 0 && setting.servers + setting.memory_nodes == 0));
   });
 }
 
@@ -63,7 +63,7 @@ std::int64_t memory_of_nodes(const PlanSetting& setting, const TierRequest& tier
   const auto memory =
       static_cast<std::int64_t>(setting.memory_of_server > 0 ? setting.memory_of_server : setting.memory_per_rank);
   const auto most = static_cast<std::int64_t>(tier.bytes);
-  const std::int64_t of_server = memory - memory / 8;  // as LentMemory keeps
+  const std::int64_t of_server = memory - memory / 8;  // as NodeMemoryProvider keeps
   if (setting.memory_nodes > 0)
     return (most > 0 ? std::min(most, of_server) : of_server) * setting.memory_nodes / owners_of(setting);
   const std::int64_t of_node = static_cast<std::int64_t>(setting.memory_per_rank) * setting.node_size();
@@ -71,7 +71,7 @@ std::int64_t memory_of_nodes(const PlanSetting& setting, const TierRequest& tier
 }
 
 std::int64_t room_of(const PlanSetting& setting) {
-  if (nobody_lends(setting)) return -1;
+  if (no_provider(setting)) return -1;
   std::int64_t bytes = 0;
   for (const TierRequest& tier : setting.spill) {
     const std::int64_t room =
@@ -188,7 +188,7 @@ void print_spill(const SpillModel& spill, const PlanSetting& setting, std::ostre
     out << fmt::format("with `--spill DIR`: {}\n", movement(spill, setting));
     return;
   }
-  if (nobody_lends(setting)) {
+  if (no_provider(setting)) {
     out << "does not run with `--spill nodes`: no other node lends memory; `nodes:SIZE` says how much each does\n";
     return;
   }

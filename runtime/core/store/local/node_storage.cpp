@@ -102,8 +102,8 @@ NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options, std:
     placement_ = std::make_shared<BlockPlacement>(options.machine, *placed, options.numa);
   }
   if (placement_->several_nodes())
-    hooks.lenders = [placement = placement_](int own, std::span<const double> used) {
-      return placement->lenders(own, used);
+    hooks.fallback_arenas = [placement = placement_](int own, std::span<const double> used) {
+      return placement->fallback_arenas(own, used);
     };
   heap_ = std::make_shared<NodeHeap>(memory_->base(), heap_at, arenas, share, hooks);
   if (placed) set_rules(*options.machine, *placed, heap_at);

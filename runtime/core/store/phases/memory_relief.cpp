@@ -35,7 +35,7 @@ bool MemoryRelief::spill(std::uint64_t bytes) {
     context_.spilled->wait_for_write();
     return true;
   }
-  copies_.stop_lending();
+  copies_.clear_reclaimable();
   return false;
 }
 

@@ -95,10 +95,10 @@ struct StoreContext {
   /// Whether so many bytes more would leave less than a quarter of the node's memory.
   bool memory_is_short(std::uint64_t more) const { return used() + more > heap.budget() - heap.budget() / 4; }
   bool more_than_half_in_use() const { return 2 * used() > heap.budget(); }
-  /// By blocks, and by what is lent to other nodes.
+  /// By blocks, and by what other nodes got.
   std::uint64_t used() const {
-    const std::int64_t lent = options.spill.empty() ? 0 : heap.bytes_not_counted();
-    return static_cast<std::uint64_t>(heap.bytes_in_use() + lent);
+    const std::int64_t provided = options.spill.empty() ? 0 : heap.bytes_not_counted();
+    return static_cast<std::uint64_t>(heap.bytes_in_use() + provided);
   }
 
   Transport& transport;

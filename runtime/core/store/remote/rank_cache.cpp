@@ -9,7 +9,7 @@ void RankCache::add_copy(CacheEntry& h) {
   copied_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
   if (!h.listed) copies_.push_back(&h);
   h.listed = true;
-  record_lent();
+  record_reclaimable();
 }
 
 void RankCache::count_unused(CacheEntry& h) {
@@ -23,7 +23,7 @@ void RankCache::add_lease(CacheEntry& h) {
   leased_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
   if (!h.lease_listed) leases_.push_back(&h);
   h.lease_listed = true;
-  record_lease_lent();
+  record_reclaimable_lease();
 }
 
 bool RankCache::give_up_leases(std::uint64_t keep, const std::function<bool()>& enough) {
@@ -95,22 +95,23 @@ void RankCache::evict(CacheEntry& h) {
   h.kept = false;
 }
 
-void RankCache::record_lent() {
-  if (!lends_ && several_nodes_ && copies_.size() > in_use()) context_.heap.lend(context_.arena, lends_ = true);
+void RankCache::record_reclaimable() {
+  if (!reclaimable_ && several_nodes_ && copies_.size() > in_use())
+    context_.heap.set_reclaimable(context_.arena, reclaimable_ = true);
 }
 
 // Puts of other nodes arrive whatever this rank does, and the helper that receives them may touch nothing that it
 // holds.
 void RankCache::give() {
-  if (!lends_ || !context_.heap.wanted()) return;
+  if (!reclaimable_ || !context_.heap.wanted()) return;
   for (CacheEntry* h : copies_)
     if (h->value && h->copied && may_go(*h, in_use())) evict(*h);
   give_up_leases(0, [] { return false; });
-  stop_lending();
+  clear_reclaimable();
 }
 
-void RankCache::stop_lending() {
-  if (lends_) context_.heap.lend(context_.arena, lends_ = false);
+void RankCache::clear_reclaimable() {
+  if (reclaimable_) context_.heap.set_reclaimable(context_.arena, reclaimable_ = false);
 }
 
 void RankCache::evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough) {
@@ -128,7 +129,7 @@ void RankCache::evict(std::uint64_t keep, std::size_t look_at, const std::functi
     evict(h);
     h.listed = false;
   }
-  record_lent();
+  record_reclaimable();
 }
 
 void RankCache::give_up_kept() {
@@ -144,7 +145,7 @@ void RankCache::clear() {
   held_.clear();
   copies_.clear();
   leases_.clear();
-  stop_lending();
+  clear_reclaimable();
 }
 
 void RankCache::leave_kept() {

@@ -46,7 +46,7 @@ class RankCache {
   /// A statement has ended: nobody holds a pointer to a block any more. Called with tiers only.
   void end_statement() {
     statement_ = clock_;
-    if (!leases_.empty()) record_lease_lent();
+    if (!leases_.empty()) record_reclaimable_lease();
   }
 
   // --- leases: with tiers they are given up like copies, since nobody's block can leave the node's memory before
@@ -82,7 +82,7 @@ class RankCache {
   /// called wherever the rank waits, in the midst of any function of the store: the list stays as it is.
   void give();
   /// The rank does not wait for others any more, and gives nothing back.
-  void stop_lending();
+  void clear_reclaimable();
 
   // --- kept copies
   void record_kept() { holds_kept_ = true; }
@@ -101,9 +101,9 @@ class RankCache {
   void give_up_kept();
   bool may_go(const CacheEntry& h, std::uint64_t keep) const;
   void evict(CacheEntry& h);
-  void record_lent();
-  void record_lease_lent() {
-    if (!lends_) context_.heap.lend(context_.arena, lends_ = true);
+  void record_reclaimable();
+  void record_reclaimable_lease() {
+    if (!reclaimable_) context_.heap.set_reclaimable(context_.arena, reclaimable_ = true);
   }
 
   StoreContext& context_;
@@ -113,7 +113,7 @@ class RankCache {
   std::uint64_t clock_ = 0, copied_bytes_ = 0, largest_ = 0, live_span_ = 0;
   std::uint64_t leased_bytes_ = 0, statement_ = 0;  // the second: the clock when the present statement began
   bool holds_kept_ = false;                         // perhaps
-  bool lends_ = false;                              // there may be copies to give back: as NodeHeap::lend() has it
+  bool reclaimable_ = false;  // there may be copies to give back: as NodeHeap::set_reclaimable() has it
 };
 
 }  // namespace sial

@@ -1,4 +1,4 @@
-#include "runtime/core/transport/simulated_lending.h"
+#include "runtime/core/transport/simulated_remote_memory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,63 +11,65 @@ namespace sial {
 
 class SimulatedRemoteMemory final : public RemoteMemory {
  public:
-  SimulatedRemoteMemory(SimulatedLending& lending, SimulatedLending::Round& round, int rank)
-      : lending_(lending), round_(round), rank_(rank) {}
+  SimulatedRemoteMemory(SimulatedRemoteTransfers& remote_memory, SimulatedRemoteTransfers::Round& round, int rank)
+      : remote_memory_(remote_memory), round_(round), rank_(rank) {}
   ~SimulatedRemoteMemory() override {
     // An error that unwinds this rank ends the job, and others may be waiting for it.
-    const bool worker = rank_ < lending_.options_.ranks && std::uncaught_exceptions() == 0;
+    const bool worker = rank_ < remote_memory_.options_.ranks && std::uncaught_exceptions() == 0;
     if (worker) ++round_.workers_closed;
-    while (worker && round_.workers_closed < lending_.options_.ranks && !lending_.scheduler_.ending()) {
+    while (worker && round_.workers_closed < remote_memory_.options_.ranks && !remote_memory_.scheduler_.ending()) {
       try {
-        lending_.scheduler_.pause();
+        remote_memory_.scheduler_.pause();
       } catch (const JobEnding&) {}
     }
-    lending_.cancel([this](const auto& c) { return c.round == &round_ && (c.by == rank_ || c.copy->rank == rank_); });
-    round_.lenders[static_cast<std::size_t>(rank_)] = nullptr;
+    remote_memory_.cancel(
+        [this](const auto& c) { return c.round == &round_ && (c.by == rank_ || c.copy->rank == rank_); });
+    round_.providers[static_cast<std::size_t>(rank_)] = nullptr;
   }
   SimulatedRemoteMemory(const SimulatedRemoteMemory&) = delete;
   SimulatedRemoteMemory& operator=(const SimulatedRemoteMemory&) = delete;
 
   /// The switch to another rank can wait: whoever asks may hold locks.
-  Loan ask(int rank, std::uint64_t bytes) override {
-    lending_.scheduler_.clock() += 2 * lending_.options_.latency;
-    Lender* lender = round_.lenders[static_cast<std::size_t>(rank)];
-    return lender ? lender->lend(bytes) : Loan{};
+  RemoteChunk ask(int rank, std::uint64_t bytes) override {
+    remote_memory_.scheduler_.clock() += 2 * remote_memory_.options_.latency;
+    MemoryProvider* provider = round_.providers[static_cast<std::size_t>(rank)];
+    return provider ? provider->provide(bytes) : RemoteChunk{};
   }
-  void start(RemoteCopy& copy) override { lending_.add(copy, round_, rank_); }
-  void raise(RemoteCopy& copy) override { lending_.raise(copy); }
+  void start(RemoteCopy& copy) override { remote_memory_.add(copy, round_, rank_); }
+  void raise(RemoteCopy& copy) override { remote_memory_.raise(copy); }
   /// Time moves on without this; while the job is being ended it does not.
   void progress() override {
-    if (lending_.scheduler_.ending())
-      lending_.cancel([this](const auto& c) { return c.round == &round_ && c.by == rank_; });
+    if (remote_memory_.scheduler_.ending())
+      remote_memory_.cancel([this](const auto& c) { return c.round == &round_ && c.by == rank_; });
   }
 
  private:
-  SimulatedLending& lending_;
-  SimulatedLending::Round& round_;
+  SimulatedRemoteTransfers& remote_memory_;
+  SimulatedRemoteTransfers::Round& round_;
   const int rank_;
 };
 
-SimulatedLending::SimulatedLending(SimulatedScheduler& scheduler, const SimulationOptions& options, int total)
+SimulatedRemoteTransfers::SimulatedRemoteTransfers(SimulatedScheduler& scheduler, const SimulationOptions& options,
+                                                   int total)
     : scheduler_(scheduler),
       options_(options),
       links_(static_cast<std::size_t>(total)),
       starts_(static_cast<std::size_t>(total)),
       opened_(static_cast<std::size_t>(total)) {}
 
-std::unique_ptr<RemoteMemory> SimulatedLending::open(int rank, Lender& lender) {
+std::unique_ptr<RemoteMemory> SimulatedRemoteTransfers::open(int rank, MemoryProvider& provider) {
   const std::size_t number = opened_[static_cast<std::size_t>(rank)]++;
-  while (rounds_.size() <= number) rounds_.emplace_back().lenders.resize(links_.size(), nullptr);
+  while (rounds_.size() <= number) rounds_.emplace_back().providers.resize(links_.size(), nullptr);
   Round& round = rounds_[number];
-  round.lenders[static_cast<std::size_t>(rank)] = &lender;
+  round.providers[static_cast<std::size_t>(rank)] = &provider;
   auto memory = std::make_unique<SimulatedRemoteMemory>(*this, round, rank);
   ++round.opened;
   while (round.opened < links_.size()) scheduler_.pause();
   return memory;
 }
 
-/// What is read leaves the lender, which has to hear of it first; what is written leaves the borrower.
-void SimulatedLending::add(RemoteCopy& copy, Round& round, int by) {
+/// What is read leaves the provider, which has to hear of it first; what is written leaves the requester.
+void SimulatedRemoteTransfers::add(RemoteCopy& copy, Round& round, int by) {
   if (!copy.writes) std::memset(copy.memory, 0xFF, copy.bytes);  // NaN: who does not wait is found out
   const double since = scheduler_.clock() + (copy.writes ? 0 : options_.latency);
   const int sender = copy.writes ? by : copy.rank;
@@ -77,7 +79,7 @@ void SimulatedLending::add(RemoteCopy& copy, Round& round, int by) {
   record_start(sender);
 }
 
-void SimulatedLending::raise(RemoteCopy& copy) {
+void SimulatedRemoteTransfers::raise(RemoteCopy& copy) {
   if (copy.priority == CopyPriority::demand) return;
   for (Link& link : links_) {
     auto& queue = link.queued[static_cast<std::size_t>(copy.priority)];
@@ -90,7 +92,7 @@ void SimulatedLending::raise(RemoteCopy& copy) {
   }
 }
 
-void SimulatedLending::record_first(int rank) {
+void SimulatedRemoteTransfers::record_first(int rank) {
   Link& link = links_[static_cast<std::size_t>(rank)];
   link.first = never;
   for (const auto& queue : link.queued)
@@ -99,7 +101,7 @@ void SimulatedLending::record_first(int rank) {
 }
 
 /// The most urgent of those that are there.
-void SimulatedLending::start(int rank, double now) {
+void SimulatedRemoteTransfers::start(int rank, double now) {
   Link& link = links_[static_cast<std::size_t>(rank)];
   for (auto& queue : link.queued) {
     const auto found = std::ranges::find_if(queue, [now](const Copy& c) { return c.since <= now; });
@@ -113,7 +115,7 @@ void SimulatedLending::start(int rank, double now) {
   }
 }
 
-bool SimulatedLending::advance_one(double limit) {
+bool SimulatedRemoteTransfers::advance_one(double limit) {
   const double next = next_event();
   if (next == never || next > limit) return false;
   if (!moving_.empty() && moving_.begin()->first == next) {
@@ -128,16 +130,16 @@ bool SimulatedLending::advance_one(double limit) {
   return true;
 }
 
-void SimulatedLending::end(const Copy& what) {
+void SimulatedRemoteTransfers::end(const Copy& what) {
   RemoteCopy& c = *what.copy;
-  Lender* lender = what.round->lenders[static_cast<std::size_t>(c.rank)];
-  if (lender && c.writes) std::memcpy(lender->lent(c.at), c.memory, c.bytes);
-  if (lender && !c.writes) std::memcpy(c.memory, lender->lent(c.at), c.bytes);
-  c.completed(lender ? 0 : ECANCELED);
+  MemoryProvider* provider = what.round->providers[static_cast<std::size_t>(c.rank)];
+  if (provider && c.writes) std::memcpy(provider->provided(c.at), c.memory, c.bytes);
+  if (provider && !c.writes) std::memcpy(c.memory, provider->provided(c.at), c.bytes);
+  c.completed(provider ? 0 : ECANCELED);
   scheduler_.look_again();
 }
 
-void SimulatedLending::cancel(const std::function<bool(const Copy&)>& which) {
+void SimulatedRemoteTransfers::cancel(const std::function<bool(const Copy&)>& which) {
   std::vector<Moving> moving;
   for (const auto& [ends, m] : moving_)
     if (which(m.what)) moving.push_back(m);

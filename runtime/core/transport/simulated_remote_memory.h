@@ -1,6 +1,6 @@
 #pragma once
-// Lent memory in the simulator: copies on the virtual clock. A rank sends one copy after another, demands first, beside
-// the replies of its helper; the data move when their time has come. Used by whichever actor runs.
+// Memory of other nodes in the simulator: copies on the virtual clock. A rank sends one copy after another, demands
+// first, beside the replies of its helper; the data move when their time has come. Used by whichever actor runs.
 
 #include <algorithm>
 #include <array>
@@ -17,14 +17,14 @@
 
 namespace sial {
 
-class SimulatedLending {
+class SimulatedRemoteTransfers {
  public:
   static constexpr double never = SimulatedTimes::never;
 
-  SimulatedLending(SimulatedScheduler& scheduler, const SimulationOptions& options, int total);
+  SimulatedRemoteTransfers(SimulatedScheduler& scheduler, const SimulationOptions& options, int total);
 
   /// Waits for all ranks.
-  std::unique_ptr<RemoteMemory> open(int rank, Lender& lender);
+  std::unique_ptr<RemoteMemory> open(int rank, MemoryProvider& provider);
   /// When something happens next; never: nothing is under way.
   double next_event() const { return std::min(starts_.earliest(), moving_.empty() ? never : moving_.begin()->first); }
   /// What happens next, where that is no later than `limit`; false: nothing is.
@@ -40,7 +40,7 @@ class SimulatedLending {
   friend class SimulatedRemoteMemory;
   /// The stores that ranks make one after another, each with all others of its number.
   struct Round {
-    std::vector<Lender*> lenders;
+    std::vector<MemoryProvider*> providers;
     std::size_t opened = 0;
     int workers_closed = 0;
   };

@@ -1,6 +1,6 @@
 #pragma once
-// Lent memory among the threads of one process: each rank has a thread that copies, the most urgent first. A lender
-// that has gone, because the job ends, is not copied from any more.
+// Memory of other nodes among the threads of one process: each rank has a thread that copies, the most urgent first. A
+// provider that has gone, because the job ends, is not copied from any more.
 
 #include <deque>
 #include <functional>
@@ -13,17 +13,17 @@
 
 namespace sial {
 
-class ThreadsLending {
+class ThreadsRemoteTransfers {
  public:
-  ThreadsLending(int workers, int total) : workers_(workers), opened_(static_cast<std::size_t>(total)) {}
+  ThreadsRemoteTransfers(int workers, int total) : workers_(workers), opened_(static_cast<std::size_t>(total)) {}
   /// Waits for all ranks. `ending`: whether the job is being ended.
-  std::unique_ptr<RemoteMemory> open(int rank, Lender& lender, std::function<bool()> ending);
+  std::unique_ptr<RemoteMemory> open(int rank, MemoryProvider& provider, std::function<bool()> ending);
 
  private:
   friend class ThreadsRemoteMemory;
   struct Place {
     std::shared_mutex mutex;  // held by those who copy
-    Lender* lender = nullptr;
+    MemoryProvider* provider = nullptr;
   };
   /// The stores that ranks make one after another, each with all others of its number.
   struct Round {

@@ -1,4 +1,4 @@
-#include "runtime/core/transport/threads_lending.h"
+#include "runtime/core/transport/threads_remote_memory.h"
 
 #include <algorithm>
 #include <array>
@@ -16,8 +16,11 @@ namespace sial {
 
 class ThreadsRemoteMemory final : public RemoteMemory {
  public:
-  ThreadsRemoteMemory(ThreadsLending& lending, ThreadsLending::Round& round, int rank, std::function<bool()> ending)
-      : lending_(lending), round_(round), rank_(rank), ending_(std::move(ending)), thread_([this] { run(); }) {}
+  ThreadsRemoteMemory(ThreadsRemoteTransfers& remote_memory, ThreadsRemoteTransfers::Round& round, int rank,
+                      std::function<bool()> ending)
+      : remote_memory_(remote_memory), round_(round), rank_(rank), ending_(std::move(ending)), thread_([this] {
+          run();
+        }) {}
   /// Waits for all ranks.
   void open() {
     {
@@ -36,7 +39,7 @@ class ThreadsRemoteMemory final : public RemoteMemory {
     }
     changed_.notify_all();
     thread_.join();
-    if (rank_ < lending_.workers_ && std::uncaught_exceptions() == 0) {  // else the job is about to be ended
+    if (rank_ < remote_memory_.workers_ && std::uncaught_exceptions() == 0) {  // else the job is about to be ended
       {
         const std::lock_guard guard(round_.mutex);
         ++round_.workers_closed;
@@ -44,14 +47,14 @@ class ThreadsRemoteMemory final : public RemoteMemory {
       while (!all_closed() && !ending_()) std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     const std::unique_lock guard(place(rank_).mutex);
-    place(rank_).lender = nullptr;
+    place(rank_).provider = nullptr;
   }
   ThreadsRemoteMemory(const ThreadsRemoteMemory&) = delete;
   ThreadsRemoteMemory& operator=(const ThreadsRemoteMemory&) = delete;
 
-  Loan ask(int rank, std::uint64_t bytes) override {
+  RemoteChunk ask(int rank, std::uint64_t bytes) override {
     const std::shared_lock guard(place(rank).mutex);
-    return place(rank).lender ? place(rank).lender->lend(bytes) : Loan{};
+    return place(rank).provider ? place(rank).provider->provide(bytes) : RemoteChunk{};
   }
   void start(RemoteCopy& copy) override {
     {
@@ -72,14 +75,14 @@ class ThreadsRemoteMemory final : public RemoteMemory {
   }
 
  private:
-  ThreadsLending::Place& place(int rank) { return round_.places[static_cast<std::size_t>(rank)]; }
+  ThreadsRemoteTransfers::Place& place(int rank) { return round_.places[static_cast<std::size_t>(rank)]; }
   bool all_opened() {
     const std::lock_guard guard(round_.mutex);
     return round_.opened == round_.places.size();
   }
   bool all_closed() {
     const std::lock_guard guard(round_.mutex);
-    return round_.workers_closed == lending_.workers_;
+    return round_.workers_closed == remote_memory_.workers_;
   }
   /// With the lock; null: there is none.
   RemoteCopy* next() {
@@ -104,18 +107,18 @@ class ThreadsRemoteMemory final : public RemoteMemory {
   }
   int move(const RemoteCopy& copy) {
     const std::shared_lock guard(place(copy.rank).mutex);
-    Lender* lender = place(copy.rank).lender;
-    if (!lender) {  // which says why the job ends, where it does
+    MemoryProvider* provider = place(copy.rank).provider;
+    if (!provider) {  // which says why the job ends, where it does
       while (!all_closed() && !ending_()) std::this_thread::sleep_for(std::chrono::microseconds(100));
       return ECANCELED;
     }
-    if (copy.writes) std::memcpy(lender->lent(copy.at), copy.memory, copy.bytes);
-    else std::memcpy(copy.memory, lender->lent(copy.at), copy.bytes);
+    if (copy.writes) std::memcpy(provider->provided(copy.at), copy.memory, copy.bytes);
+    else std::memcpy(copy.memory, provider->provided(copy.at), copy.bytes);
     return 0;
   }
 
-  ThreadsLending& lending_;
-  ThreadsLending::Round& round_;
+  ThreadsRemoteTransfers& remote_memory_;
+  ThreadsRemoteTransfers::Round& round_;
   const int rank_;
   const std::function<bool()> ending_;
   std::mutex mutex_;  // of the next three
@@ -125,7 +128,8 @@ class ThreadsRemoteMemory final : public RemoteMemory {
   std::thread thread_;
 };
 
-std::unique_ptr<RemoteMemory> ThreadsLending::open(int rank, Lender& lender, std::function<bool()> ending) {
+std::unique_ptr<RemoteMemory> ThreadsRemoteTransfers::open(int rank, MemoryProvider& provider,
+                                                           std::function<bool()> ending) {
   Round* round = nullptr;
   {
     const std::lock_guard guard(mutex_);
@@ -134,9 +138,9 @@ std::unique_ptr<RemoteMemory> ThreadsLending::open(int rank, Lender& lender, std
     round = &rounds_[number];
   }
   {
-    ThreadsLending::Place& place = round->places[static_cast<std::size_t>(rank)];
+    ThreadsRemoteTransfers::Place& place = round->places[static_cast<std::size_t>(rank)];
     const std::unique_lock guard(place.mutex);
-    place.lender = &lender;
+    place.provider = &provider;
   }
   auto memory = std::make_unique<ThreadsRemoteMemory>(*this, *round, rank, std::move(ending));
   memory->open();

@@ -1,4 +1,4 @@
-#include "runtime/core/transport/mpi_lending.h"
+#include "runtime/core/transport/mpi_remote_memory.h"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 enum class CommandKind : std::int32_t { ask, write, read, close };
 
-/// What a borrower sends; the data follow in messages with the slot's tag, or come back with it.
+/// What a requester sends; the data follow in messages with the slot's tag, or come back with it.
 struct Command {
   CommandKind kind = CommandKind::close;
   std::int32_t slot = 0;
@@ -30,25 +30,25 @@ constexpr int command_tag = 1;
 constexpr int slots = 256;  // messages of a rank on their way
 // Of what nobody waits for, so that a demand soon gets its turn.
 constexpr int most_unhurried = 8;
-// Of what a borrower sends and of what a lender answers: two ranks may be both to each other, and number their slots
+// Of what a requester sends and of what a provider answers: two ranks may be both to each other, and number their slots
 // alike.
 int data_tag(int slot) { return 16 + 2 * slot; }
 int answer_tag(int slot) { return data_tag(slot) + 1; }
 
-class MpiLending final : public RemoteMemory {
+class MpiRemoteMemory final : public RemoteMemory {
  public:
-  MpiLending(MpiWorld& world, Lender& lender) : world_(world), lender_(lender) {
-    check_mpi(MPI_Comm_dup(world_.all, &comm_), "making the communicator of lent memory");
+  MpiRemoteMemory(MpiWorld& world, MemoryProvider& provider) : world_(world), provider_(provider) {
+    check_mpi(MPI_Comm_dup(world_.all, &comm_), "making the communicator of memory of other nodes");
     for (int s = 0; s < slots; ++s) free_slots_.push_back(s);
     others_ = world.layout->total() - 1;
     close_sent_.resize(static_cast<std::size_t>(others_) + 1, 0);
-    thread_ = start_thread("memory lent to other hosts", [this] { run(); });
+    thread_ = start_thread("memory for other hosts", [this] { run(); });
   }
-  ~MpiLending() override;
-  MpiLending(const MpiLending&) = delete;
-  MpiLending& operator=(const MpiLending&) = delete;
+  ~MpiRemoteMemory() override;
+  MpiRemoteMemory(const MpiRemoteMemory&) = delete;
+  MpiRemoteMemory& operator=(const MpiRemoteMemory&) = delete;
 
-  Loan ask(int rank, std::uint64_t bytes) override;
+  RemoteChunk ask(int rank, std::uint64_t bytes) override;
   void start(RemoteCopy& copy) override {
     const std::lock_guard guard(queue_mutex_);
     queued_[static_cast<std::size_t>(copy.priority)].push_back(&copy);
@@ -65,20 +65,20 @@ class MpiLending final : public RemoteMemory {
   }
 
  private:
-  /// As the borrower sees it.
+  /// As the requester sees it.
   struct Flight {
     RemoteCopy* copy = nullptr;  // or
-    Loan* loan = nullptr;
+    RemoteChunk* chunk = nullptr;
     int to = 0;
     Command command;
     std::vector<MPI_Request> requests;
     Clock::time_point begun;
   };
-  /// As the lender does.
+  /// As the provider does.
   struct Job {
     int from = 0;
     Command command;
-    Loan loan;
+    RemoteChunk chunk;
     bool answered = false;
     std::vector<MPI_Request> requests;
   };
@@ -103,13 +103,13 @@ class MpiLending final : public RemoteMemory {
   void send_closes();
 
   MpiWorld& world_;
-  Lender& lender_;
+  MemoryProvider& provider_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int others_ = 0;
 
   std::mutex queue_mutex_;
   std::array<std::deque<RemoteCopy*>, 3> queued_;
-  std::atomic<std::int64_t> waiting_{0};  // copies and loans that have not ended
+  std::atomic<std::int64_t> waiting_{0};  // copies and chunks that have not ended
 
   std::mutex mutex_;  // of a step, and what follows
   std::list<Flight> flights_;
@@ -129,32 +129,32 @@ class MpiLending final : public RemoteMemory {
   std::thread thread_;
 };
 
-void MpiLending::send(const void* data, std::size_t bytes, int to, int tag, std::vector<MPI_Request>& requests) {
+void MpiRemoteMemory::send(const void* data, std::size_t bytes, int to, int tag, std::vector<MPI_Request>& requests) {
   for_pieces(bytes, [&](std::size_t at, int n) {
     requests.push_back(MPI_REQUEST_NULL);
     check_mpi(MPI_Isend(static_cast<const std::byte*>(data) + at, n, MPI_BYTE, to, tag, comm_, &requests.back()),
-              "sending to lent memory");
+              "sending to memory of other nodes");
   });
 }
 
-void MpiLending::receive(void* into, std::size_t bytes, int from, int tag, std::vector<MPI_Request>& requests) {
+void MpiRemoteMemory::receive(void* into, std::size_t bytes, int from, int tag, std::vector<MPI_Request>& requests) {
   for_pieces(bytes, [&](std::size_t at, int n) {
     requests.push_back(MPI_REQUEST_NULL);
     check_mpi(MPI_Irecv(static_cast<std::byte*>(into) + at, n, MPI_BYTE, from, tag, comm_, &requests.back()),
-              "receiving from lent memory");
+              "receiving from memory of other nodes");
   });
 }
 
-bool MpiLending::done(std::vector<MPI_Request>& requests) const {
+bool MpiRemoteMemory::done(std::vector<MPI_Request>& requests) const {
   int all = 1;
   if (!requests.empty())
     check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all, MPI_STATUSES_IGNORE),
-              "copying to and from lent memory");
+              "copying to and from memory of other nodes");
   return all != 0;
 }
 
 /// Of a network that is simulated: whether the data have had the time that they need.
-bool MpiLending::through(const Flight& f) const {
+bool MpiRemoteMemory::through(const Flight& f) const {
   const auto& network = world_.options.network;
   if (!network) return true;
   double seconds = 2 * network->latency;
@@ -162,29 +162,29 @@ bool MpiLending::through(const Flight& f) const {
   return Clock::now() - f.begun >= std::chrono::duration<double>(seconds);
 }
 
-// ---- the borrower's side
+// ---- the requester's side
 
-void MpiLending::launch(Flight& f, int to, const Command& command) {
+void MpiRemoteMemory::launch(Flight& f, int to, const Command& command) {
   f.to = to;
   f.command = command;
   f.command.slot = free_slots_.front();
   free_slots_.pop_front();
   f.begun = Clock::now();
   const int slot = f.command.slot;
-  if (f.loan) {
-    receive(f.loan, sizeof *f.loan, to, answer_tag(slot), f.requests);
+  if (f.chunk) {
+    receive(f.chunk, sizeof *f.chunk, to, answer_tag(slot), f.requests);
   } else if (!f.copy->writes) {
     receive(f.copy->memory, f.copy->bytes, to, answer_tag(slot), f.requests);
   } else {  // the answer has no bytes
     f.requests.push_back(MPI_REQUEST_NULL);
     check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, to, answer_tag(slot), comm_, &f.requests.back()),
-              "waiting for lent memory");
+              "waiting for memory of other nodes");
   }
   send(&f.command, sizeof f.command, to, command_tag, f.requests);
   if (f.copy && f.copy->writes) send(f.copy->memory, f.copy->bytes, to, data_tag(slot), f.requests);
 }
 
-bool MpiLending::launch_queued() {
+bool MpiRemoteMemory::launch_queued() {
   bool any = false;
   while (!free_slots_.empty()) {
     RemoteCopy* copy = nullptr;
@@ -212,7 +212,7 @@ bool MpiLending::launch_queued() {
 }
 
 /// True when it has ended.
-bool MpiLending::advance(Flight& f) {
+bool MpiRemoteMemory::advance(Flight& f) {
   if (!done(f.requests) || !through(f)) return false;
   free_slots_.push_back(f.command.slot);
   waiting_.fetch_sub(1, std::memory_order_release);
@@ -224,7 +224,7 @@ bool MpiLending::advance(Flight& f) {
 }
 
 /// Only those that have not left: the priority of the others counts until they end.
-void MpiLending::raise(RemoteCopy& copy) {
+void MpiRemoteMemory::raise(RemoteCopy& copy) {
   const std::lock_guard guard(queue_mutex_);
   if (copy.priority == CopyPriority::demand) return;
   auto& queue = queued_[static_cast<std::size_t>(copy.priority)];
@@ -235,8 +235,8 @@ void MpiLending::raise(RemoteCopy& copy) {
   queued_[0].push_back(&copy);
 }
 
-Loan MpiLending::ask(int rank, std::uint64_t bytes) {
-  Loan loan;
+RemoteChunk MpiRemoteMemory::ask(int rank, std::uint64_t bytes) {
+  RemoteChunk chunk;
   waiting_.fetch_add(1, std::memory_order_release);
   const Flight* flight = nullptr;
   Backoff backoff(std::chrono::microseconds(300), std::chrono::microseconds(10), std::chrono::microseconds(50));
@@ -246,29 +246,30 @@ Loan MpiLending::ask(int rank, std::uint64_t bytes) {
       if (error_) std::rethrow_exception(error_);
       if (!flight && !free_slots_.empty()) {
         Flight& f = flights_.emplace_back();
-        f.loan = &loan;
+        f.chunk = &chunk;
         flight = &f;
         launch(f, rank, {CommandKind::ask, 0, 0, bytes});
       }
       step();
       const auto same = [flight](const Flight& f) { return &f == flight; };
-      if (flight && std::none_of(flights_.begin(), flights_.end(), same)) return loan;
+      if (flight && std::none_of(flights_.begin(), flights_.end(), same)) return chunk;
     }
     backoff.idle();
   }
 }
 
-// ---- the lender's side
+// ---- the provider's side
 
-bool MpiLending::accept() {
+bool MpiRemoteMemory::accept() {
   int found = 0;
   MPI_Message message;
   MPI_Status status;
-  check_mpi(MPI_Improbe(MPI_ANY_SOURCE, command_tag, comm_, &found, &message, &status), "looking after lent memory");
+  check_mpi(MPI_Improbe(MPI_ANY_SOURCE, command_tag, comm_, &found, &message, &status),
+            "looking after memory of other nodes");
   if (!found) return false;
   Job job;
   check_mpi(MPI_Mrecv(&job.command, sizeof job.command, MPI_BYTE, &message, MPI_STATUS_IGNORE),
-            "looking after lent memory");
+            "looking after memory of other nodes");
   job.from = status.MPI_SOURCE;
   if (job.command.kind == CommandKind::close) {
     ++closes_seen_;
@@ -280,37 +281,39 @@ bool MpiLending::accept() {
   return true;
 }
 
-void MpiLending::begin(Job& job) {
+void MpiRemoteMemory::begin(Job& job) {
   const Command& c = job.command;
   switch (c.kind) {
     case CommandKind::ask:
-      job.loan = closed_ ? Loan{} : lender_.lend(c.bytes);
-      send(&job.loan, sizeof job.loan, job.from, answer_tag(c.slot), job.requests);
+      job.chunk = closed_ ? RemoteChunk{} : provider_.provide(c.bytes);
+      send(&job.chunk, sizeof job.chunk, job.from, answer_tag(c.slot), job.requests);
       job.answered = true;
       break;
     case CommandKind::read:
-      send(lender_.lent(c.at), c.bytes, job.from, answer_tag(c.slot), job.requests);
+      send(provider_.provided(c.at), c.bytes, job.from, answer_tag(c.slot), job.requests);
       job.answered = true;
       break;
-    case CommandKind::write: receive(lender_.lent(c.at), c.bytes, job.from, data_tag(c.slot), job.requests); break;
+    case CommandKind::write:
+      receive(provider_.provided(c.at), c.bytes, job.from, data_tag(c.slot), job.requests);
+      break;
     case CommandKind::close: break;
   }
 }
 
-bool MpiLending::advance(Job& job) {
+bool MpiRemoteMemory::advance(Job& job) {
   if (!done(job.requests)) return false;
   if (job.answered) return true;
   job.requests.clear();
   job.answered = true;
   job.requests.push_back(MPI_REQUEST_NULL);
   check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, job.from, answer_tag(job.command.slot), comm_, &job.requests.back()),
-            "answering for lent memory");
+            "answering for memory of other nodes");
   return done(job.requests);
 }
 
 // ---- both
 
-bool MpiLending::step() {
+bool MpiRemoteMemory::step() {
   bool busy = false;
   for (auto at = jobs_.begin(); at != jobs_.end();) {
     if (advance(*at)) at = jobs_.erase(at), busy = true;
@@ -327,7 +330,7 @@ bool MpiLending::step() {
 }
 
 /// This rank's last word to each other one: at its own end to all; a server's, which ends last, to a worker that ends.
-void MpiLending::send_closes() {
+void MpiRemoteMemory::send_closes() {
   const auto tell = [this](int rank) {
     if (rank == world_.rank || close_sent_[static_cast<std::size_t>(rank)]) return;
     const auto there = [rank](const Flight& f) { return f.to == rank; };
@@ -342,7 +345,7 @@ void MpiLending::send_closes() {
       if (rank < world_.layout->workers) tell(rank);
 }
 
-void MpiLending::run() {
+void MpiRemoteMemory::run() {
   // As of requests: a worker's takes its core from a rank that computes, a server has one for it.
   const bool server = world_.rank >= world_.layout->workers;
   Backoff backoff(std::chrono::microseconds(server ? 500 : 25), std::chrono::microseconds(20),
@@ -367,7 +370,7 @@ void MpiLending::run() {
   }
 }
 
-MpiLending::~MpiLending() {
+MpiRemoteMemory::~MpiRemoteMemory() {
   // While the job ends with an error others may have gone, and MPI may still write to buffers: left to the process.
   if (std::uncaught_exceptions() > 0) {
     stop_ = true;
@@ -381,8 +384,8 @@ MpiLending::~MpiLending() {
 
 }  // namespace
 
-std::unique_ptr<RemoteMemory> make_mpi_lending(MpiWorld& world, Lender& lender) {
-  return std::make_unique<MpiLending>(world, lender);
+std::unique_ptr<RemoteMemory> make_mpi_remote_memory(MpiWorld& world, MemoryProvider& provider) {
+  return std::make_unique<MpiRemoteMemory>(world, provider);
 }
 
 }  // namespace sial
