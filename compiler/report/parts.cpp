@@ -98,7 +98,7 @@ Parts::Parts(const Module& m) : m_(m), part_(m.code.size(), -1) {
       for (std::int32_t pc = loop.begin; pc < loop.end; ++pc)
         part_[static_cast<std::size_t>(pc)] = static_cast<std::int32_t>(l);
     }
-  for (bool changed = true; changed;) {  // down the calls; every pass settles one more level
+  for (bool changed = true; changed;) {  // down the calls; every pass decides one more level
     changed = false;
     for (std::size_t pc = 0; pc < m.code.size(); ++pc) {
       if (m.code[pc].op != Opcode::call || part_[pc] < 0) continue;

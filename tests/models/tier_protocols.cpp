@@ -141,10 +141,10 @@ class TierCopies final : public Protocol {
   Orders drop_user = site("drop_user", area_cpp, "c.users.fetch_sub(1, std::memory_order_acq_rel) != 1");
 };
 
-/// SpilledBlocks::put_away() and take_back(): a rank gives a value of its own to a tier, and waits for it later.
-class PutAway final : public Protocol {
+/// SpilledBlocks::spill() and take_back(): a rank gives a value of its own to a tier, and waits for it later.
+class SpillValue final : public Protocol {
  public:
-  explicit PutAway(Weakening w = {}) : Protocol(std::move(w)) {
+  explicit SpillValue(Weakening w = {}) : Protocol(std::move(w)) {
     keep("take_back, wait", relaxed, "the state is read again with acquire");
     keep("take_back", relaxed, "who waits has read the state with acquire");
     weaken_together({{"take_back, wait", relaxed}, {"take_back", relaxed}});
@@ -174,7 +174,7 @@ class PutAway final : public Protocol {
 
   Atomic state = atomic("state"), queued = atomic("the tier's queue");
   Plain data = plain("data"), disk = plain("the tier's memory");
-  Orders begin = site("put_away", spilled_cpp, "copy.state.store(TierCopyState::writing, std::memory_order_relaxed)");
+  Orders begin = site("spill", spilled_cpp, "copy.state.store(TierCopyState::writing, std::memory_order_relaxed)");
   Orders completed = site(
       "completed", spilled_cpp,
       "copy->state.store(result == 0 ? TierCopyState::written : TierCopyState::failed, std::memory_order_release)");
@@ -242,7 +242,7 @@ class ReturnedCopies final : public TakenList {
                   "returned.compare_exchange_weak(first, offset(c), std::memory_order_release, relaxed_order)") {}
 };
 
-/// Transfers that have ended: Transfer::completed() on two threads, SpilledBlocks::settle().
+/// Transfers that have ended: Transfer::completed() on two threads, SpilledBlocks::complete_transfers().
 class DoneTransfers final : public TakenList {
  public:
   explicit DoneTransfers(Weakening w = {})
@@ -298,7 +298,7 @@ std::vector<Listed> tier_protocols() {
   return {listed<TierCopies>("copies in a tier",
                              "who reads a copy back reads what was written; chunk and copy are "
                              "given back once, when nobody uses them"),
-          listed<PutAway>("values put away", "who waits for a write reads what was written"),
+          listed<SpillValue>("values spilled", "who waits for a write reads what was written"),
           listed<ReturnedCopies>("returned copies", "no copy is lost or there twice; who takes one has it alone"),
           listed<DoneTransfers>("done transfers", "no transfer is lost or there twice; its result is there"),
           listed<Holds>("holds", "who needs memory does not give up before it has looked behind the last hold")};

@@ -93,7 +93,7 @@ class Judge {
   std::vector<DeclarationAdvice> run() {
     std::vector<DeclarationAdvice> result;
     if (cost_before_ <= 0) return result;
-    const Orders found = without_small_ones(settle());
+    const Orders found = without_small_ones(choose_orders());
     for (std::vector<std::size_t>& package : packages(found)) {
       const std::optional<Orders> kept = without_idle(found, std::move(package));
       if (!kept) continue;
@@ -107,7 +107,7 @@ class Judge {
 
  private:
   /// Searches again on what each proposal compiles to, until the code as it would run asks for no further change.
-  Orders settle() {
+  Orders choose_orders() {
     std::set<std::size_t> fixed;
     Orders now = as_declared_;
     std::vector<BlockStatement> statements = before_;

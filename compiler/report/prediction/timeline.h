@@ -52,7 +52,7 @@ struct RanksState {
   std::vector<std::unordered_map<std::uint64_t, FetchedCopy>> held;  // fetched blocks
   double longest() const;
   double mean() const;
-  /// All ranks have met. At a barrier they let go of what they have fetched, but for `kept` arrays.
+  /// All ranks have met. At a barrier they drop what they have fetched, but for `kept` arrays.
   void meet(bool barrier, const std::set<ArrayId>& kept);
 };
 

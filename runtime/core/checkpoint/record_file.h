@@ -38,7 +38,7 @@ class RecordWriter final : public RecordSink {
  public:
   /// Makes a file that is not there yet. Throws EnvironmentError, here and later, when the disk does not take it.
   explicit RecordWriter(const std::string& path);
-  ~RecordWriter() override;  // removes the file unless it was settled
+  ~RecordWriter() override;  // removes the file unless it is complete
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
@@ -50,7 +50,7 @@ class RecordWriter final : public RecordSink {
   FileSeal end();
   /// After end(), on any thread: everything is on the disk, in a copy at `copy` unless that is empty; the file itself
   /// is removed then.
-  void settle(const std::string& copy = {});
+  void complete(const std::string& copy = {});
   /// Both.
   FileSeal finish();
 

@@ -32,7 +32,7 @@ class OperationCosts {
   double kernel(const Kernels& kernels, const BlockOp& op) const { return kernels.cycles(op) / speed_.cycles; }
 
  private:
-  double bring(std::int32_t nest, std::int32_t ref) const;
+  double transfer(std::int32_t nest, std::int32_t ref) const;
   void add_arguments(std::int32_t nest, const Instruction& in, OperationCost& cost) const;
 
   const Module& m_;

@@ -27,7 +27,7 @@ namespace {
 
 // Tags stay below 32767, the least upper bound MPI grants.
 static_assert(MpiWorld::first_data_tag + 3 * RequestLimits::most_requests < 32767);
-// Answers to prefetches that are on the wire at a time, for they can no longer give way to a demand: so many, or more
+// Answers to prefetches that are on the wire at a time, for they can no longer yield to a demand: so many, or more
 // small ones. One that its requester does not take, because it computes, is not on the wire and keeps back neither
 // others nor its own.
 constexpr std::size_t prefetches_on_wire = 2, prefetch_bytes_on_wire = 256 << 10;

@@ -295,7 +295,7 @@ TEST_CASE("the code of LLVM leaves memory while nothing is generated, and comes 
   CHECK(works);
 }
 
-TEST_CASE("keys that cannot be compiled are settled without code") {
+TEST_CASE("keys that cannot be compiled are completed without code") {
   if (!can_generate()) return;
   const auto engine = make_code_engine({});
   CHECK(engine->wait({CodeKind::chain, {-1}}) == nullptr);

@@ -17,7 +17,7 @@ class ReferenceBuffers final : public BufferResource {
   explicit ReferenceBuffers(std::int64_t budget) : budget_(budget) {}
 
   double* allocate(std::int64_t n) override {
-    if (!fits(n * 8) && give_way_) give_way_();
+    if (!fits(n * 8) && yield_) yield_();
     if (!fits(n * 8)) throw EnvironmentError("the reference store is full");
     auto memory = std::make_unique<double[]>(static_cast<std::size_t>(std::max<std::int64_t>(n, 1)));
     double* p = memory.get();
@@ -45,9 +45,9 @@ class ReferenceBuffers final : public BufferResource {
     return stats_.bytes_in_use + (kept_bytes_ ? kept_bytes_() : 0) + bytes <= budget_ - part;
   }
   std::int64_t budget() const { return budget_; }
-  void set_kept(std::function<std::int64_t()> bytes, std::function<void()> give_way) {
+  void set_kept(std::function<std::int64_t()> bytes, std::function<void()> yield) {
     kept_bytes_ = std::move(bytes);
-    give_way_ = std::move(give_way);
+    yield_ = std::move(yield);
   }
 
  private:
@@ -62,7 +62,7 @@ class ReferenceBuffers final : public BufferResource {
   std::uint64_t numbers_ = 0;
   ResourceStats stats_;
   std::function<std::int64_t()> kept_bytes_;
-  std::function<void()> give_way_;
+  std::function<void()> yield_;
 };
 
 /// A value of a block; shared by whoever has it, freed with the last of them. Only a private copy is ever written.

@@ -89,7 +89,7 @@ void caller_may_reuse_its_buffer(Job& j) {
 }
 
 // What can be computed again is kept for all ranks of a node, and goes when blocks need the memory.
-void kept_blocks_give_way(Job& j) {
+void kept_blocks_yield(Job& j) {
   constexpr int blocks = 60;
   constexpr std::int64_t size = 2000;
   const auto is = [](const double* x, int i) {
@@ -383,7 +383,7 @@ const std::vector<Rule>& rules() {
       {"attention of one reaches all", attention_of_one_reaches_all},
       {"a second get sends nothing", a_second_get_sends_nothing},
       {"gets do not copy", gets_do_not_copy},
-      {"kept blocks give way", kept_blocks_give_way},
+      {"kept blocks yield", kept_blocks_yield},
       {"fetches not used are completed", fetches_not_used_are_completed},
   };
   return all;

@@ -173,7 +173,7 @@ class BatchingDevice final : public Device {
   std::vector<double> fetch(int stream, const BlockView<T>& view) {
     return fetch(stream, view.data, span_of(view));
   }
-  void bring(int stream, const MutableView& view, const std::vector<double>& values) {
+  void write_back(int stream, const MutableView& view, const std::vector<double>& values) {
     device_->copy_in(view.data, values.data(), static_cast<std::int64_t>(values.size()));
     after(stream, copy_in_stream);
   }
@@ -186,12 +186,12 @@ class BatchingDevice final : public Device {
     mine.b.data = b.data();
     const std::unique_ptr<BufferResource> workspace = make_host_pool();
     make_kernels("reference", *workspace)->run(mine);
-    bring(stream, op.d, d);
+    write_back(stream, op.d, d);
   }
   void run_by_host(int stream, const FusedWork& work) {
-    bring(stream, work.target, carry_out_on_copies(work.target, work.steps, [&](const double* p, std::int64_t n) {
-            return fetch(stream, p, n);
-          }));
+    write_back(stream, work.target, carry_out_on_copies(work.target, work.steps, [&](const double* p, std::int64_t n) {
+                 return fetch(stream, p, n);
+               }));
   }
 
   const std::unique_ptr<Device> device_;

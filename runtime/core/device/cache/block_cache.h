@@ -61,7 +61,7 @@ class DeviceBlockCache {
   bool work_started(const double* buffer, const double* first);
 
   /// Nobody but its holders holds the buffer any more: waits for copies from and to it.
-  void settle(const double* buffer) { layers_.held.settle(buffer); }
+  void complete(const double* buffer) { layers_.held.complete(buffer); }
   /// The same for all buffers: others may change what they hold.
   void complete_all() { layers_.held.complete_all(); }
   /// Gives back device memory of blocks that ended elsewhere: fetched ones, private copies.

@@ -353,15 +353,15 @@ class CudaDevice final : public Device {
       return chain(stream, op.d, std::span(&step, 1));
     }
     double* room = workspace(stream, rounded(c.size_a) + rounded(c.size_b) + rounded(c.size_d));
-    const auto brought = [&](const double* data, const Packing& packing, std::int64_t size) {
+    const auto packed_operand = [&](const double* data, const Packing& packing, std::int64_t size) {
       if (packing.empty()) return data;
       double* packed = std::exchange(room, room + rounded(size));
       chain(stream, packed_view(packed, packing, &PackedDim::packed),
             combining(1.0, packed_source(data, packing, &PackedDim::operand), 0.0));
       return static_cast<const double*>(packed);
     };
-    const double* a = brought(op.a.data, c.pack_a, c.size_a);
-    const double* b = brought(op.b.data, c.pack_b, c.size_b);
+    const double* a = packed_operand(op.a.data, c.pack_a, c.size_a);
+    const double* b = packed_operand(op.b.data, c.pack_b, c.size_b);
     const bool apart = !c.unpack_d.empty();
     double* d = apart ? room : op.d.data;
     const double alpha = aside ? 1.0 : op.alpha, beta = apart ? 0.0 : op.beta;
@@ -403,7 +403,7 @@ class CudaDevice final : public Device {
         const std::span<const BlockOp> part = ops.subspan(started, std::min(most, ops.size() - started));
         const auto n = static_cast<std::int64_t>(part.size());
         double* room = workspace(stream, each * n);
-        const auto brought = [&](const Packing& packing, std::int64_t size, bool one, auto&& data) {
+        const auto packed_operand = [&](const Packing& packing, std::int64_t size, bool one, auto&& data) {
           if (packing.empty()) return data(part.front());
           double* packed = std::exchange(room, room + (one ? 1 : n) * size);
           Chains copies;
@@ -415,8 +415,8 @@ class CudaDevice final : public Device {
           chain(stream, copies.work());
           return static_cast<const double*>(packed);
         };
-        const double* a = brought(c.pack_a, room_a, one_a, [](const BlockOp& op) { return op.a.data; });
-        const double* b = brought(c.pack_b, room_b, one_b, [](const BlockOp& op) { return op.b.data; });
+        const double* a = packed_operand(c.pack_a, room_a, one_a, [](const BlockOp& op) { return op.a.data; });
+        const double* b = packed_operand(c.pack_b, room_b, one_b, [](const BlockOp& op) { return op.b.data; });
         const bool apart = !c.unpack_d.empty();
         double* d = apart ? room : part.front().d.data;
         const Steps steps{one_a              ? 0

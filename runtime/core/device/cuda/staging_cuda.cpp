@@ -127,7 +127,7 @@ void Staging::retire_done(Ring& ring) {
 void Staging::deliver() { retire_done(ring_out_); }
 
 /// What is on its way to this memory of the host is there.
-void Staging::settle(const void* p, std::size_t bytes) {
+void Staging::complete(const void* p, std::size_t bytes) {
   const char* first = static_cast<const char*>(p);
   auto& chunks = ring_out_.chunks;
   const auto in_the_way = [&](const Chunk& c) { return c.host < first + bytes && first < c.host + c.bytes; };
@@ -161,7 +161,7 @@ void Staging::stage_in(Address device, const char* host, std::size_t bytes) {
 void Staging::copy_in(Address device, const double* host, std::int64_t n) {
   const auto bytes = static_cast<std::size_t>(n);
   if (bytes == 0) return;
-  settle(host, bytes);
+  complete(host, bytes);
   const Memory kind = kind_of(host, bytes);
   const auto straight = [&](const void* from) { put_in(device, from, bytes); };
   if (kind == Memory::pinned || (kind == Memory::pageable && (!ring_in_.base || n < staged_from_)))
@@ -179,7 +179,7 @@ void Staging::copy_out(double* host, Address device, std::int64_t bytes) {
   const Memory kind = kind_of(host, all);
   const auto straight = [&](void* to) { put_out(to, device, all); };
   if (kind == Memory::pinned) {
-    settle(host, all);
+    complete(host, all);
     return straight(host);
   }
   if (!ring_out_.base) {
@@ -205,7 +205,7 @@ void Staging::copy_out(double* host, Address device, std::int64_t bytes) {
 bool Staging::pin(const void* p, std::size_t bytes) {
   if (bytes == 0) return false;
   if (kind_of(p, bytes) == Memory::pinned) return true;
-  settle(p, bytes);
+  complete(p, bytes);
   if (kind_of(p, bytes) != Memory::pageable ||
       gpu_.driver().cuMemHostRegister_v2(const_cast<void*>(p), bytes, host_register_portable) != Status::success) {
     ++pinned_.refused;

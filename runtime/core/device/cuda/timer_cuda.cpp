@@ -94,7 +94,7 @@ void WorkTimer::resolve() {
   }
   // Where nothing is open, what comes begins after all that was reached.
   if (open_ == 0) horizon = latest;
-  busy_.settle(std::min(horizon, latest));
+  busy_.sum_up(std::min(horizon, latest));
   if (open_ == 0 && latest - base_at_ > max_from_base && newest) {
     gpu_.give_timed_event(std::exchange(base_, std::exchange(newest, nullptr)));
     base_at_ = latest;

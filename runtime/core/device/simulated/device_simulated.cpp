@@ -221,12 +221,12 @@ class SimulatedDevice final : public Device {
     if (!work.kind) return;
     busy_.add(*work.kind, clock_[stream], clock_[stream] + length);
     clock_[stream] += length;
-    if (busy_.open() < settle_at_) return;
+    if (busy_.open() < sum_up_at_) return;
     double horizon = host_time();
     for (std::size_t s = 0; s < streams_.size(); ++s)
       if (!streams_[s].empty()) horizon = std::min(horizon, clock_[s]);
-    busy_.settle(horizon);
-    settle_at_ = busy_.open() + max_pieces;
+    busy_.sum_up(horizon);
+    sum_up_at_ = busy_.open() + max_pieces;
   }
 
   /// One element of one result in five.
@@ -295,7 +295,7 @@ class SimulatedDevice final : public Device {
   std::array<double, max_device_streams> clock_{};  // per stream
   double beside_ = 0, waited_ = 0;                  // seconds
   BusyTimes busy_;
-  std::size_t settle_at_ = max_pieces;
+  std::size_t sum_up_at_ = max_pieces;
 };
 
 }  // namespace

@@ -49,8 +49,8 @@ class DeviceExecution {
     if (cache_) cache_->invalidate(buffer, n);
   }
   /// Waits for copies from and to the buffer.
-  void settle(const double* buffer) const {
-    if (cache_) cache_->settle(buffer);
+  void complete(const double* buffer) const {
+    if (cache_) cache_->complete(buffer);
   }
 
   /// `operation` names its operands and computes, on the device where that has room for them. It is begun anew, on the

@@ -77,7 +77,7 @@ double* Operands::remote_to_write(const ResolvedReference& ref, const Located& a
   BlockFetch& fetch = context_.env.store.fetch();
   puts_.before_use(ref.array, at.block);
   const bool held = fetch.held(ref.array, at.block);
-  if (const double* own = device_.cache() ? fetch.own_copy(ref.array, at.block) : nullptr) device_.settle(own);
+  if (const double* own = device_.cache() ? fetch.own_copy(ref.array, at.block) : nullptr) device_.complete(own);
   const bool keep = intent == Intent::update || (ref.has_box && held);
   double* data = fetch.private_copy(ref.array, at.block, at.size, keep, context_.place(here));
   if (ref.has_box && !keep && !context_.model) std::fill_n(data, at.size, 0.0);

@@ -115,7 +115,7 @@ void PutExecution::carry_out_first() {
       if (put.how != PutAs::given) record_stored(source.data);
     }
     deferred_->take();
-    device_.settle(source.buffer);  // the next one's block may need the memory
+    device_.complete(source.buffer);  // the next one's block may need the memory
   });
   memory_.release_block(source.data, source.buffer_size);
 }

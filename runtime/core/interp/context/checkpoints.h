@@ -99,7 +99,7 @@ class Checkpoints {
   struct Request {
     Reason reason = Reason::none;
     std::int32_t signal = 0;
-    std::int32_t settled = 1;  // nothing is on its way to the disk
+    std::int32_t completed = 1;  // nothing is on its way to the disk
   };
   Request request() const;
   Request agree();
@@ -121,17 +121,17 @@ class Checkpoints {
     std::uint64_t common = 0;
     std::unique_ptr<RecordWriter> writer;
     std::unique_ptr<DeferredRecords> records;  // until the helper thread has them; null: all are written
-    std::future<Written> settled;              // the helper thread's
+    std::future<Written> completed;            // the helper thread's
   };
   bool behind() const {
     return options_.every > 0 && options_.every != CheckpointOptions::programs_only && options_.stop_after == 0;
   }
-  bool pending_is_settled() const;
+  bool pending_is_complete() const;
   bool write(std::int32_t program, const std::string& place, const MachinePart* machine);
   void write_behind(std::int32_t program, const std::string& place, const MachinePart* machine);
   Attempt attempt(std::int32_t program, const std::string& place, const MachinePart* machine);
   Pending begin(std::int32_t program, const std::string& place, const MachinePart* machine, bool deferred);
-  Written settle(RecordWriter& writer, std::unique_ptr<DeferredRecords> records, std::int64_t serial) const;
+  Written complete(RecordWriter& writer, std::unique_ptr<DeferredRecords> records, std::int64_t serial) const;
   Attempt conclude(Pending pending);
   void conclude_pending();
   /// This rank's.

@@ -32,7 +32,7 @@ class DevicePrefetch final : public IncomingPlaces {
   void used(ArrayId array, const BlockIndex& block, bool on_device);
 
   enum class Outcome {
-    settled,   // on its way, or there, or not to be had
+    done,      // on its way, or there, or not to be had
     unwanted,  // those before it were not used there, as far as is known
     coming,    // not here yet
     full,      // nothing more for now

@@ -286,12 +286,12 @@ void LookAhead::advance() {
     offered_bytes_ += coming_[next_].offered;
     ++next_;
   }
-  if (p_.to_device) bring();
-  if (p_.to_cache) bring_near();
+  if (p_.to_device) prefetch_to_device();
+  if (p_.to_cache) prefetch_to_cache();
 }
 
 /// Into the cache, the nearest first, for as much as it holds beside what is computed.
-void LookAhead::bring_near() {
+void LookAhead::prefetch_to_cache() {
   const std::size_t n = std::min(coming_.size(), CachePrefetcher::max_blocks);
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -299,18 +299,18 @@ void LookAhead::bring_near() {
     if (coming.request.use != ForeseenUse::get) continue;
     bytes += coming.elements * 8;
     if (bytes > CachePrefetcher::max_bytes) return;
-    if (!coming.settled) coming.settled = p_.to_cache->offer(coming.request, coming.elements);
+    if (!coming.done) coming.done = p_.to_cache->offer(coming.request, coming.elements);
   }
 }
 
 /// To the device, the nearest first.
-void LookAhead::bring() {
+void LookAhead::prefetch_to_device() {
   const std::size_t n = std::min(coming_.size(), static_cast<std::size_t>(depth_));
   int on_their_way = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (coming_[i].settled || coming_[i].request.use != ForeseenUse::get) continue;
+    if (coming_[i].done || coming_[i].request.use != ForeseenUse::get) continue;
     switch (p_.to_device->offer(coming_[i].request, static_cast<std::int64_t>(i) + 1)) {
-      case DevicePrefetch::Outcome::settled: coming_[i].settled = true; break;
+      case DevicePrefetch::Outcome::done: coming_[i].done = true; break;
       case DevicePrefetch::Outcome::unwanted: break;
       case DevicePrefetch::Outcome::coming:
         if (++on_their_way == max_on_their_way) return;

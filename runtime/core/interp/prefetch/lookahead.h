@@ -95,7 +95,7 @@ class LookAhead {
     std::int64_t offered = 0;  // bytes that prefetching it takes, as far as is known
     bool asked = false;        // a prefetch is on its way, or there
     std::uint64_t told = 0;    // what the store keeps of it, as told from here
-    bool settled = false;      // all is done for it on the device, or with the cache
+    bool done = false;         // all is done for it on the device, or with the cache
   };
   struct Turn {
     std::int64_t number = 0, tuple = 0;
@@ -119,8 +119,8 @@ class LookAhead {
   Prefetch request(const Coming& coming);
   bool ask(Coming& coming);
   void drop_first(std::size_t n);
-  void bring();
-  void bring_near();
+  void prefetch_to_device();
+  void prefetch_to_cache();
   void advance();
   void adapt();
   bool parallel() const { return cursor_.slice()->parallel(); }

@@ -75,7 +75,7 @@ class Engine final : public CodeEngine {
   void* wait(const CodeKey& key) override {
     std::unique_lock lock(mutex_);
     Slot& slot = request(key, true);
-    done_.wait(lock, [&] { return slot.settled; });
+    done_.wait(lock, [&] { return slot.completed; });
     return slot.code;
   }
 
@@ -89,7 +89,7 @@ class Engine final : public CodeEngine {
  private:
   struct Slot {
     void* code = nullptr;
-    bool settled = false;
+    bool completed = false;
     bool made = false;  // if it is not on disk
   };
 
@@ -97,10 +97,10 @@ class Engine final : public CodeEngine {
     const auto [at, is_new] = slots_.try_emplace(key);
     Slot& slot = at->second;
     if (is_new) ++stats_.asked;
-    const bool again = make && !slot.made && slot.settled && !slot.code;
+    const bool again = make && !slot.made && slot.completed && !slot.code;
     slot.made |= make;
     if (!is_new && !again) return slot;
-    slot.settled = unusable_;
+    slot.completed = unusable_;
     if (!unusable_) {
       queue_.push_back(key);
       start();
@@ -122,7 +122,7 @@ class Engine final : public CodeEngine {
     stats_.state = trouble;
     stats_.failed += static_cast<std::int64_t>(queue_.size());
     queue_.clear();
-    for (auto& [key, slot] : slots_) slot.settled = true;
+    for (auto& [key, slot] : slots_) slot.completed = true;
     done_.notify_all();
   }
 
@@ -169,10 +169,10 @@ class Engine final : public CodeEngine {
       }
       if (code || make) ++(code ? (from_disk ? stats_.from_disk : stats_.compiled) : stats_.failed);
       slot.code = code;
-      slot.settled = true;
+      slot.completed = true;
       done_.notify_all();
     }
-    for (auto& [key, slot] : slots_) slot.settled = true;
+    for (auto& [key, slot] : slots_) slot.completed = true;
     done_.notify_all();
     lock.unlock();
     GeneratorMemory::of_process().release();

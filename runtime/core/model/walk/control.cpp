@@ -10,7 +10,7 @@ namespace sial {
 namespace {
 
 /// A loop with phases runs on until it leaves the same behind this often, if more trips would take many steps.
-constexpr int settled_after = 3;
+constexpr int steady_after = 3;
 constexpr std::int64_t cheap_steps = 2'000'000;
 constexpr std::int64_t cheap_tuples = 100'000;
 
@@ -140,7 +140,7 @@ bool WalkControl::begin_do(std::int32_t loop) {
   return true;
 }
 
-bool WalkControl::settled(Frame& frame) {
+bool WalkControl::is_steady(Frame& frame) {
   const std::int64_t steps_left = context_.memory.steps_left;
   if (context_.memory.view.every_access && frame.ended_by_data && ++frame.trips >= usual_trips) return true;
   if (!context_.facts[static_cast<std::size_t>(frame.loop)].phases) return steps_left <= 0;
@@ -152,7 +152,7 @@ bool WalkControl::settled(Frame& frame) {
   const IndexId id = context_.loop(frame.loop).indices[0];
   const std::int64_t left = std::int64_t{context_.bound.indices[id.at()].hi} - indices_.value(id);
   if (steps_left <= 0) return true;
-  return frame.equal_trips >= settled_after && left * steps > std::min(cheap_steps, steps_left);
+  return frame.equal_trips >= steady_after && left * steps > std::min(cheap_steps, steps_left);
 }
 
 bool WalkControl::next_do(std::int32_t loop) {
@@ -161,7 +161,7 @@ bool WalkControl::next_do(std::int32_t loop) {
   const IndexId id = context_.loop(loop).indices[0];
   if (!frame.by_value) return frame.passes-- > 0;
   const std::int32_t value = indices_.value(id), hi = context_.bound.indices[id.at()].hi;
-  if (value >= hi || settled(frame)) {
+  if (value >= hi || is_steady(frame)) {
     if (value < hi && !context_.facts[static_cast<std::size_t>(loop)].phases) context_.approximate();
     return false;
   }

@@ -79,7 +79,7 @@ class WalkControl {
   void walk_both(const Instruction& in);
   bool begin_do(std::int32_t loop);
   bool next_do(std::int32_t loop);
-  bool settled(Frame& frame);
+  bool is_steady(Frame& frame);
   bool begin_pardo(std::int32_t loop);
   bool pardo_runs(const LoopRow& row) const;
   void follow_indices(const LoopRow& row, const LoopFacts& facts);

@@ -51,7 +51,7 @@ class Ledger {
   void drop_fetched(std::int64_t kept);
   /// A kept copy is in use again.
   void use_kept(std::int64_t bytes);
-  /// Contributions to a block that are added up before they are sent: let go of when memory is short.
+  /// Contributions to a block that are added up before they are sent: dropped when memory is short.
   void hold_sum(std::int64_t bytes);
 
   // --- on the nodes

@@ -32,7 +32,7 @@ void FetchedBlocks::take_zeros(CacheEntry& h, std::int64_t size) {
   context_.heap.changed(h.value);
 }
 
-void FetchedBlocks::let_go(CacheEntry& h) {
+void FetchedBlocks::drop(CacheEntry& h) {
   if (h.ahead) prefetches_.take_out(h);
   if (h.fetch) {
     h.fetch->wait();
@@ -65,7 +65,7 @@ void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, 
     h.get_place = place;
     return;
   }
-  if (!h.ahead) let_go(h);
+  if (!h.ahead) drop(h);
   start(h, size, place);
 }
 
@@ -120,7 +120,7 @@ void FetchedBlocks::lease(CacheEntry& h, std::int64_t size, Place place) {
   if (h.value && !context_.options.copy) copies_.add_lease(h);
 }
 
-void FetchedBlocks::bring_stale_back(CacheEntry& h) {
+void FetchedBlocks::reload_stale(CacheEntry& h) {
   h.value = context_.spilled->take_back(std::exchange(h.below, 0), context_.arrays.key(h.array, h.block));
   copies_.add_lease(h);
 }
@@ -131,11 +131,11 @@ void FetchedBlocks::end_statement() {
   const int every = context_.options.spill_every;
   if (every > 0 && ++statements_ % static_cast<std::uint64_t>(every) == 0) {
     copies_.give_up_leases(0, [] { return false; });
-    copies_.put_away_stale(context_.options.memory_per_rank);
+    copies_.spill_stale(context_.options.memory_per_rank);
     context_.spilled->spill_all();
     return;
   }
-  context_.spilled->tend();
+  context_.spilled->evict_in_background();
 }
 
 void FetchedBlocks::wait_for_tier(const CacheEntry& h, AccessStats& row) {
@@ -164,11 +164,11 @@ void FetchedBlocks::wait_for(CacheEntry& h) {
   const Waiting waiting(context_.transport.activity(),
                         wait_for_block(WaitKind::block, context_.arrays.number(h.array), h.block, owner));
   while (prefetches_.bytes() > 0 && context_.more_than_half_in_use() && !h.fetch->test()) {
-    if (context_.heap.wanted()) prefetches_.give_way();
+    if (context_.heap.wanted()) prefetches_.yield();
     context_.transport.pause();
   }
   while (h.incoming && h.incoming->piece() > 0 && !h.fetch->test()) {
-    requests_.pass_on(h);
+    requests_.forward(h);
     context_.transport.pause();
   }
   h.fetch->wait();
@@ -217,7 +217,7 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
   copies_.record_use(*h);
   prefetches_.record_own_blocks();
   if (h->evicted && !h->own) fetch_again(*h, size);
-  if (h->below != 0 && !h->own) bring_stale_back(*h);
+  if (h->below != 0 && !h->own) reload_stale(*h);
   const bool first = context_.log.at(place, id).accesses == 0;
   StoreStats& stats = context_.stats;
   ++stats.accesses;
@@ -278,7 +278,7 @@ const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::i
   if (!h->own && h->fetch) {
     if (h->kept) return nullptr;
     if (!h->fetch->test()) {
-      requests_.pass_on(*h);
+      requests_.forward(*h);
       return nullptr;
     }
     if (read_reply(h->fetch->reply_header()).outcome.status != BlockStatus::ok) return nullptr;

@@ -31,14 +31,14 @@ class FetchedBlocks final : public BlockFetch {
   /// For a block whose copy was evicted.
   void fetch_again(CacheEntry& h, std::int64_t size);
   /// The rank holds nothing of it any more.
-  void let_go(CacheEntry& h);
+  void drop(CacheEntry& h);
 
  private:
   void start(CacheEntry& h, std::int64_t size, Place place);
   void wait_for(CacheEntry& h);
   void take_copy(CacheEntry& h, std::int64_t size);
   void lease(CacheEntry& h, std::int64_t size, Place place);
-  void bring_stale_back(CacheEntry& h);
+  void reload_stale(CacheEntry& h);
   /// A copy of a block that a sparse array does not have.
   void take_zeros(CacheEntry& h, std::int64_t size);
   void wait_for_tier(const CacheEntry& h, AccessStats& row);

@@ -120,11 +120,11 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
   if (e) {
     const BlockLock lock(*this, *e);
     if (!enter(*e, BlockUse::get, access, outcome)) return outcome;
-    const bool unsettled = access.ahead && e->contributions != 0;
+    const bool pending_adds = access.ahead && e->contributions != 0;
     if (!access.ahead) sum_contributions(*e, key);
-    if (!unsettled) chunk = value(*e);
+    if (!pending_adds) chunk = value(*e);
     if (spilled_) {
-      if (!chunk && !unsettled && spilled_->is_below(*e)) chunk = spilled_->bring_back(*e, key);
+      if (!chunk && !pending_adds && spilled_->is_below(*e)) chunk = spilled_->reload(*e, key);
       if (!access.ahead) record_use(*e);
       if (chunk && !access.ahead) value_is_used(*e, chunk);
     }
@@ -159,19 +159,19 @@ void NodeBlocks::record_use(Entry& e) {
 Chunk* NodeBlocks::whole_value(Entry& e, const BlockKey& key) {
   Chunk* c = value(e);
   if (!spilled_) return c;
-  if (!c && spilled_->is_below(e)) c = spilled_->bring_back(e, key);
+  if (!c && spilled_->is_below(e)) c = spilled_->reload(e, key);
   if (!c) return c;
   value_is_used(e, c);
   if (NodeHeap::is_not_there(c)) spilled_->wait_for(c, key);
   return c;
 }
 
-NodeBlocks::Ahead NodeBlocks::bring_ahead(const BlockKey& key) {
+NodeBlocks::PrefetchOutcome NodeBlocks::prefetch(const BlockKey& key) {
   Entry* e = directory_.find(key);
-  if (!e || !e->lock.try_lock()) return Ahead::here;
+  if (!e || !e->lock.try_lock()) return PrefetchOutcome::here;
   const BlockLock lock(*e, AlreadyLocked{});
-  if (!spilled_->is_below(*e)) return Ahead::here;
-  return spilled_->try_bring_back(*e, key) ? Ahead::started : Ahead::full;
+  if (!spilled_->is_below(*e)) return PrefetchOutcome::here;
+  return spilled_->try_reload(*e, key) ? PrefetchOutcome::started : PrefetchOutcome::full;
 }
 
 std::optional<std::uint64_t> NodeBlocks::set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use,

@@ -72,8 +72,8 @@ class NodeBlocks {
   /// at it just now, or it is being read from a tier.
   Chunk* present(const BlockKey& key, bool& locked);
   /// Begins to read it from a tier, out of memory that is free, before it is leased.
-  enum class Ahead { started, here, full };
-  Ahead bring_ahead(const BlockKey& key);
+  enum class PrefetchOutcome { started, here, full };
+  PrefetchOutcome prefetch(const BlockKey& key);
   /// When and how a rank of the node will use it next: after so many uses of blocks from now; 0: not known any more.
   /// As BlockLookAhead::set_next_use().
   std::optional<std::uint64_t> set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use,

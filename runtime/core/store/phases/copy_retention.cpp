@@ -33,7 +33,7 @@ bool CopyRetention::keeps(CacheEntry& h, KeepCopies which) {
 // the block in place. At most half of what copies may take stays, and only while the node uses no more than a quarter
 // of its memory: the rest is for the puts of the phase to come, which cannot make room for themselves where a helper
 // receives them.
-void CopyRetention::keep_or_let_go() {
+void CopyRetention::retain_or_drop() {
   std::vector<RemoteArray>& arrays = context_.arrays.all();
   if (std::none_of(arrays.begin(), arrays.end(), [](const RemoteArray& a) { return a.keep.has_value(); })) {
     drop_all();
@@ -46,7 +46,7 @@ void CopyRetention::keep_or_let_go() {
     if (which && h.kept && h.fetch) fetched_.end_comparison(h);
     while (which && h.fetch) fetched_.finish(h);
     const bool keep = which && keeps(h, *which);
-    if (!keep) fetched_.let_go(h);
+    if (!keep) fetched_.drop(h);
     copies_.drop_own(h);
     h.fetched = h.evicted = h.stale = h.own_put = false;
     h.got = 0;
@@ -64,7 +64,7 @@ void CopyRetention::keep_or_let_go() {
 void CopyRetention::drop_all() {
   sums_.send_all();
   prefetches_.end_phase();
-  for (CacheEntry& h : copies_.all()) fetched_.let_go(h);
+  for (CacheEntry& h : copies_.all()) fetched_.drop(h);
   puts_.complete_all();
   copies_.clear();
 }

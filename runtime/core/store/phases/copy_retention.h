@@ -15,8 +15,8 @@ class CopyRetention {
 
   /// Copies of the array outlive the next barrier. Not with --check and --store=copy.
   void keep(ArrayId array, KeepCopies which);
-  /// At the barrier: sums are sent, puts complete, and what does not outlive it is let go.
-  void keep_or_let_go();
+  /// At the barrier: sums are sent, puts complete, and what does not outlive it is dropped.
+  void retain_or_drop();
   /// At the end of the program: nothing outlives it.
   void drop_all();
 

@@ -7,7 +7,7 @@ void Deletions::erase(ArrayId id, Place place) {
   for (CacheEntry& h : copies_.all()) {
     if (h.array != id) continue;
     if (h.sum) sums_.send(h);
-    fetched_.let_go(h);
+    fetched_.drop(h);
   }
   prefetches_.complete_abandoned();
   puts_.complete(id);

@@ -31,7 +31,7 @@ bool MemoryRelief::spill(std::uint64_t bytes) {
     copies_.give_up_leases(keep, [&] { return before - copies_.leased_bytes() >= bytes; });
     if (copies_.leased_bytes() < before && context_.spilled->make_room(bytes)) return true;
   }
-  if (copies_.put_away_stale(std::max<std::uint64_t>(bytes, context_.options.memory_per_rank / 16))) {
+  if (copies_.spill_stale(std::max<std::uint64_t>(bytes, context_.options.memory_per_rank / 16))) {
     context_.spilled->wait_for_write();
     return true;
   }

@@ -48,7 +48,7 @@ void RankPhases::apply_contributions(CollectiveKind kind, Place place) {
 
 bool RankPhases::barrier(Place place, bool wants_attention) {
   const double start = context_.transport.now();
-  retention_.keep_or_let_go();
+  retention_.retain_or_drop();
   const bool attention = synchronize(CollectiveKind::barrier, place, wants_attention);
   apply_contributions(CollectiveKind::barrier, place);
   count_barrier(start, place);

@@ -58,7 +58,7 @@ void BlockRequests::record_get(CacheEntry& h, std::int64_t size) {
 }
 
 /// Whoever takes it holds the buffer for a while: not one that others on the node may want back.
-void BlockRequests::pass_on(CacheEntry& h) {
+void BlockRequests::forward(CacheEntry& h) {
   if (!h.incoming || h.incoming->piece() == 0) return;
   if (h.ahead && (context_.heap.wanted() || context_.more_than_half_in_use())) return;
   h.incoming->come(h.fetch->received());

@@ -42,7 +42,7 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
   }
   const std::uint64_t bytes = NodeHeap::chunk_bytes(size);
   if (bytes > context_.options.copy_budget / largest_ahead) return record_too_large(id, size, get);
-  if (context_.heap.wanted()) give_way();
+  if (context_.heap.wanted()) yield();
   if (no_prefetch_ || !has_room(bytes)) return Prefetch::full;
   Chunk* chunk = context_.heap.try_allocate_spare(context_.arena, size);
   if (!chunk) return Prefetch::full;
@@ -75,10 +75,10 @@ Prefetch PrefetchPool::prefetch_to_change(ArrayId id, const BlockIndex& block) {
 }
 
 Prefetch PrefetchPool::read_ahead_at_home(ArrayId id, const BlockIndex& block) {
-  switch (context_.node.bring_ahead(context_.arrays.key(id, block))) {
-    case NodeBlocks::Ahead::started: return Prefetch::started;
-    case NodeBlocks::Ahead::full: return Prefetch::full;
-    case NodeBlocks::Ahead::here: break;
+  switch (context_.node.prefetch(context_.arrays.key(id, block))) {
+    case NodeBlocks::PrefetchOutcome::started: return Prefetch::started;
+    case NodeBlocks::PrefetchOutcome::full: return Prefetch::full;
+    case NodeBlocks::PrefetchOutcome::here: break;
   }
   return Prefetch::here;
 }
@@ -124,14 +124,14 @@ BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& bl
   if (briefly && h && h->fetch) return {nullptr, true};  // not worth asking the network whether it has come
   if (h && h->ahead) {
     if (h->fetch && !h->fetch->test()) {
-      requests_.pass_on(*h);
+      requests_.forward(*h);
       return {nullptr, true};
     }
     if (h->fetch) land(*h);
     c = h->value;
   } else if (h && (h->fetched || (h->kept && !h->unsure))) {
     if (h->fetch) {
-      requests_.pass_on(*h);
+      requests_.forward(*h);
       return {nullptr, true};
     }
     c = h->value;  // null: given up for want of memory, or there is none
@@ -256,9 +256,9 @@ void PrefetchPool::land_some() {
     finish(a);
     return true;
   });
-  for (const Ahead& a : ahead_) {
+  for (const PrefetchOutcome& a : ahead_) {
     if (!is_ahead(a) || !a.block->fetch) continue;
-    if (!a.block->fetch->test()) return requests_.pass_on(*a.block);
+    if (!a.block->fetch->test()) return requests_.forward(*a.block);
     land(*a.block);
   }
 }
@@ -269,7 +269,7 @@ void PrefetchPool::drop(const std::function<bool()>& enough) {
   while (!ahead_.empty() && !is_ahead(ahead_.back())) ahead_.pop_back();
 }
 
-void PrefetchPool::give_way() {
+void PrefetchPool::yield() {
   no_prefetch_ = true;
   copies_.give();
   if (ahead_bytes_ + in_flight_bytes_ == 0) return;
@@ -283,7 +283,7 @@ bool PrefetchPool::wait_and_drop() {
     complete_abandoned();
     return true;
   }
-  for (const Ahead& a : ahead_) {
+  for (const PrefetchOutcome& a : ahead_) {
     if (!is_ahead(a)) continue;
     a.block->fetch->wait();
     land(*a.block);
@@ -294,7 +294,7 @@ bool PrefetchPool::wait_and_drop() {
 }
 
 void PrefetchPool::end_phase() {
-  for (const Ahead& a : ahead_)
+  for (const PrefetchOutcome& a : ahead_)
     if (is_ahead(a)) abandon(*a.block);
   complete_abandoned();
   ahead_.clear();

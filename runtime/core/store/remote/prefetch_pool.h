@@ -2,7 +2,7 @@
 // Look-ahead: blocks asked for before their get. What is prefetched is nobody's until a get adopts it: it lies in spare
 // memory, counts for no rule, and goes first when memory is short. The memory rule: the copies of fetched blocks that
 // an iteration has in use at once (seen in the distance from get to last read) and the rank's own blocks at their
-// largest come first; copies that are only kept in case they are read again give way to prefetches; half of the node's
+// largest come first; copies that are only kept in case they are read again yield to prefetches; half of the node's
 // memory is left to others, twice what copies leave to puts, for a helper that needs memory for another node's put
 // cannot evict anything; and what is under way, which cannot be given back at once, is an eighth of the copies' budget.
 // So no demand finds memory taken by a prefetch that it needs itself; if it does all the same (another rank of the node
@@ -52,13 +52,13 @@ class PrefetchPool final : public BlockLookAhead {
   /// At every get, use and put: the rank's own blocks are measured, and others of the node may have asked for memory.
   void record_own_blocks() {
     own_blocks_high_ = std::max(own_blocks_high_, copies_.own_blocks());
-    if (context_.heap.wanted()) give_way();
+    if (context_.heap.wanted()) yield();
     copies_.give_up_kept_if_short();
   }
   /// Drops prefetched blocks that nobody asked for, the one to be used last first, until `enough`.
   void drop(const std::function<bool()>& enough);
   /// Drops all that can be dropped; none are made until the barrier.
-  void give_way();
+  void yield();
   /// For a rank that finds no memory: waits for what cannot be dropped at once. False: there is nothing.
   bool wait_and_drop();
   void complete_abandoned();

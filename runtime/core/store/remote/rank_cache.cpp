@@ -45,7 +45,7 @@ bool RankCache::give_up_leases(std::uint64_t keep, const std::function<bool()>& 
   return any;
 }
 
-bool RankCache::put_away_stale(std::uint64_t bytes) {
+bool RankCache::spill_stale(std::uint64_t bytes) {
   std::uint64_t gone = 0;
   for (std::size_t left = leases_.size(); left > 0 && gone < bytes; --left) {
     CacheEntry& h = *leases_.front();
@@ -53,7 +53,7 @@ bool RankCache::put_away_stale(std::uint64_t bytes) {
     leases_.push_back(&h);
     if (!h.value || !h.leased || !h.stale || h.touched > statement_ || !context_.heap.sole_reference(h.value)) continue;
     const auto size = static_cast<std::uint64_t>(h.value->doubles) * 8;
-    h.below = context_.spilled->put_away(h.value, context_.arrays.key(h.array, h.block));
+    h.below = context_.spilled->spill(h.value, context_.arrays.key(h.array, h.block));
     if (h.below == 0) break;
     gone += size;
     leased_bytes_ -= size;

@@ -55,9 +55,9 @@ class RankCache {
   /// Gives leases up, those listed for longest first, until `enough`; never one that this statement has used, nor one
   /// of the `keep` uses before it. True when any was.
   bool give_up_leases(std::uint64_t keep, const std::function<bool()>& enough);
-  /// Puts values from before this rank's own puts away, about so many bytes: they cannot be fetched any more, and may
+  /// Spills values from before this rank's own puts, about so many bytes: they cannot be fetched any more, and may
   /// be read up to the next get. True when any was.
-  bool put_away_stale(std::uint64_t bytes);
+  bool spill_stale(std::uint64_t bytes);
 
   // --- how much
   std::uint64_t bytes() const { return copied_bytes_; }

@@ -29,7 +29,7 @@ constexpr std::size_t most_told = 65536;
 constexpr std::uint64_t uses_between_looks = 32;
 /// For blocks that somebody else has locked, or that are arriving, where no other can leave.
 constexpr int most_waits = 2000;
-/// Calls of tend() without a search for victims, after one that has found none.
+/// Calls of evict_in_background() without a search for victims, after one that has found none.
 constexpr int rest_after_none = 64;
 /// How far away a use is of which nothing is known: farther than any that is foreseen.
 constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61;
@@ -56,7 +56,7 @@ struct SpilledBlocks::Transfer final : TierTransfer {
   Transfer* next = nullptr;
 
   bool is_awaited() const noexcept override { return reads && NodeHeap::is_awaited(chunk); }
-  /// Tells everybody who waits, gives back what the transfer held, and leaves the rest to settle().
+  /// Tells everybody who waits, gives back what the transfer held, and leaves the rest to complete_transfers().
   void completed(int result) noexcept override {
     error = result;
     NodeHeap& heap = owner->heap_;
@@ -150,14 +150,14 @@ Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, Ti
   return chunk;
 }
 
-Chunk* SpilledBlocks::bring_back(Entry& e, const BlockKey& key) {
-  if (idle_.empty()) settle();  // helpers come here only
+Chunk* SpilledBlocks::reload(Entry& e, const BlockKey& key) {
+  if (idle_.empty()) complete_transfers();  // helpers come here only
   Chunk* chunk = heap_.allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), size_below(e),
                                        [this, &key] { return "block " + namer_(key); });
   return begin_read(e, key, chunk, TierPriority::demand);
 }
 
-Chunk* SpilledBlocks::try_bring_back(Entry& e, const BlockKey& key) {
+Chunk* SpilledBlocks::try_reload(Entry& e, const BlockKey& key) {
   Chunk* chunk =
       heap_.try_allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), size_below(e));
   return chunk ? begin_read(e, key, chunk, TierPriority::prefetch) : nullptr;
@@ -206,7 +206,7 @@ bool SpilledBlocks::begin_write(TierCopy& copy, Chunk* c, const BlockKey& key) {
   return true;
 }
 
-std::uint64_t SpilledBlocks::put_away(Chunk* c, const BlockKey& key) {
+std::uint64_t SpilledBlocks::spill(Chunk* c, const BlockKey& key) {
   TierCopy& copy = area_.make(c->doubles);
   copy.state.store(TierCopyState::writing, std::memory_order_relaxed);
   if (!begin_write(copy, c, key)) {
@@ -220,7 +220,7 @@ std::uint64_t SpilledBlocks::put_away(Chunk* c, const BlockKey& key) {
 Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
   TierCopy& copy = area_.copy(below);
   while (copy.state.load(std::memory_order_acquire) == TierCopyState::writing) wait_a_little();
-  settle();
+  complete_transfers();
   if (copy.state.load(std::memory_order_acquire) != TierCopyState::written)  // whose error is not listed yet
     throw EnvironmentError(fmt::format("block {} could not be written to {}", namer_(key), area_.tier(copy).name()),
                            fmt::format("name another folder with `--spill`; {}", checkpoint_remedy));
@@ -240,7 +240,7 @@ Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
 void SpilledBlocks::wait_for_write() {
   const std::uint64_t ended = area_.holds_ended();
   while (area_.is_holding() && area_.holds_ended() == ended) wait_a_little();
-  settle();
+  complete_transfers();
 }
 
 void SpilledBlocks::record_full() {
@@ -256,7 +256,7 @@ void SpilledBlocks::fail(const BlockKey& key, const Tier& tier, bool write, int 
                          fmt::format("{}; {}", cause.hint(), checkpoint_remedy));
 }
 
-void SpilledBlocks::settle() {
+void SpilledBlocks::complete_transfers() {
   const Transfer* failed = nullptr;
   for (Transfer* t = done_.exchange(nullptr, std::memory_order_acquire); t; t = t->next) {
     --under_way_;
@@ -473,7 +473,7 @@ bool SpilledBlocks::make_room(std::uint64_t bytes) {
   int waits = 0;
   for (bool hope = true; hope;) {
     const std::uint64_t ended = area_.holds_ended();  // of any rank of the node
-    settle();
+    complete_transfers();
     freed = relieve(bytes, true);
     if (freed > 0) break;
     while (area_.is_holding() && area_.holds_ended() == ended) wait_a_little();
@@ -490,14 +490,14 @@ bool SpilledBlocks::make_room(std::uint64_t bytes) {
 
 void SpilledBlocks::spill_all() {
   short_ = true;
-  settle();
+  complete_transfers();
   progress();
   victims_.clear();
   relieve(2 * heap_.budget(), true);
 }
 
-void SpilledBlocks::tend() {
-  if (done_.load(std::memory_order_relaxed)) settle();
+void SpilledBlocks::evict_in_background() {
+  if (done_.load(std::memory_order_relaxed)) complete_transfers();
   progress();
   if (!short_) return;
   const auto wanted = static_cast<std::int64_t>(

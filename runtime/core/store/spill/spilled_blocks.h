@@ -7,7 +7,8 @@
 //   no value, copy written        in a tier
 //   value that is arriving        being read; whoever uses it waits until the chunk says that it is there
 // Transfers complete on threads of the tiers, which tell everybody through chunk and copy; what remains to be counted
-// is taken in batches (settle()). The block that leaves is the one whose next use is farthest: see next_use.h.
+// is taken in batches (complete_transfers()). The block that leaves is the one whose next use is farthest: see
+// next_use.h.
 
 #include <atomic>
 #include <deque>
@@ -45,9 +46,9 @@ class SpilledBlocks {
   std::int64_t size_below(const Entry& e) const { return area_.copy(e.below).doubles; }
   /// Begins to read a value back: it is the entry's from now on, and arriving. May have to make room, which takes other
   /// blocks only.
-  Chunk* bring_back(Entry& e, const BlockKey& key);
+  Chunk* reload(Entry& e, const BlockKey& key);
   /// The same, out of memory that is free; null: there is none.
-  Chunk* try_bring_back(Entry& e, const BlockKey& key);
+  Chunk* try_reload(Entry& e, const BlockKey& key);
   /// The value is changed, or another one: what is below is not the block's any more.
   void forget_below(Entry& e) {
     if (e.below == 0) return;
@@ -67,13 +68,13 @@ class SpilledBlocks {
   void wait_for(const Chunk* c, const BlockKey& key);
   /// A value that this rank alone has, and will not write, goes to a tier; its reference is taken, and the memory is
   /// had when it has been written. Returns what is below; 0, with nothing done: there is no room.
-  std::uint64_t put_away(Chunk* c, const BlockKey& key);
+  std::uint64_t spill(Chunk* c, const BlockKey& key);
   /// It comes back, as this rank's own, and what is below is given back. Waits.
   Chunk* take_back(std::uint64_t below, const BlockKey& key);
   /// Waits until one of the writes under way, of any rank of the node, has ended; returns at once when there is none.
   void wait_for_write();
   /// Takes what has completed; begins to write, and drops, where memory is getting short. Between statements.
-  void tend();
+  void evict_in_background();
   /// Drops and begins to write all that may leave.
   void spill_all();
   /// Memory is short: drops and writes what is not in use, until about so many bytes are free that were not. False when
@@ -127,7 +128,7 @@ class SpilledBlocks {
   bool begin_write(Entry& e, const BlockKey& key);
   bool begin_write(TierCopy& copy, Chunk* c, const BlockKey& key);
   Transfer& new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy);
-  void settle();
+  void complete_transfers();
   [[noreturn]] void fail(const BlockKey& key, const Tier& tier, bool write, int error);
   void record_full();
   void find_victims();
@@ -156,8 +157,8 @@ class SpilledBlocks {
   TierCounts counts_;
   std::string problem_;
 
-  std::atomic<Transfer*> done_{nullptr};  // completed, not settled
-  std::int64_t under_way_ = 0;            // transfers begun and not settled
+  std::atomic<Transfer*> done_{nullptr};  // ended, not completed
+  std::int64_t under_way_ = 0;            // transfers begun and not completed
   std::uint64_t bytes_writing_ = 0;       // of the writes among them
   std::uint64_t largest_ = 0;             // bytes of the largest block that was moved
   std::deque<Transfer> transfers_;        // all
@@ -170,7 +171,7 @@ class SpilledBlocks {
   std::vector<Told> told_;                // the same: next uses that became known since, and were not looked at yet
   bool busy_ = false;   // some that were looked at were locked or arriving, or have come into use since
   bool short_ = false;  // memory has been short: from now on some is kept free
-  int rest_ = 0;        // calls of tend() until it looks for victims again, having found none
+  int rest_ = 0;        // calls of evict_in_background() until it looks for victims again, having found none
 };
 
 }  // namespace sial
