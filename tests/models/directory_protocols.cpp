@@ -188,16 +188,16 @@ class GenerationEnds final : public Protocol {
     before = co_await t.add(nodes, 1, nodes_advanced);
     if (before + 1 != 2) co_return;
     co_await t.write(entry, 0);
-    co_await t.note(given_back);
+    co_await t.note(returned);
   }
   std::string at_end(const Memory& m) const override {
-    return m.value(given_back) == 1 ? "" : "a generation is given back twice, or never";
+    return m.value(returned) == 1 ? "" : "a generation is given back twice, or never";
   }
 
  private:
   Atomic ranks = atomic("ranks_advanced"), nodes = atomic("nodes_advanced");
   Plain entry = plain("entry", 7);
-  Ghost given_back = ghost("given back");
+  Ghost returned = ghost("given back");
   Orders ranks_advanced =
       site("rank_advanced", blocks_cpp, "shelf->ranks_advanced.fetch_add(1, std::memory_order_acq_rel)");
   Orders nodes_advanced =

@@ -121,7 +121,7 @@ SliceFlow::Decision SliceFlow::decision(const ir::Node& node) const {
 
 void SliceFlow::decide(const ir::Node& node, Decision d, Loss loss) {
   if (!decisions_.try_emplace(node.id, d).second) return;
-  loss.kind = d == Decision::skip ? LossKind::skipped : d == Decision::give_up ? LossKind::given_up : LossKind::ended;
+  loss.kind = d == Decision::skip ? LossKind::skipped : d == Decision::give_up ? LossKind::abandoned : LossKind::ended;
   if (node.id == root_.id) loss.kind = LossKind::no_slice;
   losses_.push_back(loss);
   gives_up_ = gives_up_ || d == Decision::give_up;

@@ -23,10 +23,10 @@ namespace sial::plan {
 
 /// What stands between the slice and a get, or is passed over by it.
 enum class LossKind {
-  skipped,   // the construct is passed over
-  given_up,  // the iteration is not followed further
-  ended,     // the slice ends
-  no_slice,  // a where clause of the loop itself
+  skipped,    // the construct is passed over
+  abandoned,  // the iteration is not followed further
+  ended,      // the slice ends
+  no_slice,   // a where clause of the loop itself
 };
 struct Loss {
   LossKind kind = LossKind::skipped;

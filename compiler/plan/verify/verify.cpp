@@ -130,7 +130,7 @@ class Verifier {
     for (const auto& [n, operand] : freed)
       SIAL_CHECK(lifetimes_->dead_after(n->id, operand), "plan: {}: `{}` is freed before its last use", place(p_, *n),
                  text_of(p_, std::get<ir::Block>(std::get<ir::Instr>(n->value).operands[operand])));
-    given_up(discarded);
+    check_discards(discarded);
     if (kept.empty()) return;
     const Phases phases(p_);
     for (const ir::Node* n : kept) {
@@ -145,7 +145,7 @@ class Verifier {
   }
 
   /// Values that are given up stand after a barrier after which nobody uses them.
-  void given_up(const std::vector<const ir::Node*>& discarded) {
+  void check_discards(const std::vector<const ir::Node*>& discarded) {
     if (discarded.empty()) return;
     const HomeLifetimes lifetimes(p_);
     std::map<ir::NodeId, ir::NodeId> barriers;  // by node, of those that follow one in its list of statements

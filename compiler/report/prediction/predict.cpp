@@ -264,8 +264,8 @@ class Model {
   /// A serial loop goes on after an iteration that cannot be known.
   bool next(SliceCursor& cursor, FetchRequest& request) {
     do last_ = cursor.next(request, steps_left_);
-    while (last_ == SliceOutcome::given_up && !cursor.slice()->parallel());
-    if (last_ == SliceOutcome::given_up) last_ = SliceOutcome::done;
+    while (last_ == SliceOutcome::abandoned && !cursor.slice()->parallel());
+    if (last_ == SliceOutcome::abandoned) last_ = SliceOutcome::done;
     return last_ == SliceOutcome::fetch;
   }
 

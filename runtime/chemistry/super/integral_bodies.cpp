@@ -30,9 +30,10 @@ const Molecule& molecule(SuperContext& context) {
 AoIntegrals& integrals(SuperContext& context) {
   std::shared_ptr<void>& slot = context.slot("ao_integrals");
   if (!slot) {
-    const auto& given = chemistry(context.job()).hamiltonian;
-    slot = std::shared_ptr<AoIntegrals>(given ? make_given_integrals(given)
-                                              : make_ao_integrals(molecule(context), integral_code(context.job())));
+    const auto& hamiltonian = chemistry(context.job()).hamiltonian;
+    slot =
+        std::shared_ptr<AoIntegrals>(hamiltonian ? make_hamiltonian_integrals(hamiltonian)
+                                                 : make_ao_integrals(molecule(context), integral_code(context.job())));
   }
   return *static_cast<AoIntegrals*>(slot.get());
 }
@@ -200,8 +201,8 @@ void add_quartet(SuperContext& context, std::span<SuperArg> args, bool return_in
 
 void super_compute_nn_repulsion(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::scalar});
-  const auto& given = chemistry(context.job()).hamiltonian;
-  *args[0].data = given ? given->core_energy : nuclear_repulsion(molecule(context));
+  const auto& hamiltonian = chemistry(context.job()).hamiltonian;
+  *args[0].data = hamiltonian ? hamiltonian->core_energy : nuclear_repulsion(molecule(context));
 }
 
 void super_return_ovl(SuperContext& context, std::span<SuperArg> args) {

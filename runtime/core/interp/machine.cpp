@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/core/interp/blocks/given_arrays.h"
+#include "runtime/core/interp/blocks/input_arrays.h"
 #include "runtime/core/interp/context/checkpoints.h"
 #include "runtime/core/interp/machine_parts.h"
 
@@ -54,7 +54,7 @@ void Machine::run(const CheckpointFiles* from) {
   try {
     begin_program();
     if (from) p.state.read(*from);
-    else GivenArrays(context).fill(p.position.current());  // a checkpoint has the blocks
+    else InputArrays(context).fill(p.position.current());  // a checkpoint has the blocks
     run_instructions(p);
     finish_program();
   } catch (const JobStopped&) {

@@ -112,12 +112,12 @@ class BoundSlice {
 };
 
 enum class SliceOutcome {
-  fetch,     // the program will get or put a block
-  done,      // the iteration (of a pardo) or the whole loop (of a serial one) is over
-  given_up,  // the rest of this iteration cannot be known; of a serial loop, the next call goes on with the next
-             // iteration
-  paused,    // out of budget: call again
-  ended,     // nothing more can be known of this loop
+  fetch,      // the program will get or put a block
+  done,       // the iteration (of a pardo) or the whole loop (of a serial one) is over
+  abandoned,  // the rest of this iteration cannot be known; of a serial loop, the next call goes on with the next
+              // iteration
+  paused,     // out of budget: call again
+  ended,      // nothing more can be known of this loop
 };
 
 class SliceCursor {

@@ -41,7 +41,7 @@ class Statics {
 
  private:
   double* make(ArrayId array, Statement here);
-  void require_same_extents(const BoundArray& array, const DataArray& given, Statement here) const;
+  void require_same_extents(const BoundArray& array, const DataArray& input, Statement here) const;
   std::int64_t size(ArrayId array) const { return context_.bound.arrays[array.at()].whole.size(); }
 
   const RunContext& context_;

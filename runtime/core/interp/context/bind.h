@@ -157,13 +157,13 @@ void walk_all_blocks(const BoundArray& array, At& at, F&& f) {
 }
 
 /// Distributed and served arrays of which the job gives all blocks when the program begins.
-inline std::vector<ArrayId> given_remote_arrays(const BoundProgram& program) {
-  std::vector<ArrayId> given;
+inline std::vector<ArrayId> remote_input_arrays(const BoundProgram& program) {
+  std::vector<ArrayId> input;
   for (std::size_t a = 0; a < program.arrays.size(); ++a)
     if (const BoundArray& array = program.arrays[a];
         array.predefined && is_remote(array.kind) && program.array_used[a] && array.problem.empty())
-      given.emplace_back(a);
-  return given;
+      input.emplace_back(a);
+  return input;
 }
 
 /// Throws SialError when a predefined int or scalar is missing (the values themselves are taken by initial_values).

@@ -66,7 +66,7 @@ struct RankState {
   std::string restored_segments;  // options that give those of results to restore from, where they differ
   std::set<std::string>
       dropped_remote;  // labels that were saved, but that no later program restores; of a job without results
-  std::map<std::string, std::uint64_t> given_sums;  // of the values of arrays that the job has given in parts
+  std::map<std::string, std::uint64_t> input_checksums;  // of the values of arrays that the job has given in parts
   std::map<std::string, std::shared_ptr<void>, std::less<>> super_slots;
   bool saved_agree = true;  // scalars and static arrays that earlier programs saved are the same on all ranks
   bool all_ranks_print = false;

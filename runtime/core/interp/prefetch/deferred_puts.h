@@ -14,7 +14,7 @@ namespace sial {
 
 /// How a put of a block is carried out: a copy becomes the block, or its values are added to it, at once or as the
 /// store likes; the remote source, or the memory of the rank's own source, is shared with the block.
-enum class PutAs { stored, added, combined, shared, given };
+enum class PutAs { stored, added, combined, shared, moved };
 
 struct DeferredPut {
   std::int32_t pc = 0;  // the statement

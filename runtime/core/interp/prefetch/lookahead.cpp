@@ -197,7 +197,7 @@ bool LookAhead::produce(std::int64_t& steps) {
         if (request.use == ForeseenUse::replace) replaces_.push_back(&coming_.back());
         return true;
       case SliceOutcome::done:
-      case SliceOutcome::given_up:
+      case SliceOutcome::abandoned:
         if (!parallel() && cursor_.ended()) return false;
         inside_ = false;
         --steps;

@@ -124,7 +124,7 @@ void UseForecast::foresee(std::int64_t steps) {
     switch (cursor_.next(request, steps)) {
       case SliceOutcome::fetch: add(request); break;
       case SliceOutcome::done:
-      case SliceOutcome::given_up:
+      case SliceOutcome::abandoned:
         inside_ = false;
         if (!cursor_.slice()->parallel() && cursor_.ended()) open_ = false;
         --steps;

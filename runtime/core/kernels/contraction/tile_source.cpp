@@ -64,7 +64,7 @@ void TileSource::ask(bool wait) {
         code = as_tile(find(key));
         all = all && code;
         if (wait && !code) {
-          given_up_ = true;
+          abandoned_ = true;
           return;
         }
       }
@@ -81,7 +81,7 @@ void TileSource::ask(bool wait) {
 
 bool TileSource::fast() {
   if (builtin_.fast || complete_) return true;
-  if (!given_up_) ask(true);
+  if (!abandoned_) ask(true);
   return complete_;
 }
 
@@ -89,7 +89,7 @@ const TileKernels& TileSource::kit(double flops, std::int64_t count) {
   flops_ += flops;
   if (!complete_) {
     // The engine is asked now and then; its lock and its table are not for every small block.
-    if (!given_up_ && flops_ >= flops_worth_looking && (calls_++ & 63) == 0) ask(false);
+    if (!abandoned_ && flops_ >= flops_worth_looking && (calls_++ & 63) == 0) ask(false);
   }
   if (!uses_generated()) return builtin_;
   if (count > longest_exact) return generated_;

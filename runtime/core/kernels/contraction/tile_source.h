@@ -40,7 +40,7 @@ class TileSource {
   std::map<std::int64_t, ExactKernels> exact_;  // by summed positions, few of them
   double flops_ = 0;
   std::int64_t calls_ = 0;
-  bool complete_ = false, given_up_ = false;
+  bool complete_ = false, abandoned_ = false;
 };
 
 }  // namespace sial::kernels

@@ -23,9 +23,9 @@ AccessWalk::AccessWalk(const Module& module, std::int32_t sequence_number, std::
 
 /// Blocks that the job gives are put before the program begins.
 void AccessWalk::give() {
-  const std::vector<ArrayId> given = given_remote_arrays(context_.bound);
-  if (given.empty()) return;
-  for (const ArrayId array : given) {
+  const std::vector<ArrayId> input = remote_input_arrays(context_.bound);
+  if (input.empty()) return;
+  for (const ArrayId array : input) {
     Located at;
     walk_all_blocks(context_.bound.arrays[array.at()], at, [&](const Located& block) {
       sequence_.begin_group(rank_);

@@ -56,8 +56,8 @@ ProgramNeed Walk::run() {
   for (std::size_t a = 0; a < m.arrays.size(); ++a)
     if (m.arrays[a].kind == ArrayKind::static_ && bound.array_used[a] && bound.arrays[a].problem.empty())
       own_.static_memory(ArrayId(a));
-  for (const ArrayId array : given_remote_arrays(bound)) remote_.give(array);
-  if (!given_remote_arrays(bound).empty()) barrier();
+  for (const ArrayId array : remote_input_arrays(bound)) remote_.give(array);
+  if (!remote_input_arrays(bound).empty()) barrier();
   try {
     while (!control_.halted() && !context_.memory.stops()) step();
   } catch (const LeftEarly&) {  // among the blocks of a statement

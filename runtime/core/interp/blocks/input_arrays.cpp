@@ -1,4 +1,4 @@
-#include "runtime/core/interp/blocks/given_arrays.h"
+#include "runtime/core/interp/blocks/input_arrays.h"
 
 #include <algorithm>
 #include <bit>
@@ -53,9 +53,9 @@ std::vector<std::byte> pack(std::uint64_t sum, const std::optional<Finding>& fin
 }
 
 /// Reads an array that the job gives, from memory or from its dataset, part by part, and looks at the values.
-class GivenValues {
+class InputValues {
  public:
-  GivenValues(const BoundArray& array, const DataArray* data, const ArraySource* source)
+  InputValues(const BoundArray& array, const DataArray* data, const ArraySource* source)
       : array_(array), data_(data), source_(source) {}
 
   std::string name() const {
@@ -181,13 +181,13 @@ void read_whole_arrays(JobData& data, std::span<const std::shared_ptr<const Modu
       if (!array.predefined || array.kind != ArrayKind::static_ || !bound.array_used[a] || !array.problem.empty() ||
           source == data.sources.end())
         continue;
-      double most = 1, given = 1;  // whatever segments are chosen later
+      double most = 1, input = 1;  // whatever segments are chosen later
       for (int d = 0; d < array.rank; ++d) {
         const std::vector<std::int32_t>* all = bound.indices[array.dim[d].index.at()].extents;
         most *= all ? std::accumulate(all->begin(), all->end(), 0.0) : static_cast<double>(array.dim[d].count());
       }
-      for (const std::int64_t extent : source->second.extents) given *= static_cast<double>(extent);
-      if (given <= most) continue;
+      for (const std::int64_t extent : source->second.extents) input *= static_cast<double>(extent);
+      if (input <= most) continue;
       throw InputError(
           fmt::format(
               "dataset `{}` in `{}` has the shape {}, and program `{}` declares the static array `{}`, which takes {}",
@@ -200,15 +200,15 @@ void read_whole_arrays(JobData& data, std::span<const std::shared_ptr<const Modu
   read_arrays(data, arrays_read_in_parts(programs));
 }
 
-void GivenArrays::fill(Statement here) const {
-  const std::vector<ArrayId> given = given_remote_arrays(context_.bound);
-  if (given.empty()) return;
-  for (const ArrayId array : given) fill(array, here);
+void InputArrays::fill(Statement here) const {
+  const std::vector<ArrayId> input = remote_input_arrays(context_.bound);
+  if (input.empty()) return;
+  for (const ArrayId array : input) fill(array, here);
   context_.env.store.synchronization().barrier(context_.place(here));
   context_.env.queue.new_phase(++context_.env.state.phase);
 }
 
-void GivenArrays::fill(ArrayId id, Statement here) const {
+void InputArrays::fill(ArrayId id, Statement here) const {
   const BoundArray& array = context_.bound.arrays[id.at()];
   const JobData& job = context_.env.job;
   const auto data = job.arrays.find(array.name);
@@ -222,13 +222,13 @@ void GivenArrays::fill(ArrayId id, Statement here) const {
                     array.name, array.name),
         context_.place_name(here));
   const bool in_memory = data != job.arrays.end();
-  GivenValues values(array, in_memory ? &data->second : nullptr, in_memory ? nullptr : &source->second);
+  InputValues values(array, in_memory ? &data->second : nullptr, in_memory ? nullptr : &source->second);
   const std::string where = in_memory ? std::string() : source->second.where;
   const Extents declared = declared_extents(array);
-  Extents given = in_memory ? data->second.extents : source->second.extents;
-  while (std::ssize(given) > array.rank && given.back() == 1) given.pop_back();  // as legacy files pad their arrays
+  Extents input = in_memory ? data->second.extents : source->second.extents;
+  while (std::ssize(input) > array.rank && input.back() == 1) input.pop_back();  // as legacy files pad their arrays
   const bool in_program_order = in_memory && data->second.in_program_order;
-  if (given != declared)
+  if (input != declared)
     throw InputError(
         fmt::format("{} has the shape {}, and program `{}` declares the {} array `{}`, which takes {}", values.name(),
                     shape_text(in_memory ? data->second.extents : source->second.extents, in_program_order),
@@ -304,7 +304,7 @@ void GivenArrays::fill(ArrayId id, Statement here) const {
     throw InputError(first->element < 0 ? fmt::format("array `{}`: {}", array.name, first->message) : first->message,
                      first->hint, where.empty() ? context_.place_name(here) : where);
   // Another program of the job has read it before this one, perhaps in a run that this one goes on from.
-  const auto [earlier, is_new] = context_.env.state.given_sums.emplace(array.name, sum);
+  const auto [earlier, is_new] = context_.env.state.input_checksums.emplace(array.name, sum);
   if (!is_new && earlier->second != sum)
     throw InputError(fmt::format("{}, of the array `{}`, has changed since an earlier program of the job read it",
                                  values.name(), array.name),

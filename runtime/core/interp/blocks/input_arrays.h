@@ -20,11 +20,11 @@ std::set<std::string> arrays_read_in_parts(std::span<const std::shared_ptr<const
 /// Reads the other ones whole, unless one is larger than the static array can be that takes it: an InputError.
 void read_whole_arrays(JobData& data, std::span<const std::shared_ptr<const Module>> programs);
 
-class GivenArrays {
+class InputArrays {
  public:
-  explicit GivenArrays(const RunContext& context) : context_(context) {}
+  explicit InputArrays(const RunContext& context) : context_(context) {}
 
-  /// Collective, when the program begins: all its given arrays. Throws SialError, on all ranks the same one.
+  /// Collective, when the program begins: all its input arrays. Throws SialError, on all ranks the same one.
   void fill(Statement here) const;
 
  private:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`predefined distributed` and `predefined served` arrays from HDF5 files: all ranks together see just what NumPy wrote.
 
-    given.py --bin DIR [unittest arguments]
+    input_arrays.py --bin DIR [unittest arguments]
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness import all_only, gate, main
 
 
 @all_only
-class GivenArrays(ArrayJobs):
+class InputArrays(ArrayJobs):
     @gate
     def test_random(self) -> None:
         """Ranks of arrays, index kinds, ranges, uneven segments, types, chunks and filters."""

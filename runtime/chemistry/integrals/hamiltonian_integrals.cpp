@@ -11,20 +11,21 @@
 namespace sial {
 namespace {
 
-class GivenIntegrals : public AoIntegrals {
+class HamiltonianIntegrals : public AoIntegrals {
  public:
-  explicit GivenIntegrals(std::shared_ptr<const GivenHamiltonian> hamiltonian) : given_(std::move(hamiltonian)) {}
+  explicit HamiltonianIntegrals(std::shared_ptr<const InputHamiltonian> hamiltonian)
+      : hamiltonian_(std::move(hamiltonian)) {}
 
   void overlap(FunctionRange mu, FunctionRange nu, double* out) override {
     fill(mu, nu, out, [](std::size_t p, std::size_t q) { return p == q ? 1.0 : 0.0; });
   }
 
   void core_hamiltonian(FunctionRange mu, FunctionRange nu, double* out) override {
-    fill(mu, nu, out, [&](std::size_t p, std::size_t q) { return given_->one[GivenHamiltonian::pair(p, q)]; });
+    fill(mu, nu, out, [&](std::size_t p, std::size_t q) { return hamiltonian_->one[InputHamiltonian::pair(p, q)]; });
   }
 
   void dipole(int, FunctionRange, FunctionRange, double*) override {
-    throw SialError(fmt::format("orbitals from `{}` have no dipole integrals", given_->file),
+    throw SialError(fmt::format("orbitals from `{}` have no dipole integrals", hamiltonian_->file),
                     "give the job a [molecule], or leave this out where the predefined int `natoms` is 0");
   }
 
@@ -35,7 +36,7 @@ class GivenIntegrals : public AoIntegrals {
     for (std::size_t s = first(3); s < end(3); ++s)
       for (std::size_t r = first(2); r < end(2); ++r)
         for (std::size_t q = first(1); q < end(1); ++q)
-          for (std::size_t p = first(0); p < end(0); ++p) *out++ = given_->repulsion(p, q, r, s);
+          for (std::size_t p = first(0); p < end(0); ++p) *out++ = hamiltonian_->repulsion(p, q, r, s);
     ++counts_.computed;
   }
 
@@ -43,9 +44,9 @@ class GivenIntegrals : public AoIntegrals {
 
  private:
   void check(FunctionRange range) const {
-    if (range.first < 0 || range.first + range.count > given_->orbitals)
+    if (range.first < 0 || range.first + range.count > hamiltonian_->orbitals)
       throw SialError(fmt::format("functions {} to {} are not all among the {} orbitals of `{}`", range.first + 1,
-                                  range.first + range.count, given_->orbitals, given_->file),
+                                  range.first + range.count, hamiltonian_->orbitals, hamiltonian_->file),
                       "aoindex ranges run to `norb`");
   }
 
@@ -58,14 +59,14 @@ class GivenIntegrals : public AoIntegrals {
         *out++ = value(static_cast<std::size_t>(p), static_cast<std::size_t>(q));
   }
 
-  std::shared_ptr<const GivenHamiltonian> given_;
+  std::shared_ptr<const InputHamiltonian> hamiltonian_;
   QuartetCounts counts_;
 };
 
 }  // namespace
 
-std::unique_ptr<AoIntegrals> make_given_integrals(std::shared_ptr<const GivenHamiltonian> hamiltonian) {
-  return std::make_unique<GivenIntegrals>(std::move(hamiltonian));
+std::unique_ptr<AoIntegrals> make_hamiltonian_integrals(std::shared_ptr<const InputHamiltonian> hamiltonian) {
+  return std::make_unique<HamiltonianIntegrals>(std::move(hamiltonian));
 }
 
 }  // namespace sial
