@@ -200,7 +200,7 @@ class Walk {
     walk(p_.main, unused);  // its loops
 
     recording_ = true;
-    record(-1, p_.main, kept());
+    record(-1, p_.main, saved());
     for (std::size_t q = p_.procs.size(); q-- > 0;) record(static_cast<std::int32_t>(q), p_.procs[q].body, behind_[q]);
   }
 
@@ -208,7 +208,7 @@ class Walk {
   std::size_t size() const { return p_.arrays.size(); }
 
   /// What the end of the program saves.
-  Arrays kept() const {
+  Arrays saved() const {
     Arrays list(size());
     const auto mark = [&](const ir::Instr& i, const ir::Node&) {
       if (!effects_of(p_, i).persistent) return;

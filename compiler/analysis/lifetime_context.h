@@ -44,7 +44,7 @@ class LifetimeContext {
   const std::vector<std::int32_t>& inside(const ir::Node& loop, std::int32_t proc);
   bool remote(ArrayId array) const { return is_remote_array(p_, array); }
   /// Marked persistent somewhere.
-  bool kept(ArrayId array) const { return kept_[array.at()] != 0; }
+  bool saved(ArrayId array) const { return saved_[array.at()] != 0; }
   /// Where super instructions find arrays that are no arguments.
   bool by_name(ArrayId array) const {
     const ArrayKind kind = p_.arrays[array.at()].kind;
@@ -71,7 +71,7 @@ class LifetimeContext {
   std::vector<std::vector<UseFacts>>& facts_;  // by node
   CallGraph calls_;
   std::vector<References> refs_;  // by procedure, main last
-  std::vector<char> kept_;        // by array
+  std::vector<char> saved_;       // by array
   std::vector<Use> uses_;
   std::vector<std::pair<std::size_t, std::size_t>> uses_of_;  // by node: first, count
   std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::int32_t>> called_names_;

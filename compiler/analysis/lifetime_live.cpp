@@ -43,7 +43,7 @@ class Liveness {
       if (after_calls_[k] != 0) live_.set(static_cast<std::int32_t>(k));
     if (proc_ < 0)
       for (const ArrayId array : refs_.arrays())
-        if (c_.kept(array)) all(array);
+        if (c_.saved(array)) all(array);
     if (const auto& callees = c_.calls().callees(proc_);
         proc_ >= 0 && std::find(callees.begin(), callees.end(), proc_) != callees.end())
       for (const ArrayId array : refs_.arrays()) all(array);  // whatever the activation around does after its call

@@ -26,9 +26,9 @@ std::optional<std::string> contents(const std::string& path) {
 }
 
 std::optional<Module> compiled(const std::string& main, const SourceTexts& texts, int optimisation,
-                               const std::vector<std::string>& kept) {
+                               const std::vector<std::string>& saved) {
   CompileOptions options;
-  options.saved = kept;
+  options.saved = saved;
   options.optimisation = optimisation;
   options.texts = &texts;
   SourceManager sources;

@@ -368,7 +368,7 @@ class Model {
     double times = 1;
     bool barrier = false;
     std::optional<double> put_last;  // bytes of what is put outside of parts
-    std::set<ArrayId> kept;
+    std::set<ArrayId> retained;
   };
 
   double put_bytes(std::int32_t pc) const {
@@ -406,7 +406,7 @@ class Model {
       const double share = share_of(e, appearances);
       if (share <= 0) continue;
       Phase& now = all.back();
-      if (e.what == Parts::What::keep) now.kept.insert(ArrayId(e.row));
+      if (e.what == Parts::What::keep) now.retained.insert(ArrayId(e.row));
       if (e.what == Parts::What::part) {
         const auto part = measured_.find(e.row);
         if (part != measured_.end() && part->second.runs > 0)
@@ -455,7 +455,7 @@ class Model {
             idle = idle_now;
           }
         }
-        state.meet(phase.barrier, phase.kept);
+        state.meet(phase.barrier, phase.retained);
       }
     return sum;
   }

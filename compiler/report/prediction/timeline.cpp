@@ -352,11 +352,11 @@ double RanksState::mean() const {
   return std::accumulate(clock.begin(), clock.end(), 0.0) / static_cast<double>(clock.size());
 }
 
-void RanksState::meet(bool barrier, const std::set<ArrayId>& kept) {
+void RanksState::meet(bool barrier, const std::set<ArrayId>& retained) {
   passed += longest();
   std::fill(clock.begin(), clock.end(), 0.0);
   for (auto& blocks : held) {
-    if (barrier) std::erase_if(blocks, [&](const auto& block) { return !kept.contains(block.second.array); });
+    if (barrier) std::erase_if(blocks, [&](const auto& block) { return !retained.contains(block.second.array); });
     for (auto& [number, block] : blocks) block.there = 0;
   }
 }

@@ -52,8 +52,8 @@ struct RanksState {
   std::vector<std::unordered_map<std::uint64_t, FetchedCopy>> held;  // fetched blocks
   double longest() const;
   double mean() const;
-  /// All ranks have met. At a barrier they drop what they have fetched, but for `kept` arrays.
-  void meet(bool barrier, const std::set<ArrayId>& kept);
+  /// All ranks have met. At a barrier they drop what they have fetched, but for `retained` arrays.
+  void meet(bool barrier, const std::set<ArrayId>& retained);
 };
 
 /// Means over the ranks; fetches and bytes are those of all ranks.

@@ -76,17 +76,17 @@ class Copy {
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
   ~Copy() {
-    if (!kept_) ::unlink(name_.c_str());
+    if (!complete_) ::unlink(name_.c_str());
   }
   const std::string& keep() {
-    kept_ = true;
+    complete_ = true;
     return name_;
   }
 
  private:
   std::string name_;
   Descriptor file_;
-  bool kept_ = false;
+  bool complete_ = false;
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ void NodeHeap::count(const Chunk* c, std::int64_t bytes) {
     case Use::node:
       return raise(node.shared_high_water[a.phase.load(relaxed)], node.shared_in_use.fetch_add(bytes, relaxed) + bytes);
     case Use::spare: node.spare_in_use.fetch_add(bytes, relaxed); return;
-    case Use::kept: return;
+    case Use::cached: return;
   }
 }
 
@@ -165,8 +165,8 @@ Chunk* NodeHeap::take(int index, const Request& request, std::string* reason) {
   const auto taken = static_cast<std::int64_t>(c->bytes);
   if (request.use == Use::own && request.owner == index) {
     count_own_here(a, taken);
-  } else if (request.use == Use::kept) {
-    a.kept.fetch_add(taken, relaxed);
+  } else if (request.use == Use::cached) {
+    a.cached.fetch_add(taken, relaxed);
   } else {
     a.other_in_use.fetch_add(taken, relaxed);
     count(c, taken);
@@ -219,13 +219,13 @@ Chunk* NodeHeap::try_allocate_spare(int own, std::int64_t doubles) {
   return wanted() ? nullptr : take(own, {doubles, own, Use::spare, own}, nullptr);
 }
 
-Chunk* NodeHeap::try_allocate_kept(int own, std::int64_t doubles) {
-  return wanted() ? nullptr : take_anywhere({doubles, own, Use::kept, own}, nullptr);
+Chunk* NodeHeap::try_allocate_cached(int own, std::int64_t doubles) {
+  return wanted() ? nullptr : take_anywhere({doubles, own, Use::cached, own}, nullptr);
 }
 
-std::int64_t NodeHeap::bytes_kept() const {
+std::int64_t NodeHeap::bytes_cached() const {
   std::int64_t sum = 0;
-  for (int a = 0; a < arenas_; ++a) sum += arena(a).kept.load(relaxed);
+  for (int a = 0; a < arenas_; ++a) sum += arena(a).cached.load(relaxed);
   return sum;
 }
 
@@ -318,7 +318,7 @@ void NodeHeap::drop_shared(Chunk* c, int own) noexcept {
   c->content.store(0, relaxed);
   const auto bytes = static_cast<std::int64_t>(c->bytes);
   Arena& a = arena(static_cast<int>(c->arena));
-  (c->use == static_cast<std::uint8_t>(Use::kept) ? a.kept : a.other_in_use).fetch_sub(bytes, relaxed);
+  (c->use == static_cast<std::uint8_t>(Use::cached) ? a.cached : a.other_in_use).fetch_sub(bytes, relaxed);
   const bool spare = c->use == static_cast<std::uint8_t>(Use::spare);
   if (!spare) count(c, -bytes);
   give_to(a, c, own);

@@ -79,7 +79,7 @@ class NodeHeap {
  public:
   static constexpr std::uint64_t failed_content = ~std::uint64_t{0};   // of a chunk that could not be read
   static constexpr std::uint64_t awaited_content = ~std::uint64_t{1};  // of one that is arriving, and waited for
-  enum class Use : std::uint8_t { own = 0, node = 1, spare = 2, kept = 3 };
+  enum class Use : std::uint8_t { own = 0, node = 1, spare = 2, cached = 3 };
 
   /// Bytes that a chunk for `doubles` doubles takes.
   static std::uint64_t chunk_bytes(std::int64_t doubles);
@@ -120,10 +120,10 @@ class NodeHeap {
   Chunk* try_allocate_spare(int arena, std::int64_t doubles);
   /// A spare chunk becomes the owner's own.
   void keep(Chunk* c);
-  /// A chunk for what can be computed again: counted by itself, see bytes_kept(), and not as in use, since its user
+  /// A chunk for what can be computed again: counted by itself, see bytes_cached(), and not as in use, since its user
   /// gives it back whenever others need the memory (HeapHooks::reclaim). Null when no arena has room.
-  Chunk* try_allocate_kept(int arena, std::int64_t doubles);
-  std::int64_t bytes_kept() const;  // all arenas
+  Chunk* try_allocate_cached(int arena, std::int64_t doubles);
+  std::int64_t bytes_cached() const;  // all arenas
   /// Somebody on the node waits for memory that others may give back.
   bool wanted() const { return arena(0).waiting.load(std::memory_order_relaxed) > 0; }
   /// Whether a rank holds memory that it can do without and only itself can give back, which it does when it sees that
@@ -212,7 +212,7 @@ class NodeHeap {
   std::int64_t bytes_in_use() const;  // all arenas
   /// Bytes that are neither in use, nor kept, nor bookkeeping: of all arenas, in pieces of any size.
   std::int64_t bytes_free() const {
-    return static_cast<std::int64_t>(budget()) - bytes_in_use() - bytes_not_counted() - bytes_kept();
+    return static_cast<std::int64_t>(budget()) - bytes_in_use() - bytes_not_counted() - bytes_cached();
   }
   /// Of chunks that not_counted() has marked.
   std::int64_t bytes_not_counted() const;
@@ -266,7 +266,7 @@ class NodeHeap {
     // Bytes in use, and of these its rank's own, wherever they lie, are sums: of what its rank took and gave back of it
     // under the lock, and of the rest.
     std::atomic<std::int64_t> own_here, other_in_use, other_own;
-    std::atomic<std::int64_t> uncounted, kept, own_high_water;  // the last: of the present phase
+    std::atomic<std::int64_t> uncounted, cached, own_high_water;  // the last: of the present phase
     std::int64_t in_use() const {
       return own_here.load(std::memory_order_relaxed) + other_in_use.load(std::memory_order_relaxed);
     }

@@ -76,7 +76,7 @@ void OperationCosts::add_arguments(std::int32_t nest, const Instruction& in, Ope
     double element = 0;
     if (arg.kind == ArgKind::block) {
       element = transfer(nest, arg.id);
-      const double own = keeps_integrals_ ? demand.kept_element_time : demand.element_time;
+      const double own = keeps_integrals_ ? demand.cached_element_time : demand.element_time;
       element += i == 0 && own > 0 ? own : touch;
     } else if (arg.kind == ArgKind::array && m_.arrays[arg.id].kind == ArrayKind::static_ &&
                m_.arrays[arg.id].dims.size() == 2 && name.starts_with("eigen")) {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "runtime/core/store/interface/fetch.h"
-#include "runtime/core/store/interface/kept.h"
+#include "runtime/core/store/interface/integral_cache.h"
 #include "runtime/core/store/interface/look_ahead.h"
 #include "runtime/core/store/interface/monitor.h"
 #include "runtime/core/store/interface/options.h"
@@ -28,7 +28,7 @@ class BlockStore {
   BlockUpdate& update() const { return *parts_.update; }
   StoreSynchronization& synchronization() const { return *parts_.synchronization; }
   StoreSnapshots& snapshots() const { return *parts_.snapshots; }
-  KeptBlocks& kept() const { return *parts_.kept; }
+  IntegralCache& integral_cache() const { return *parts_.integral_cache; }
   StoreMonitor& monitor() const { return *parts_.monitor; }
   /// Buffers for this rank's own blocks (temps, locals, statics), from this rank's share of the node heap.
   BufferResource& buffers() const { return *parts_.buffers; }
@@ -41,7 +41,7 @@ class BlockStore {
     BlockUpdate* update = nullptr;
     StoreSynchronization* synchronization = nullptr;
     StoreSnapshots* snapshots = nullptr;
-    KeptBlocks* kept = nullptr;
+    IntegralCache* integral_cache = nullptr;
     StoreMonitor* monitor = nullptr;
     BufferResource* buffers = nullptr;
   };

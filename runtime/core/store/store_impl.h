@@ -8,7 +8,7 @@
 #include "runtime/core/memory/arena_pool.h"
 #include "runtime/core/store/access/block_writer.h"
 #include "runtime/core/store/access/fetched_blocks.h"
-#include "runtime/core/store/directory/kept_blocks.h"
+#include "runtime/core/store/directory/integral_cache.h"
 #include "runtime/core/store/local/node_storage.h"
 #include "runtime/core/store/phases/copy_retention.h"
 #include "runtime/core/store/phases/deletions.h"
@@ -65,7 +65,7 @@ class StoreImpl final : public BlockStore {
   // What statements do.
   FetchedBlocks fetched_;
   BlockWriter writer_;
-  NodeKeptBlocks kept_;
+  NodeIntegralCache integral_cache_;
 
   // Phases, whole arrays, labels.
   ArrayRequests array_requests_;

@@ -40,7 +40,7 @@ StoreOptions options(std::uint64_t seed) {
   o.deterministic = seed % 5 == 0;
   if (seed % 4 == 1) {  // most copies are given up before they are used
     o.copy_budget = 16000;
-    o.copies_kept = 1;
+    o.min_copies = 1;
   }
   return o;
 }

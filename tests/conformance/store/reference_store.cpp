@@ -42,11 +42,11 @@ class ReferenceBuffers final : public BufferResource {
   }
   /// Whether there is room for so many bytes more beside blocks and what is kept; `part` of the budget stays free.
   bool fits(std::int64_t bytes, std::int64_t part = 0) const {
-    return stats_.bytes_in_use + (kept_bytes_ ? kept_bytes_() : 0) + bytes <= budget_ - part;
+    return stats_.bytes_in_use + (cache_bytes_ ? cache_bytes_() : 0) + bytes <= budget_ - part;
   }
   std::int64_t budget() const { return budget_; }
-  void set_kept(std::function<std::int64_t()> bytes, std::function<void()> yield) {
-    kept_bytes_ = std::move(bytes);
+  void set_cache(std::function<std::int64_t()> bytes, std::function<void()> yield) {
+    cache_bytes_ = std::move(bytes);
     yield_ = std::move(yield);
   }
 
@@ -61,7 +61,7 @@ class ReferenceBuffers final : public BufferResource {
   std::int64_t budget_;
   std::uint64_t numbers_ = 0;
   ResourceStats stats_;
-  std::function<std::int64_t()> kept_bytes_;
+  std::function<std::int64_t()> cache_bytes_;
   std::function<void()> yield_;
 };
 
@@ -364,21 +364,21 @@ class ReferenceSnapshots final : public StoreSnapshots {
   Contents& all_;
 };
 
-class ReferenceKept final : public KeptBlocks {
+class ReferenceIntegralCache final : public IntegralCache {
  public:
-  explicit ReferenceKept(Contents& all) : all_(all) {
-    all_.buffers.set_kept([this] { return bytes_; }, [this] { drop_all(); });
+  explicit ReferenceIntegralCache(Contents& all) : all_(all) {
+    all_.buffers.set_cache([this] { return bytes_; }, [this] { drop_all(); });
   }
 
-  const double* find_kept(const BlockIndex& block, std::int64_t size) override {
+  const double* find_cached(const BlockIndex& block, std::int64_t size) override {
     const auto found = blocks_.find(block);
     if (found == blocks_.end() || static_cast<std::int64_t>(found->second->size()) != size) return nullptr;
     return held_.insert(found->second).first->get()->data();
   }
-  void release_kept(const double* data) override {
+  void release_cached(const double* data) override {
     std::erase_if(held_, [&](const auto& v) { return v->data() == data; });
   }
-  double* allocate_kept(std::int64_t size) override {
+  double* allocate_cached(std::int64_t size) override {
     if (2 * (bytes_ + size * 8) > all_.buffers.budget() || !all_.buffers.fits(size * 8, all_.buffers.budget() / 4))
       return nullptr;
     return (*held_.insert(std::make_shared<std::vector<double>>(size)).first)->data();
@@ -387,7 +387,7 @@ class ReferenceKept final : public KeptBlocks {
     for (const auto& v : held_)
       if (v->data() == data && blocks_.emplace(block, v).second) bytes_ += static_cast<std::int64_t>(v->size()) * 8;
   }
-  void forget_kept() override { drop_all(); }
+  void clear() override { drop_all(); }
 
  private:
   void drop_all() {
@@ -420,7 +420,8 @@ class ReferenceMonitor final : public StoreMonitor {
 class ReferenceStore final : public BlockStore {
  public:
   explicit ReferenceStore(const StoreOptions& options) : all_(options) {
-    set_parts({&fetch_, &look_ahead_, &update_, &synchronization_, &snapshots_, &kept_, &monitor_, &all_.buffers});
+    set_parts(
+        {&fetch_, &look_ahead_, &update_, &synchronization_, &snapshots_, &integral_cache_, &monitor_, &all_.buffers});
   }
 
  private:
@@ -430,7 +431,7 @@ class ReferenceStore final : public BlockStore {
   ReferenceUpdate update_{all_};
   ReferenceSynchronization synchronization_{all_};
   ReferenceSnapshots snapshots_{all_};
-  ReferenceKept kept_{all_};
+  ReferenceIntegralCache integral_cache_{all_};
   ReferenceMonitor monitor_{all_};
 };
 

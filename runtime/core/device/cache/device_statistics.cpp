@@ -6,7 +6,7 @@ namespace sial {
 
 namespace {
 
-constexpr std::size_t max_uses_kept = 2'000'000;
+constexpr std::size_t max_uses_recorded = 2'000'000;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ DeviceStatistics::DeviceStatistics(Device& device)
 
 void DeviceStatistics::begin_operation() {
   ++counts_.operations;
-  if (offline_optimum_ && offline_optimum_->size() > max_uses_kept) offline_optimum_.reset();
+  if (offline_optimum_ && offline_optimum_->size() > max_uses_recorded) offline_optimum_.reset();
 }
 
 void DeviceStatistics::copied_in(CachedBlock& u, Statement statement) {

@@ -25,8 +25,8 @@ constexpr double worth_sharing = 4e6;  // floating-point operations
 constexpr int runs_per_note = 32;
 // Tables are kept of operations up to so many rows, columns and summed positions, for so many plans: some 60 MB at
 // most, and 30 MB of calls.
-constexpr std::int64_t largest_kept = 4096;
-constexpr std::size_t max_kept = 512;
+constexpr std::int64_t max_saved_size = 4096;
+constexpr std::size_t max_saved = 512;
 
 /// Everything about an operation but its data and factors: per dimension its stride, and its extent and label in one
 /// word. Made for every operation: nothing of it is written that is not read.
@@ -300,7 +300,7 @@ class PlannedKernels final : public Kernels {
     planned.plan = std::move(chosen.plan);
     planned.other = std::move(other.plan);
     planned.width = shapes[0].width;
-    if (m + n + k <= largest_kept && plans_.size() < max_kept) {
+    if (m + n + k <= max_saved_size && plans_.size() < max_saved) {
       planned.tables = std::make_unique<ContractionTables>();
       planned.tables->keeps_calls = true;
     }

@@ -108,7 +108,7 @@ void TileSource::used(std::int64_t count, int vectors, int columns, bool masked)
   bool& exact = known.exact[static_cast<std::size_t>(&code - known.kit.codes.data())];
   if (exact || flops_ < flops_worth_looking) return;
   const CodeKey key = tile_key(vectors, columns, masked, static_cast<int>(count));
-  if (void* made = known.flops >= flops_worth_exact ? engine_.find(key) : engine_.find_kept(key)) {
+  if (void* made = known.flops >= flops_worth_exact ? engine_.find(key) : engine_.find_saved(key)) {
     code = as_tile(made);
     exact = true;
     known.kit.tile(vectors, columns, masked, true) = nullptr;

@@ -207,7 +207,7 @@ FusedCode FusedRunner::code_of(const Group& group) {
   // Built-in code takes about twice the time: less than this is over before code for it has been made.
   constexpr std::int64_t elements_worth_generating = 10'000'000;
   return reinterpret_cast<FusedCode>(plan_->elements >= elements_worth_generating ? engine_->find(key)
-                                                                                  : engine_->find_kept(key));
+                                                                                  : engine_->find_saved(key));
 }
 
 std::ptrdiff_t FusedRunner::run(const MutableView& target, const std::vector<FusedStep>& steps) {

@@ -71,7 +71,7 @@ class CodeEngine {
   /// Ready code, or null: it is then made in the background. Any thread.
   virtual void* find(const CodeKey& key) = 0;
   /// As find(), for what is not yet worth making: only what was kept on disk becomes ready.
-  virtual void* find_kept(const CodeKey& key) = 0;
+  virtual void* find_saved(const CodeKey& key) = 0;
   /// Ready code after waiting for it, or null when there is none.
   virtual void* wait(const CodeKey& key) = 0;
   virtual CpuFacts facts() const = 0;

@@ -31,7 +31,7 @@ class NoCode final : public CodeEngine {
  public:
   NoCode(CpuFacts facts, std::string state) : facts_(facts) { stats_.state = std::move(state); }
   void* find(const CodeKey&) override { return nullptr; }
-  void* find_kept(const CodeKey&) override { return nullptr; }
+  void* find_saved(const CodeKey&) override { return nullptr; }
   void* wait(const CodeKey&) override { return nullptr; }
   CpuFacts facts() const override { return facts_; }
   CodeStats stats() const override { return stats_; }
@@ -62,7 +62,7 @@ class Engine final : public CodeEngine {
     return request(key, true).code;
   }
 
-  void* find_kept(const CodeKey& key) override {
+  void* find_saved(const CodeKey& key) override {
     if (options_.at_once) return wait(key);
     const std::lock_guard lock(mutex_);
     if (options_.cache_folder.empty()) {

@@ -114,18 +114,18 @@ void Ledger::fetch(std::int64_t bytes) {
   record_chunk(bytes);
   note();
   MemoryItem& item = rows_[fetched_].item;
-  item.bytes = std::max(item.bytes, kept_copies(firm_));
+  item.bytes = std::max(item.bytes, retained_copies(firm_));
 }
 
 // Half of what copies may take stays, up to a quarter of the memory with all else.
-void Ledger::drop_fetched(std::int64_t kept) {
+void Ledger::drop_fetched(std::int64_t retained) {
   const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
   const std::int64_t room = memory / 4 - firm_ - nodes_[own_node_.at()].remote / nodes_[own_node_.at()].ranks;
-  cache_ = std::max(std::int64_t{0}, std::min(kept, room));
+  cache_ = std::max(std::int64_t{0}, std::min(retained, room));
   largest_copy_ = sums_ = 0;
 }
 
-void Ledger::use_kept(std::int64_t bytes) {
+void Ledger::use_retained(std::int64_t bytes) {
   largest_copy_ = std::max(largest_copy_, bytes);
   note();
 }
@@ -178,7 +178,7 @@ void Ledger::entries(NodeId node, std::int64_t n) {
 std::int64_t Ledger::needed_copies() const { return std::min(cache_, 16 * largest_copy_); }
 
 /// Half of a rank's memory, and what leaves a quarter of it free, but in any case the copies touched last.
-std::int64_t Ledger::kept_copies(std::int64_t firm) const {
+std::int64_t Ledger::retained_copies(std::int64_t firm) const {
   const auto memory = static_cast<std::int64_t>(setting_.memory_per_rank);
   const std::int64_t room =
       std::min(memory / 2, memory / 4 * 3 - firm - nodes_[own_node_.at()].remote / nodes_[own_node_.at()].ranks);
@@ -198,7 +198,7 @@ std::int64_t Ledger::gaps(const Node& node, std::int64_t least) const {
 
 void Ledger::note(std::int64_t spike) {
   const std::int64_t firm = firm_ + spike, least = firm + needed_copies();
-  phase_full_ = std::max(phase_full_, firm + kept_copies(firm) + sums_);
+  phase_full_ = std::max(phase_full_, firm + retained_copies(firm) + sums_);
   if (least <= phase_least_) return;
   phase_least_ = least;
   phase_pc_ = pc_;

@@ -47,10 +47,10 @@ class Ledger {
   void spike(std::int64_t bytes);
   /// Fetched copies are kept while there is room; those touched last must stay.
   void fetch(std::int64_t bytes);
-  /// At a barrier: all of them go, and sums with them, but for `kept` bytes as far as there is room.
-  void drop_fetched(std::int64_t kept);
-  /// A kept copy is in use again.
-  void use_kept(std::int64_t bytes);
+  /// At a barrier: all of them go, and sums with them, but for `retained` bytes as far as there is room.
+  void drop_fetched(std::int64_t retained);
+  /// A retained copy is in use again.
+  void use_retained(std::int64_t bytes);
   /// Contributions to a block that are added up before they are sent: dropped when memory is short.
   void hold_sum(std::int64_t bytes);
 
@@ -99,7 +99,7 @@ class Ledger {
   void record_chunk(std::int64_t bytes) { largest_own_ = std::max(largest_own_, bytes); }
   std::int64_t gaps(const Node& node, std::int64_t least) const;
   std::int64_t needed_copies() const;
-  std::int64_t kept_copies(std::int64_t firm) const;
+  std::int64_t retained_copies(std::int64_t firm) const;
 
   PlanSetting setting_;
   int per_node_ = 1;

@@ -83,7 +83,7 @@ void merge(MemoryModel& plan, const MemoryModel& other) {
     need.take_larger(theirs);
     need.largest = std::max(need.largest, theirs.largest);
     need.pairs = std::max(need.pairs, theirs.pairs);
-    need.kept = std::max(need.kept, theirs.kept);
+    need.integral_cache = std::max(need.integral_cache, theirs.integral_cache);
     need.exact &= theirs.exact;
     if (need.left_at.empty()) need.left_at = theirs.left_at;
   }
@@ -124,10 +124,10 @@ MemoryModel model_memory(std::span<const std::shared_ptr<const Module>> programs
       for (std::size_t i = 0; i < alone.programs.size(); ++i)
         plan.programs[i].most = std::max(plan.programs[i].most, alone.programs[i].peak);
     }
-  std::int64_t kept = 0;  // for the programs that follow as well
+  std::int64_t integral_cache = 0;  // for the programs that follow as well
   for (ProgramNeed& need : plan.programs) {
     plan.most = std::max(plan.most, need.most);
-    need.kept = kept = std::max(kept, need.kept);
+    need.integral_cache = integral_cache = std::max(integral_cache, need.integral_cache);
   }
   return plan;
 }
@@ -183,9 +183,9 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, const Ranks
     if (program.most > program.peak)
       out << fmt::format("  {} for a rank that draws every iteration, should the others be late\n",
                          bytes_text(program.most));
-    if (program.kept > 0)
+    if (program.integral_cache > 0)
       out << fmt::format("  up to {} with two-electron integrals kept in memory that nothing else needs\n",
-                         bytes_text(with_kept(program, setting)));
+                         bytes_text(with_integral_cache(program, setting)));
     if (program.pairs > 0)
       out << fmt::format("  up to {} per rank beside the blocks, for pairs of shells of two-electron integrals\n",
                          bytes_text(program.pairs));
@@ -210,7 +210,7 @@ void print_plan(const MemoryModel& plan, const PlanSetting& setting, const Ranks
   }
   if (plan.fits(setting.memory_per_rank)) {
     std::int64_t most = 0;
-    for (const ProgramNeed& program : plan.programs) most = std::max(most, with_kept(program, setting));
+    for (const ProgramNeed& program : plan.programs) most = std::max(most, with_integral_cache(program, setting));
     out << fmt::format("fits: {} of {} per rank{}\n", needed, given,
                        most > plan.least ? fmt::format(", {} with kept integrals", bytes_text(most)) : "");
     return;

@@ -85,7 +85,8 @@ struct ProgramNeed : MemoryFigures {
   std::int64_t largest = 0;    // block
   std::int64_t pairs =
       0;  // beside the blocks: pairs of shells that two-electron integrals remember, bytes per rank at most
-  std::int64_t kept = 0;   // two-electron integrals that are kept while nothing else needs the memory, bytes per rank
+  std::int64_t integral_cache =
+      0;                   // two-electron integrals that are kept while nothing else needs the memory, bytes per rank
   std::string place;       // statement at which `least` is reached, "prog.sialx:12"
   bool exact = true;       // false: most_steps was reached
   std::string certain_of;  // why no run gets to the end with less than `certain`: "distributed `a`"
@@ -94,8 +95,9 @@ struct ProgramNeed : MemoryFigures {
 };
 
 /// Bytes of a rank with what is kept of integrals, at most.
-inline std::int64_t with_kept(const ProgramNeed& need, const PlanSetting& setting) {
-  return std::max(need.least, std::min(need.least + need.kept, static_cast<std::int64_t>(setting.memory_per_rank)));
+inline std::int64_t with_integral_cache(const ProgramNeed& need, const PlanSetting& setting) {
+  return std::max(need.least,
+                  std::min(need.least + need.integral_cache, static_cast<std::int64_t>(setting.memory_per_rank)));
 }
 
 /// Between nodes what a rank fetches depends on its iterations. Each of several ranks is planned for, and the fullest

@@ -51,9 +51,9 @@ void WalkRemoteBlocks::get(ArrayId id, const Located& at) {
   if (held.fetched > 0) return;
   context_.memory.steps_left -= steps_per_block;
   held.fetched = heap_bytes(at.size);
-  if (held.kept + held.put > 0) {
-    held.kept = held.put = 0;
-    return context_.ledger.use_kept(held.fetched);
+  if (held.retained + held.put > 0) {
+    held.retained = held.put = 0;
+    return context_.ledger.use_retained(held.fetched);
   }
   context_.ledger.fetch(held.fetched);
 }
@@ -114,8 +114,8 @@ void WalkRemoteBlocks::retain_put(ArrayId array, const Located& at) {
   ArrayFootprint& held = held_[array.at()][at.key];
   if (held.fetched > 0 || held.put > 0 || held.own.address) return;
   held.put = heap_bytes(at.size);
-  if (held.kept == 0) context_.ledger.fetch(held.put);
-  held.kept = 0;
+  if (held.retained == 0) context_.ledger.fetch(held.put);
+  held.retained = 0;
 }
 
 void WalkRemoteBlocks::hold_sum(ArrayId array, const Located& at) {
@@ -177,21 +177,22 @@ void WalkRemoteBlocks::drop_held(ArrayId array) {
 }
 
 void WalkRemoteBlocks::barrier() {
-  std::int64_t kept = 0;
+  std::int64_t retained = 0;
   for (std::size_t a = 0; a < held_.size(); ++a) {
     std::unordered_map<std::uint64_t, ArrayFootprint> stay;
     if (keep_copies_[a])
       for (const auto& [key, held] : held_[a])
-        if (const std::int64_t bytes = held.fetched + held.put + (keep_copies_[a] == KeepCopies::used ? 0 : held.kept);
+        if (const std::int64_t bytes =
+                held.fetched + held.put + (keep_copies_[a] == KeepCopies::used ? 0 : held.retained);
             bytes > 0) {
-          stay[key].kept = bytes;
-          kept += bytes;
+          stay[key].retained = bytes;
+          retained += bytes;
         }
     drop_held(ArrayId(a));
     held_[a] = std::move(stay);
     keep_copies_[a].reset();
   }
-  context_.ledger.drop_fetched(kept);
+  context_.ledger.drop_fetched(retained);
   context_.ledger.end_phase();
   for (const Extra& extra : until_barrier_)
     context_.ledger.give_remote(extra.item, extra.node, extra.bytes, extra.lasts);
@@ -233,8 +234,8 @@ void WalkRemoteBlocks::save(ArrayId id, const std::string& name) {
   SavedBlocks& label = context_.memory.labels[name];
   if (label.item < 0) label_item(name, label);
   for (auto& [key, block] : label.content.blocks) {
-    const auto kept = from.restored_from == name ? from.blocks.find(key) : from.blocks.end();
-    if (kept != from.blocks.end() && kept->second.shared) continue;
+    const auto retained = from.restored_from == name ? from.blocks.find(key) : from.blocks.end();
+    if (retained != from.blocks.end() && retained->second.shared) continue;
     ledger.give_remote(label.item, block.node, block.bytes);
   }
   for (auto& [key, block] : from.blocks) {

@@ -45,7 +45,7 @@ class WalkRemoteBlocks {
  private:
   struct ArrayFootprint {
     WalkedMemory own;
-    std::int64_t fetched = 0, kept = 0, put = 0;
+    std::int64_t fetched = 0, retained = 0, put = 0;
     bool summed = false;
   };
   struct Extra {

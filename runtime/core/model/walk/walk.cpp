@@ -19,7 +19,7 @@ struct LeftEarly {};
 }  // namespace
 
 /// Of a rank: all quartets of segments, each once, as far as the store keeps any (a quarter of the memory stays free).
-static std::int64_t kept_blocks(const JobData& job, const PlanSetting& setting) {
+static std::int64_t integral_cache_bytes(const JobData& job, const PlanSetting& setting) {
   const auto segments = job.segments.find(IndexKind::ao);
   if (segments == job.segments.end()) return 0;
   std::map<std::int64_t, std::int64_t> sizes, pairs;  // how many of each size
@@ -85,7 +85,8 @@ ProgramNeed Walk::run() {
     need.pairs = std::max(need.pairs, demand.memory);
     keeps |= demand.keeps;
   }
-  if (keeps && context_.memory.setting.keep_integrals) need.kept = kept_blocks(job, context_.memory.setting);
+  if (keeps && context_.memory.setting.keep_integrals)
+    need.integral_cache = integral_cache_bytes(job, context_.memory.setting);
   need.exact = context_.exact();
   return need;
 }

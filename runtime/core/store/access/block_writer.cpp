@@ -15,10 +15,10 @@ CacheEntry* BlockWriter::before_own_put(ArrayId id, const BlockIndex& block, std
   prefetches_.record_own_blocks();
   if (!h) return nullptr;
   if (h->ahead && !h->fetched) prefetches_.abandon(*h);
-  if (h->kept && h->fetch) fetched_.end_comparison(*h);
-  if ((h->kept || h->own_put) && !fault_enabled(Fault::store_kept_after_own_put)) {
+  if (h->retained && h->fetch) fetched_.end_comparison(*h);
+  if ((h->retained || h->own_put) && !fault_enabled(Fault::store_kept_after_own_put)) {
     copies_.drop_value(*h);
-    h->kept = false;
+    h->retained = false;
   }
   if (h->evicted && !h->own) fetched_.fetch_again(*h, size);
   while (h->fetch) fetched_.finish(*h);  // its value is the one from before this put
@@ -210,7 +210,7 @@ bool BlockWriter::retain_put(CacheEntry& h, Chunk* payload) {
   context_.heap.add_reference(payload);
   h.value = payload;
   h.own_put = true;
-  copies_.record_kept();
+  copies_.record_retained();
   copies_.record_use(h);
   copies_.add_copy(h);
   return true;

@@ -18,9 +18,9 @@ void FetchedBlocks::take_copy(CacheEntry& h, std::int64_t size) {
   const auto fits = [&] {
     return copies_.bytes() + prefetches_.bytes() + bytes <= options.copy_budget && !context_.memory_is_short(bytes);
   };
-  if (!fits()) copies_.evict(std::max(options.copies_kept, copies_.live_span()), 256, fits);
+  if (!fits()) copies_.evict(std::max(options.min_copies, copies_.live_span()), 256, fits);
   if (!fits()) prefetches_.drop(fits);
-  if (!fits()) copies_.evict(options.copies_kept, 256, fits);
+  if (!fits()) copies_.evict(options.min_copies, 256, fits);
   copies_.record_size(size);
   h.value = context_.new_chunk(h.array, h.block, size);
   copies_.add_copy(h);
@@ -40,7 +40,7 @@ void FetchedBlocks::drop(CacheEntry& h) {
   }
   copies_.drop_value(h);
   copies_.drop_own(h);
-  h.fetched = h.stale = h.evicted = h.kept = false;
+  h.fetched = h.stale = h.evicted = h.retained = false;
   h.outcome = {};
 }
 
@@ -54,12 +54,12 @@ void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, 
     if (h.evicted && !h.own) fetch_again(h, size);
     return;
   }
-  if (h.kept && h.value->doubles == size && (!h.unsure || requests_.compare(h, Priority::demand))) {
+  if (h.retained && h.value->doubles == size && (!h.unsure || requests_.compare(h, Priority::demand))) {
     if (!h.unsure) {
       ++context_.stats.kept_copies;
       context_.stats.bytes_elided += size * 8;
     }
-    h.kept = h.unsure = false;
+    h.retained = h.unsure = false;
     h.fetched = true;
     h.outcome = {};
     h.get_place = place;
@@ -184,7 +184,7 @@ void FetchedBlocks::finish(CacheEntry& h) {
     ++context_.stats.kept_copies;
     context_.stats.bytes_elided += h.value->doubles * 8;
   } else if (h.value) {
-    context_.heap.changed(h.value);  // a kept copy may have been overwritten by a newer one
+    context_.heap.changed(h.value);  // a retained copy may have been overwritten by a newer one
   }
   context_.stats.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
   context_.log.at(h.get_place, h.array).moved += static_cast<std::int64_t>(h.fetch->reply_bytes());
@@ -207,7 +207,7 @@ void FetchedBlocks::end_comparison(CacheEntry& h) {
   if (!reply.unchanged) context_.heap.changed(h.value);
   if (reply.outcome.status == BlockStatus::ok) return;
   copies_.drop_value(h);
-  h.kept = false;
+  h.retained = false;
   h.outcome = reply.outcome;
 }
 
@@ -228,7 +228,7 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
       blocked = true;
       start = context_.transport.now();
     }
-    if (h->kept) end_comparison(*h);
+    if (h->retained) end_comparison(*h);
     else finish(*h);
   }
   AccessStats& row = context_.log.at(place, id);
@@ -276,7 +276,7 @@ const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::i
   CacheEntry* h = copies_.find(id, block);
   if (!h || !(h->fetched || h->own)) return nullptr;
   if (!h->own && h->fetch) {
-    if (h->kept) return nullptr;
+    if (h->retained) return nullptr;
     if (!h->fetch->test()) {
       requests_.forward(*h);
       return nullptr;

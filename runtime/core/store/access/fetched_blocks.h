@@ -26,7 +26,7 @@ class FetchedBlocks final : public BlockFetch {
 
   /// Waits for what is on its way; where a prefetch found nothing the block is on its way again afterwards, on demand.
   void finish(CacheEntry& h);
-  /// Waits for the answer whether a kept copy is the block's value still, where no get has joined that question.
+  /// Waits for the answer whether a retained copy is the block's value still, where no get has joined that question.
   void end_comparison(CacheEntry& h);
   /// For a block whose copy was evicted.
   void fetch_again(CacheEntry& h, std::int64_t size);

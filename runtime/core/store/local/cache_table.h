@@ -31,7 +31,7 @@ struct CacheEntry {
   bool lease_listed = false;  // among the store's leases
   std::uint64_t below = 0;    // what was `value` is in a tier, for this rank alone; 0: it is not
   std::uint64_t touched = 0;  // store's clock at the last get or read
-  bool kept = false;  // `value` is of an earlier phase and still the block's; a get has to ask for it all the same
+  bool retained = false;  // `value` is of an earlier phase and still the block's; a get has to ask for it all the same
   bool unsure =
       false;  // kept, but others may have changed the block since; `fetch` asks for it, and brings the new value if so
   bool own_put =

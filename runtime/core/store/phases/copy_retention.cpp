@@ -15,13 +15,13 @@ void CopyRetention::keep(ArrayId id, KeepCopies which) {
 
 // What is known of a copy at a barrier. A block that this rank got in the phase and has not changed since was changed
 // by nobody: the phase rule lets no other rank write it, nor one that this rank has put. (A program that breaks the
-// rule may read the old value or the new one, as it might have within the phase.) A kept copy that was not asked for in
-// the phase may have been passed by, unless the plan vouches for the array: then it is kept with a question mark, and
-// the next get compares versions with the owner.
+// rule may read the old value or the new one, as it might have within the phase.) A retained copy that was not asked
+// for in the phase may have been passed by, unless the plan vouches for the array: then it is kept with a question
+// mark, and the next get compares versions with the owner.
 bool CopyRetention::keeps(CacheEntry& h, KeepCopies which) {
   const bool used = h.own_put || (h.fetched && (!h.stale || fault_enabled(Fault::store_kept_stale)));
-  const bool plain = which == KeepCopies::unchanged && h.kept;
-  const bool passed_by = which == KeepCopies::compared && h.kept && h.home_version != 0;
+  const bool plain = which == KeepCopies::unchanged && h.retained;
+  const bool passed_by = which == KeepCopies::compared && h.retained && h.home_version != 0;
   if (!h.value || !h.copied || !(used || plain || passed_by)) return false;
   h.unsure = !used && (h.unsure || passed_by);
   return true;
@@ -43,17 +43,17 @@ void CopyRetention::retain_or_drop() {
   prefetches_.end_phase();
   for (CacheEntry& h : copies_.all()) {
     const std::optional<KeepCopies>& which = context_.arrays.at(h.array).keep;
-    if (which && h.kept && h.fetch) fetched_.end_comparison(h);
+    if (which && h.retained && h.fetch) fetched_.end_comparison(h);
     while (which && h.fetch) fetched_.finish(h);
     const bool keep = which && keeps(h, *which);
     if (!keep) fetched_.drop(h);
     copies_.drop_own(h);
     h.fetched = h.evicted = h.stale = h.own_put = false;
     h.got = 0;
-    h.kept = keep;
+    h.retained = keep;
   }
   puts_.complete_all();
-  copies_.leave_kept();
+  copies_.leave_retained();
   copies_.evict(0, copies_.listed().size(), [this] {
     return copies_.bytes() <= context_.options.copy_budget / 2 &&
            static_cast<std::uint64_t>(context_.heap.bytes_in_use()) <= context_.heap.budget() / 4;

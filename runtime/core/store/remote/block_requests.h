@@ -18,7 +18,7 @@ class BlockRequests {
   /// another one.
   void request(CacheEntry& h, NodeId node, std::int64_t size, const Access& access, Priority priority, std::int32_t get,
                std::uint64_t known_version = 0);
-  /// Asks the owner whether a kept copy is the block's value still, or joins the question of a prefetch. False: it
+  /// Asks the owner whether a retained copy is the block's value still, or joins the question of a prefetch. False: it
   /// cannot be asked.
   bool compare(CacheEntry& h, Priority priority);
   /// --check: tells the owner of a get that a prefetch has served. Waits.

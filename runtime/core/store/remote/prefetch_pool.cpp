@@ -27,7 +27,7 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
   CacheEntry* h = copies_.find(id, block);
   if (h) {
     if (h->own || h->stale || h->ahead || h->puts_under_way > 0) return Prefetch::held;
-    if (h->kept && h->unsure && !h->fetch && !no_prefetch_ && h->value->doubles == size &&
+    if (h->retained && h->unsure && !h->fetch && !no_prefetch_ && h->value->doubles == size &&
         requests_.compare(*h, Priority::prefetch)) {
       h->wanted = copies_.clock() + soon;
       h->prefetched = true;
@@ -35,7 +35,7 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
       context_.stats.prefetch_bytes += size * 8;
       return Prefetch::started;
     }
-    if (h->kept || (h->fetched && !h->evicted)) {
+    if (h->retained || (h->fetched && !h->evicted)) {
       h->wanted = copies_.clock() + soon;
       return Prefetch::held;
     }
@@ -129,7 +129,7 @@ BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& bl
     }
     if (h->fetch) land(*h);
     c = h->value;
-  } else if (h && (h->fetched || (h->kept && !h->unsure))) {
+  } else if (h && (h->fetched || (h->retained && !h->unsure))) {
     if (h->fetch) {
       requests_.forward(*h);
       return {nullptr, true};

@@ -53,7 +53,7 @@ class PrefetchPool final : public BlockLookAhead {
   void record_own_blocks() {
     own_blocks_high_ = std::max(own_blocks_high_, copies_.own_blocks());
     if (context_.heap.wanted()) yield();
-    copies_.give_up_kept_if_short();
+    copies_.evict_retained_if_short();
   }
   /// Drops prefetched blocks that nobody asked for, the one to be used last first, until `enough`.
   void drop(const std::function<bool()>& enough);

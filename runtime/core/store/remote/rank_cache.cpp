@@ -90,9 +90,9 @@ bool RankCache::may_go(const CacheEntry& h, std::uint64_t keep) const {
 }
 
 void RankCache::evict(CacheEntry& h) {
-  h.evicted = !h.kept && !h.own_put;  // nobody has asked for it in this phase yet
+  h.evicted = !h.retained && !h.own_put;  // nobody has asked for it in this phase yet
   drop_value(h);
-  h.kept = false;
+  h.retained = false;
 }
 
 void RankCache::record_reclaimable() {
@@ -132,13 +132,13 @@ void RankCache::evict(std::uint64_t keep, std::size_t look_at, const std::functi
   record_reclaimable();
 }
 
-void RankCache::give_up_kept() {
+void RankCache::evict_retained() {
   for (CacheEntry* h : copies_) {
-    if (!(h->kept || h->own_put) || h->fetch) continue;
+    if (!(h->retained || h->own_put) || h->fetch) continue;
     drop_value(*h);
-    h->kept = false;
+    h->retained = false;
   }
-  holds_kept_ = false;
+  holds_retained_ = false;
 }
 
 void RankCache::clear() {
@@ -148,12 +148,12 @@ void RankCache::clear() {
   clear_reclaimable();
 }
 
-void RankCache::leave_kept() {
+void RankCache::leave_retained() {
   copies_.clear();
   leases_.clear();
-  held_.keep_only([](CacheEntry& h) { return h.kept; });
+  held_.keep_only([](CacheEntry& h) { return h.retained; });
   for (CacheEntry& h : held_.all()) copies_.push_back(&h);
-  holds_kept_ = !copies_.empty();
+  holds_retained_ = !copies_.empty();
   std::sort(copies_.begin(), copies_.end(),
             [](const CacheEntry* a, const CacheEntry* b) { return a->touched < b->touched; });
 }

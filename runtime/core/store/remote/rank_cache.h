@@ -84,21 +84,21 @@ class RankCache {
   /// The rank does not wait for others any more, and gives nothing back.
   void clear_reclaimable();
 
-  // --- kept copies
-  void record_kept() { holds_kept_ = true; }
+  // --- retained copies
+  void record_retained() { holds_retained_ = true; }
   /// Copies that nobody has asked for in this phase go when memory gets short, before others have to wait for it.
-  void give_up_kept_if_short() {
-    if (holds_kept_ && context_.more_than_half_in_use()) give_up_kept();
+  void evict_retained_if_short() {
+    if (holds_retained_ && context_.more_than_half_in_use()) evict_retained();
   }
 
   // --- end of a phase
   void clear();
   /// Only kept blocks stay, at new places; those touched last go last.
-  void leave_kept();
+  void leave_retained();
   void begin_spans() { live_span_ = 0; }
 
  private:
-  void give_up_kept();
+  void evict_retained();
   bool may_go(const CacheEntry& h, std::uint64_t keep) const;
   void evict(CacheEntry& h);
   void record_reclaimable();
@@ -112,7 +112,7 @@ class RankCache {
   std::deque<CacheEntry*> copies_, leases_;
   std::uint64_t clock_ = 0, copied_bytes_ = 0, largest_ = 0, live_span_ = 0;
   std::uint64_t leased_bytes_ = 0, statement_ = 0;  // the second: the clock when the present statement began
-  bool holds_kept_ = false;                         // perhaps
+  bool holds_retained_ = false;                     // perhaps
   bool reclaimable_ = false;  // there may be copies to give back: as NodeHeap::set_reclaimable() has it
 };
 

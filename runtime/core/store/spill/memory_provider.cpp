@@ -5,7 +5,7 @@
 namespace sial {
 namespace {
 
-constexpr std::uint64_t kept_free = 8;        // part of the memory
+constexpr std::uint64_t free_part = 8;        // part of the memory
 constexpr std::uint64_t min_provided = 4096;  // bytes, where less was not asked for
 constexpr std::uint64_t unit = 64;            // of chunks
 
@@ -14,7 +14,7 @@ constexpr std::uint64_t unit = 64;            // of chunks
 /// Bytes more, chunks included.
 std::uint64_t NodeMemoryProvider::allowed() const {
   if (rule_.most == 0 && !rule_.only_serves) return 0;
-  std::int64_t more = heap_.bytes_free() - static_cast<std::int64_t>(heap_.budget() / kept_free);
+  std::int64_t more = heap_.bytes_free() - static_cast<std::int64_t>(heap_.budget() / free_part);
   const auto provided = static_cast<std::int64_t>(provided_);
   if (rule_.most > 0) more = std::min(more, static_cast<std::int64_t>(rule_.most) - provided);
   if (!rule_.only_serves) more = std::min(more, static_cast<std::int64_t>(heap_.budget() / 2) - provided);

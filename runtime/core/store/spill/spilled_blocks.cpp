@@ -10,7 +10,7 @@
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/fault_injection.h"
-#include "runtime/core/store/directory/kept_blocks.h"
+#include "runtime/core/store/directory/integral_cache.h"
 #include "runtime/core/store/spill/next_use.h"
 #include "runtime/core/tier/transfer_failure.h"
 
@@ -308,7 +308,7 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
 
 /// With the entry's lock held.
 bool SpilledBlocks::may_leave(Entry& e) const {
-  if (e.value == 0 || e.contributions != 0 || e.array == kept_array) return false;
+  if (e.value == 0 || e.contributions != 0 || e.array == cache_array) return false;
   const Chunk* c = heap_.chunk(e.value);
   if (c->doubles == 0 || NodeHeap::is_not_there(c)) return false;
   const std::uint32_t users = e.below == 0 ? 1 : area_.copy(e.below).users.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-#include "runtime/core/store/directory/kept_blocks.h"
+#include "runtime/core/store/directory/integral_cache.h"
 
 #include <utility>
 
@@ -6,13 +6,13 @@ namespace sial {
 
 namespace {
 
-BlockKey kept_key(const BlockIndex& block) { return {kept_array, 0, block}; }
+BlockKey cache_key(const BlockIndex& block) { return {cache_array, 0, block}; }
 
 }  // namespace
 
-bool drop_kept(Directory& directory, NodeHeap& heap, int arena) {
-  if (heap.bytes_kept() == 0) return false;
-  Entry* shelf = directory.find_shelf(kept_array, 0);
+bool drop_cached(Directory& directory, NodeHeap& heap, int arena) {
+  if (heap.bytes_cached() == 0) return false;
+  Entry* shelf = directory.find_shelf(cache_array, 0);
   bool any = false;
   if (!shelf) return false;
   directory.for_each(shelf, [&](Entry& e) {
@@ -26,8 +26,8 @@ bool drop_kept(Directory& directory, NodeHeap& heap, int arena) {
   return any;
 }
 
-const double* NodeKeptBlocks::find_kept(const BlockIndex& block, std::int64_t size) {
-  Entry* e = directory_.find(kept_key(block));
+const double* NodeIntegralCache::find_cached(const BlockIndex& block, std::int64_t size) {
+  Entry* e = directory_.find(cache_key(block));
   if (!e) return nullptr;
   const SpinGuard guard(e->lock, [this] { transport_.pause(); });
   Chunk* c = e->value == 0 ? nullptr : heap_.chunk(e->value);
@@ -37,17 +37,17 @@ const double* NodeKeptBlocks::find_kept(const BlockIndex& block, std::int64_t si
 }
 
 /// Only while a quarter of the node's memory stays free: what is not kept costs time, what others lack ends the job.
-double* NodeKeptBlocks::allocate_kept(std::int64_t size) {
+double* NodeIntegralCache::allocate_cached(std::int64_t size) {
   const std::uint64_t bytes = NodeHeap::chunk_bytes(size), budget = heap_.budget(),
-                      kept = static_cast<std::uint64_t>(heap_.bytes_kept()) + bytes;
-  if (kept + static_cast<std::uint64_t>(heap_.bytes_in_use()) > budget - budget / 4) return nullptr;
-  Chunk* c = heap_.try_allocate_kept(arena_, size);
+                      integral_cache = static_cast<std::uint64_t>(heap_.bytes_cached()) + bytes;
+  if (integral_cache + static_cast<std::uint64_t>(heap_.bytes_in_use()) > budget - budget / 4) return nullptr;
+  Chunk* c = heap_.try_allocate_cached(arena_, size);
   return c ? c->data() : nullptr;
 }
 
-void NodeKeptBlocks::keep_block(const BlockIndex& block, double* data) {
+void NodeIntegralCache::keep_block(const BlockIndex& block, double* data) {
   Chunk* c = Chunk::of(data);
-  Entry& e = *directory_.find_or_create(kept_key(block));
+  Entry& e = *directory_.find_or_create(cache_key(block));
   const SpinGuard guard(e.lock, [this] { transport_.pause(); });
   if (e.value != 0) return;  // another rank was faster
   heap_.add_reference(c);

@@ -4,28 +4,28 @@
 // reference.
 
 #include "runtime/core/store/directory/directory.h"
-#include "runtime/core/store/interface/kept.h"
+#include "runtime/core/store/interface/integral_cache.h"
 #include "runtime/core/transport/transport.h"
 
 namespace sial {
 
 /// No program's array and no label has this number.
-inline constexpr std::uint64_t kept_array = ~std::uint64_t{0};
+inline constexpr std::uint64_t cache_array = ~std::uint64_t{0};
 
 /// Drops them all; their directory entries stay. `arena`: of the calling rank, -1 on a helper thread. True when
 /// anything was dropped.
-bool drop_kept(Directory& directory, NodeHeap& heap, int arena);
+bool drop_cached(Directory& directory, NodeHeap& heap, int arena);
 
-class NodeKeptBlocks final : public KeptBlocks {
+class NodeIntegralCache final : public IntegralCache {
  public:
-  NodeKeptBlocks(Transport& transport, Directory& directory, NodeHeap& heap, int arena)
+  NodeIntegralCache(Transport& transport, Directory& directory, NodeHeap& heap, int arena)
       : transport_(transport), directory_(directory), heap_(heap), arena_(arena) {}
 
-  const double* find_kept(const BlockIndex& block, std::int64_t size) override;
-  void release_kept(const double* data) override { heap_.drop_reference(Chunk::of(data), arena_); }
-  double* allocate_kept(std::int64_t size) override;
+  const double* find_cached(const BlockIndex& block, std::int64_t size) override;
+  void release_cached(const double* data) override { heap_.drop_reference(Chunk::of(data), arena_); }
+  double* allocate_cached(std::int64_t size) override;
   void keep_block(const BlockIndex& block, double* data) override;
-  void forget_kept() override { drop_kept(directory_, heap_, arena_); }
+  void clear() override { drop_cached(directory_, heap_, arena_); }
 
  private:
   Transport& transport_;

@@ -1,4 +1,4 @@
-#include "compiler/plan/remote/kept_copies.h"
+#include "compiler/plan/remote/retained_copies.h"
 
 #include <algorithm>
 #include <map>
@@ -18,14 +18,15 @@
 //              ranks meet at the same barriers, that is what any rank may have done. put in every form, delete, destroy
 //              and restore change the whole array.
 //   used       the array may be changed, but a block that this rank got in the phase was changed by nobody else in it,
-//              nor one that this rank has put: the phase rule (runtime/core/store/README.md) allows neither. Copies of other
+//              nor one that this rank has put: the phase rule (runtime/core/store/README.md) allows neither. Copies of
+// other
 //              blocks go.
 //   compared   these too stay, where the text puts to few of the array's blocks per phase: the next get asks their
 //              owner whether they have changed, and has them sent if so. That needs no promise at all, but pays only if
 //              most have not.
 // In the new phase the copy is as good as one fetched in it: another rank's change of a block that this rank gets would
-// break the phase rule, and this rank's own change throws the kept copy away. A use without a get stays an error, an
-// absent block is asked for again, and --check and --store=copy keep nothing: all that is the store's part.
+// break the phase rule, and this rank's own change throws the retained copy away. A use without a get stays an error,
+// an absent block is asked for again, and --check and --store=copy keep nothing: all that is the store's part.
 
 namespace sial::plan {
 namespace {
@@ -41,7 +42,7 @@ class Keeper {
     read_program();
     solve();
     decide();
-    if (!kept_.empty()) analysis::for_each_body(p_, [&](ir::Body& body, const analysis::Path&) { insert(body); });
+    if (!retained_.empty()) analysis::for_each_body(p_, [&](ir::Body& body, const analysis::Path&) { insert(body); });
     announce();
   }
 
@@ -158,7 +159,7 @@ class Keeper {
         if (!remote_[a] || !held_[slot(e.from, array)] || !wanted_[slot(e.to, array)]) continue;
         const KeepCopies how = way(e, array);
         const bool stay = how != KeepCopies::used || touched_[slot(e.from, array)];
-        if (stay) kept_[e.barrier->id].emplace_back(array, how);
+        if (stay) retained_[e.barrier->id].emplace_back(array, how);
         if (stay && how != KeepCopies::unchanged && put_[a]) announced_.insert(array);
         plan_.remarks.push_back({stay ? RemarkKind::passed : RemarkKind::analysis,
                                  "kept-copies",
@@ -192,8 +193,8 @@ class Keeper {
 
   void insert(ir::Body& body) {
     for (std::size_t k = 0; k < body.size(); ++k) {
-      const auto found = kept_.find(body[k].id);
-      if (found == kept_.end()) continue;
+      const auto found = retained_.find(body[k].id);
+      if (found == retained_.end()) continue;
       const SourcePlace place = body[k].place;
       for (const auto& [array, how] : found->second) {
         body.insert(body.begin() + static_cast<std::ptrdiff_t>(k),
@@ -224,7 +225,7 @@ class Keeper {
   std::vector<Edge> edges_;
   std::vector<char> touched_, held_,
       wanted_;  // by class of phases and array: got or put in it, there at its end, of use in it or later
-  std::map<ir::NodeId, std::vector<std::pair<ArrayId, KeepCopies>>> kept_;
+  std::map<ir::NodeId, std::vector<std::pair<ArrayId, KeepCopies>>> retained_;
 };
 
 }  // namespace

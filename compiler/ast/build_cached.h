@@ -12,19 +12,19 @@
 
 namespace sial::parsing {
 
-struct KeptLine;
+struct CachedLine;
 
 /// The lines of a file that hold tokens, with places in the file, and what is kept of each of them.
-struct KeptLines {
+struct CachedLines {
   std::vector<Line> lines;
-  std::vector<KeptLine*> kept;        // beside `lines`; valid until the next call of lex_kept
+  std::vector<CachedLine*> cached;    // beside `lines`; valid until the next call of lex_cached
   std::vector<std::uint32_t> begins;  // where the text of each begins
 };
 
-KeptLines lex_kept(std::string_view text, LineTrees& trees);
+CachedLines lex_cached(std::string_view text, LineTrees& trees);
 
 /// No module: the grammar refuses a line, or the lines do not make a program.
-BuiltModule build_from_lines(const KeptLines& lines, std::string_view text, FileId file, ast::NodeId& next_id,
+BuiltModule build_from_lines(const CachedLines& lines, std::string_view text, FileId file, ast::NodeId& next_id,
                              LineTrees& trees);
 
 ProbeMemo& probe_memo(LineTrees& trees);

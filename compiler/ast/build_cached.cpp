@@ -1,4 +1,4 @@
-#include "compiler/ast/build_kept.h"
+#include "compiler/ast/build_cached.h"
 
 #include <SialLexer.h>
 #include <SialParser.h>
@@ -17,11 +17,11 @@
 namespace sial::parsing {
 
 /// One line, with places that count from its begin.
-struct KeptLine {
+struct CachedLine {
   std::vector<Token> tokens;
   std::optional<LineTree> tree;  // none: not parsed yet, or refused
   bool parsed = false;
-  unsigned used = 0;  // the last lex_kept that met it
+  unsigned used = 0;  // the last lex_cached that met it
 };
 
 }  // namespace sial::parsing
@@ -33,7 +33,7 @@ struct LineTrees::State {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  std::unordered_map<std::string, parsing::KeptLine, Hash, std::equal_to<>> lines;
+  std::unordered_map<std::string, parsing::CachedLine, Hash, std::equal_to<>> lines;
   parsing::ProbeMemo probes;
   unsigned calls = 0;
 
@@ -97,7 +97,7 @@ struct Refused {};
 
 class Assembler {
  public:
-  Assembler(const KeptLines& lines, std::string_view text, FileId file, ast::NodeId& next_id, LineTrees::State& state)
+  Assembler(const CachedLines& lines, std::string_view text, FileId file, ast::NodeId& next_id, LineTrees::State& state)
       : lines_(lines), text_(text), file_(file), next_id_(next_id), state_(state) {}
 
   BuiltModule module() {
@@ -119,7 +119,7 @@ class Assembler {
   /// The tree of the line reached, which is then behind us; shift_ and span_ are its place.
   const LineTree& take() {
     if (at_ >= lines_.lines.size()) throw Refused{};
-    KeptLine& line = *lines_.kept[at_];
+    CachedLine& line = *lines_.cached[at_];
     const Line& placed = lines_.lines[at_];
     if (!std::exchange(line.parsed, true)) {
       const std::uint32_t begin = lines_.begins[at_];
@@ -244,7 +244,7 @@ class Assembler {
     if (end.size() > 1) loop.end_parent = std::move(end[1]);
   }
 
-  const KeptLines& lines_;
+  const CachedLines& lines_;
   std::string_view text_;
   FileId file_;
   ast::NodeId& next_id_;
@@ -264,10 +264,10 @@ void forget(LineTrees::State& state, std::size_t in_file) {
 
 }  // namespace
 
-KeptLines lex_kept(std::string_view text, LineTrees& trees) {
+CachedLines lex_cached(std::string_view text, LineTrees& trees) {
   LineTrees::State& state = trees.state();
   ++state.calls;
-  KeptLines out;
+  CachedLines out;
   std::size_t begin = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
   while (begin < text.size()) {
     const std::size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
@@ -276,7 +276,7 @@ KeptLines lex_kept(std::string_view text, LineTrees& trees) {
     const std::string_view line = text.substr(begin, end - begin);
     auto known = state.lines.find(line);
     if (known == state.lines.end()) {
-      known = state.lines.emplace(std::string(line), KeptLine{}).first;
+      known = state.lines.emplace(std::string(line), CachedLine{}).first;
       known->second.tokens = lex_line(line, state);
     }
     known->second.used = state.calls;
@@ -290,7 +290,7 @@ KeptLines lex_kept(std::string_view text, LineTrees& trees) {
       }
       placed.line_end = {L::NL, static_cast<std::uint32_t>(end), static_cast<std::uint32_t>(next)};
       out.lines.push_back(std::move(placed));
-      out.kept.push_back(&known->second);
+      out.cached.push_back(&known->second);
       out.begins.push_back(shift);
     }
     begin = next;
@@ -299,7 +299,7 @@ KeptLines lex_kept(std::string_view text, LineTrees& trees) {
   return out;
 }
 
-BuiltModule build_from_lines(const KeptLines& lines, std::string_view text, FileId file, ast::NodeId& next_id,
+BuiltModule build_from_lines(const CachedLines& lines, std::string_view text, FileId file, ast::NodeId& next_id,
                              LineTrees& trees) {
   const ast::NodeId first_id = next_id;
   try {
@@ -332,7 +332,7 @@ TokenClass class_of(int type) {
 
 std::vector<std::vector<ClassedToken>> tokens_by_line(std::string_view text, LineTrees& known) {
   std::vector<std::vector<ClassedToken>> out;
-  for (const parsing::Line& line : parsing::lex_kept(text, known).lines) {
+  for (const parsing::Line& line : parsing::lex_cached(text, known).lines) {
     std::vector<ClassedToken>& tokens = out.emplace_back();
     tokens.reserve(line.tokens.size());
     for (const parsing::Token& t : line.tokens) tokens.push_back({parsing::class_of(t.type), t.begin, t.end});
