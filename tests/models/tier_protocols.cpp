@@ -18,7 +18,7 @@ constexpr const char* heap_cpp = "runtime/core/memory/node_heap.cpp";
 constexpr Value empty = 0, writing = 1, written = 2, failed = 3;
 
 /// TierCopy of a value that two blocks share, whose ranks both begin to write it (begin_write), which the tier's thread
-/// ends, or fails (Transfer::completed). One rank changes its block's value then (forget_below); the other lets it
+/// ends, or fails (Transfer::completed). One rank changes its block's value then (discard_tier_copy); the other lets it
 /// leave memory if it is written (send_away), and reads it back (begin_read).
 class TierCopies final : public Protocol {
  public:
@@ -118,8 +118,9 @@ class TierCopies final : public Protocol {
   Atomic queued = atomic("the tier's queue");
   Plain place = plain("at"), bytes = plain("bytes"), data = plain("data", 7), disk = plain("the tier's memory");
   Ghost chunk_freed = ghost("chunk freed"), copy_freed = ghost("copy given back");
-  Orders begin_failed = site("begin_write, failed", spilled_cpp,
-                             "area_.copy(e.below).state.load(std::memory_order_acquire) == TierCopyState::failed");
+  Orders begin_failed =
+      site("begin_write, failed", spilled_cpp,
+           "area_.copy(e.tier_handle).state.load(std::memory_order_acquire) == TierCopyState::failed");
   Orders begin_write =
       site("begin_write", spilled_cpp,
            "copy.state.compare_exchange_strong(expected, TierCopyState::writing, std::memory_order_acq_rel)");
@@ -132,9 +133,9 @@ class TierCopies final : public Protocol {
                            "} catch (const EnvironmentError& e) { copy.state.store(TierCopyState::empty, "
                            "std::memory_order_release)");
   Orders may_leave = site("may_leave", spilled_cpp, "c->references.load(std::memory_order_acquire) <= users");
-  Orders send_away =
-      site("send_away", spilled_cpp,
-           "e.below == 0 ? TierCopyState::empty : area_.copy(e.below).state.load(std::memory_order_acquire)");
+  Orders send_away = site(
+      "send_away", spilled_cpp,
+      "e.tier_handle == 0 ? TierCopyState::empty : area_.copy(e.tier_handle).state.load(std::memory_order_acquire)");
   Orders begin_read = site("begin_read", spilled_cpp,
                            "copy.state.load(std::memory_order_acquire) == TierCopyState::written && chunk->doubles");
   Orders add_user = site("add_user", area_h, "copy.users.fetch_add(1, std::memory_order_relaxed)");

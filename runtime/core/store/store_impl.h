@@ -60,7 +60,7 @@ class StoreImpl final : public BlockStore {
   BlockRequests requests_;
   PrefetchPool prefetches_;
   OutgoingPuts puts_;
-  PendingAccumulates sums_;
+  PendingAccumulates accumulates_;
 
   // What statements do.
   FetchedBlocks fetched_;

@@ -89,7 +89,7 @@ struct Contents {
   /// What this rank holds of a block in the present phase.
   struct View {
     bool fetched = false, stale = false;
-    Shared value, own;
+    Shared shared_copy, private_copy;
     Place got;
   };
   struct Array {
@@ -134,15 +134,15 @@ class ReferenceFetch final : public BlockFetch {
     ++all_.stats.gets;
     Contents::Array& a = all_.arrays[id];
     Contents::View& v = a.views[block];
-    if ((v.fetched || v.own) && !v.stale) return;
+    if ((v.fetched || v.private_copy) && !v.stale) return;
     v = {true, false, Contents::find(a.blocks, block), nullptr, place};
-    if (v.value) all_.stats.bytes_leased += size * 8;
+    if (v.shared_copy) all_.stats.bytes_leased += size * 8;
   }
   const double* read(ArrayId id, const BlockIndex& block, std::int64_t size, Place) override {
     const Contents::View* v = all_.view(id, block);
     if (!v) throw SialError("the block was not fetched in this phase");
     ++all_.stats.accesses;
-    const Shared& value = v->own ? v->own : v->value;
+    const Shared& value = v->private_copy ? v->private_copy : v->shared_copy;
     if (!value) throw SialError("the block does not exist");
     if (value->size != size) throw SialError("the block has another size");
     return value->data;
@@ -150,22 +150,22 @@ class ReferenceFetch final : public BlockFetch {
   bool held(ArrayId id, const BlockIndex& block) const override { return all_.view(id, block) != nullptr; }
   const double* at_hand(ArrayId id, const BlockIndex& block, std::int64_t size) override {
     const Contents::View* v = all_.view(id, block);
-    const Shared value = !v ? nullptr : v->own ? v->own : v->value;
+    const Shared value = !v ? nullptr : v->private_copy ? v->private_copy : v->shared_copy;
     return value && value->size == size ? value->data : nullptr;
   }
   Place got_at(ArrayId id, const BlockIndex& block) const override {
     const Contents::View* v = all_.view(id, block);
-    return v && v->fetched && !v->own ? v->got : Place{};
+    return v && v->fetched && !v->private_copy ? v->got : Place{};
   }
   const double* own_copy(ArrayId id, const BlockIndex& block) const override {
     const Contents::View* v = all_.view(id, block);
-    return v && v->own ? v->own->data : nullptr;
+    return v && v->private_copy ? v->private_copy->data : nullptr;
   }
   double* private_copy(ArrayId id, const BlockIndex& block, std::int64_t size, bool keep, Place place) override {
     const double* from = keep ? read(id, block, size, place) : nullptr;
     Contents::View& v = all_.arrays[id].views[block];
-    if (!v.own) v.own = from ? all_.copy(from, size) : std::make_shared<Value>(all_.buffers, size);
-    return v.own->data;
+    if (!v.private_copy) v.private_copy = from ? all_.copy(from, size) : std::make_shared<Value>(all_.buffers, size);
+    return v.private_copy->data;
   }
 
  private:
@@ -179,8 +179,8 @@ class ReferenceLookAhead final : public BlockLookAhead {
   Prefetch prefetch(ArrayId, const BlockIndex&, std::int64_t, Place) override { return Prefetch::here; }
   Foreseen foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool) override {
     const Contents::View* v = all_.view(id, block);
-    if (v && (v->own || v->stale)) return {};
-    const Shared value = v ? v->value : Contents::find(all_.arrays[id].blocks, block);
+    if (v && (v->private_copy || v->stale)) return {};
+    const Shared value = v ? v->shared_copy : Contents::find(all_.arrays[id].blocks, block);
     if (!value || value->size != size) return {};
     all_.buffers.share(value->data);
     return {value->data, false};
@@ -224,10 +224,12 @@ class ReferenceUpdate final : public BlockUpdate {
   bool put_held(ArrayId id, const BlockIndex& block, std::int64_t size, ArrayId from, const BlockIndex& from_block,
                 Place) override {
     const Contents::View* source = all_.view(from, from_block);
-    if (!source || !source->fetched || source->own || !source->value || source->value->size != size) return false;
+    if (!source || !source->fetched || source->private_copy || !source->shared_copy ||
+        source->shared_copy->size != size)
+      return false;
     ++all_.stats.puts;
     ++all_.stats.shared_puts;
-    set(id, block, source->value);
+    set(id, block, source->shared_copy);
     return true;
   }
   void accumulate_later(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data, Place at) override {

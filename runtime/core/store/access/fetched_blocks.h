@@ -12,8 +12,13 @@ namespace sial {
 class FetchedBlocks final : public BlockFetch {
  public:
   FetchedBlocks(StoreContext& context, RankCache& copies, BlockRequests& requests, PrefetchPool& prefetches,
-                OutgoingPuts& puts, PendingAccumulates& sums)
-      : context_(context), copies_(copies), requests_(requests), prefetches_(prefetches), puts_(puts), sums_(sums) {}
+                OutgoingPuts& puts, PendingAccumulates& accumulates)
+      : context_(context),
+        copies_(copies),
+        requests_(requests),
+        prefetches_(prefetches),
+        puts_(puts),
+        accumulates_(accumulates) {}
 
   void get(ArrayId array, const BlockIndex& block, std::int64_t size, Place place) override;
   const double* read(ArrayId array, const BlockIndex& block, std::int64_t size, Place place) override;
@@ -48,7 +53,7 @@ class FetchedBlocks final : public BlockFetch {
   BlockRequests& requests_;
   PrefetchPool& prefetches_;
   OutgoingPuts& puts_;
-  PendingAccumulates& sums_;
+  PendingAccumulates& accumulates_;
   std::uint64_t statements_ = 0;  // with StoreOptions::spill_every
 };
 

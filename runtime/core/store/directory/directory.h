@@ -44,7 +44,7 @@ struct alignas(64) Entry {
     std::uint64_t dirty_next;   // of blocks
     std::uint64_t shelf_first;  // of shelves
   };
-  std::uint64_t below;  // the value's copy in a tier (spill/tier_copy.h); 0: none
+  std::uint64_t tier_handle;  // the value's copy in a tier (spill/tier_copy.h); 0: none
   PhaseRecord phase;
   // Hints for what leaves memory, in uses of blocks on the node (spill/spill_area.h), the next one as a word of
   // spill/next_use.h; anybody writes them:

@@ -35,7 +35,8 @@ struct Access {
   std::uint64_t sequence = 0;
   bool checked = false;  // the phase rule applies
   bool waits = false;  // lease: the caller waits for a value that has still to be read from a tier, and notes its uses
-  bool ahead = false;  // a prefetch: leaves no trace, and finds no block to which contributions are still to be added
+  bool is_prefetch =
+      false;  // a prefetch: leaves no trace, and finds no block to which contributions are still to be added
 };
 
 struct ListedBlock {
@@ -81,8 +82,8 @@ class NodeBlocks {
   /// Whether two names stand for one value, as restoring shares them.
   bool share_value(const BlockKey& a, const BlockKey& b);
   Outcome put(const BlockKey& key, std::int64_t size, const double* data, const Access& access);
-  /// The same without a copy; takes the caller's reference to `value`, and its use of what is `below`.
-  Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access, std::uint64_t below = 0);
+  /// The same without a copy; takes the caller's reference to `value`, and its use of the copy in a tier.
+  Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access, std::uint64_t tier_handle = 0);
   /// The same for a value that the caller goes on holding, and will not write while it does.
   Outcome put_alias(const BlockKey& key, Chunk* value, const Access& access);
   /// The same for a value that was leased of `from` and may be its value still.
@@ -136,7 +137,7 @@ class NodeBlocks {
   }
   void value_changes(Entry& e) {
     if (std::exchange(e.read_ahead, 0)) spilled_->count_unused();
-    if (spilled_ && !fault_enabled(Fault::spill_changed)) spilled_->forget_below(e);
+    if (spilled_ && !fault_enabled(Fault::spill_changed)) spilled_->discard_tier_copy(e);
   }
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
   Chunk* allocate_unless_sole(const BlockKey& key, const Chunk* old);

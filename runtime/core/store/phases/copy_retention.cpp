@@ -22,7 +22,7 @@ bool CopyRetention::keeps(CacheEntry& h, KeepCopies which) {
   const bool used = h.own_put || (h.fetched && (!h.stale || fault_enabled(Fault::store_kept_stale)));
   const bool plain = which == KeepCopies::unchanged && h.retained;
   const bool passed_by = which == KeepCopies::compared && h.retained && h.home_version != 0;
-  if (!h.value || !h.copied || !(used || plain || passed_by)) return false;
+  if (!h.shared_copy || !h.copied || !(used || plain || passed_by)) return false;
   h.unsure = !used && (h.unsure || passed_by);
   return true;
 }
@@ -39,7 +39,7 @@ void CopyRetention::retain_or_drop() {
     drop_all();
     return;
   }
-  sums_.send_all();
+  accumulates_.send_all();
   prefetches_.end_phase();
   for (CacheEntry& h : copies_.all()) {
     const std::optional<KeepCopies>& which = context_.arrays.at(h.array).keep;
@@ -47,7 +47,7 @@ void CopyRetention::retain_or_drop() {
     while (which && h.fetch) fetched_.finish(h);
     const bool keep = which && keeps(h, *which);
     if (!keep) fetched_.drop(h);
-    copies_.drop_own(h);
+    copies_.drop_private_copy(h);
     h.fetched = h.evicted = h.stale = h.own_put = false;
     h.got = 0;
     h.retained = keep;
@@ -62,7 +62,7 @@ void CopyRetention::retain_or_drop() {
 }
 
 void CopyRetention::drop_all() {
-  sums_.send_all();
+  accumulates_.send_all();
   prefetches_.end_phase();
   for (CacheEntry& h : copies_.all()) fetched_.drop(h);
   puts_.complete_all();

@@ -10,8 +10,13 @@ namespace sial {
 class CopyRetention {
  public:
   CopyRetention(StoreContext& context, RankCache& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
-                OutgoingPuts& puts, PendingAccumulates& sums)
-      : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), puts_(puts), sums_(sums) {}
+                OutgoingPuts& puts, PendingAccumulates& accumulates)
+      : context_(context),
+        copies_(copies),
+        fetched_(fetched),
+        prefetches_(prefetches),
+        puts_(puts),
+        accumulates_(accumulates) {}
 
   /// Copies of the array outlive the next barrier. Not with --check and --store=copy.
   void keep(ArrayId array, KeepCopies which);
@@ -29,7 +34,7 @@ class CopyRetention {
   FetchedBlocks& fetched_;
   PrefetchPool& prefetches_;
   OutgoingPuts& puts_;
-  PendingAccumulates& sums_;
+  PendingAccumulates& accumulates_;
 };
 
 }  // namespace sial

@@ -11,7 +11,7 @@ bool MemoryRelief::reclaim(std::uint64_t bytes) {
   prefetches_.drop(enough);
   if (!enough()) copies_.evict(copies_.in_use(), copies_.listed().size(), enough);
   if (before > held()) return true;
-  if (sums_.reclaim(bytes)) return true;
+  if (accumulates_.reclaim(bytes)) return true;
   // The last resort: replies to gets need no memory at their owners, so that they arrive whatever happens.
   for (CacheEntry* h : copies_.listed()) {
     if (!h->retained || !h->fetch) continue;

@@ -14,8 +14,8 @@ class BlockRequests {
  public:
   BlockRequests(StoreContext& context, const RankCache& copies) : context_(context), copies_(copies) {}
 
-  /// Asks the block's home for it, into `value`. `get`: the statement for which; with `known_version` only if it is
-  /// another one.
+  /// Asks the block's home for it, into `shared_copy`. `get`: the statement for which; with `known_version` only if it
+  /// is another one.
   void request(CacheEntry& h, NodeId node, std::int64_t size, const Access& access, Priority priority, std::int32_t get,
                std::uint64_t known_version = 0);
   /// Asks the owner whether a retained copy is the block's value still, or joins the question of a prefetch. False: it

@@ -15,7 +15,7 @@ void OutgoingPuts::record_answer(const Outbox::Item& item, const Outcome& outcom
   const RequestHeader& h = item.header;
   if (CacheEntry* held = h.kind == RequestKind::node_advanced ? nullptr : copies_.find(item.array, h.key.block)) {
     --held->puts_under_way;
-    if (item.payload && held->value == item.payload) held->home_version = outcome.version;  // retained
+    if (item.payload && held->shared_copy == item.payload) held->home_version = outcome.version;  // retained
   }
   report(context_, outcome, h.kind, item.array, h.key.block, h.size, h.access.place);
 }

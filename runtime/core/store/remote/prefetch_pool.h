@@ -40,7 +40,7 @@ class PrefetchPool final : public BlockLookAhead {
   void set_incoming(IncomingPlaces* places) noexcept override;
 
   /// Bytes of prefetched blocks that no get has adopted.
-  std::uint64_t bytes() const { return ahead_bytes_; }
+  std::uint64_t bytes() const { return prefetched_bytes_; }
   /// The prefetched value, or what is on its way, is now that of the get.
   void adopt(CacheEntry& h, std::int64_t size);
   /// Nobody wants it any more; what is under way is let come.
@@ -66,7 +66,7 @@ class PrefetchPool final : public BlockLookAhead {
   void end_phase();
 
  private:
-  struct Ahead {
+  struct Prefetched {
     CacheEntry* block = nullptr;
     std::uint64_t number = 0;
   };
@@ -77,9 +77,9 @@ class PrefetchPool final : public BlockLookAhead {
   };
 
   /// A block may take this part of the copies' budget when it is fetched ahead.
-  static constexpr std::uint64_t largest_ahead = 4;
+  static constexpr std::uint64_t max_prefetch_part = 4;
   /// With tiers: blocks of the next gets that may be read ahead take this part of a rank's memory.
-  static constexpr std::uint64_t part_ahead = 16;
+  static constexpr std::uint64_t part_read_ahead = 16;
   /// With tiers: what next uses are known for. Foreseeing one takes about a microsecond once.
   static constexpr std::size_t uses_foreseen = 32768;
 
@@ -88,7 +88,7 @@ class PrefetchPool final : public BlockLookAhead {
   Prefetch read_ahead_at_home(ArrayId array, const BlockIndex& block);
   Prefetch record_too_large(ArrayId array, std::int64_t size, Place get);
   bool has_room(std::uint64_t bytes);
-  bool is_ahead(const Ahead& a) const { return a.block->ahead == a.number; }
+  bool is_pending(const Prefetched& a) const { return a.block->prefetch_id == a.number; }
   /// The prefetch has landed; its answer may be that there is no such block.
   void land(CacheEntry& h);
   /// Looks at what was asked for first, up to the first that is still under way.
@@ -100,9 +100,9 @@ class PrefetchPool final : public BlockLookAhead {
   StoreContext& context_;
   RankCache& copies_;
   BlockRequests& requests_;
-  std::deque<Ahead> ahead_;           // prefetches, in the order of the gets to come; some no longer
-  std::vector<Abandoned> abandoned_;  // no longer wanted, and still under way
-  std::uint64_t number_ = 0, ahead_bytes_ = 0, in_flight_bytes_ = 0;
+  std::deque<Prefetched> prefetched_;  // prefetches, in the order of the gets to come; some no longer
+  std::vector<Abandoned> abandoned_;   // no longer wanted, and still under way
+  std::uint64_t number_ = 0, prefetched_bytes_ = 0, in_flight_bytes_ = 0;
   std::int64_t own_blocks_high_ = 0;                   // of this phase, without copies of fetched blocks
   bool live_set_known_ = false, no_prefetch_ = false;  // the latter until the barrier: memory is scarce
 };

@@ -6,7 +6,7 @@ namespace sial {
 
 void RankCache::add_copy(CacheEntry& h) {
   h.copied = true;
-  copied_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
+  copied_bytes_ += static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
   if (!h.listed) copies_.push_back(&h);
   h.listed = true;
   record_reclaimable();
@@ -14,13 +14,13 @@ void RankCache::add_copy(CacheEntry& h) {
 
 void RankCache::count_unused(CacheEntry& h) {
   ++context_.stats.prefetches_useless;
-  context_.stats.prefetch_bytes_useless += h.value->doubles * 8;
+  context_.stats.prefetch_bytes_useless += h.shared_copy->doubles * 8;
   h.prefetched = false;
 }
 
 void RankCache::add_lease(CacheEntry& h) {
   h.leased = true;
-  leased_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
+  leased_bytes_ += static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
   if (!h.lease_listed) leases_.push_back(&h);
   h.lease_listed = true;
   record_reclaimable_lease();
@@ -31,7 +31,7 @@ bool RankCache::give_up_leases(std::uint64_t keep, const std::function<bool()>& 
   for (std::size_t left = leases_.size(); left > 0 && !enough(); --left) {
     CacheEntry& h = *leases_.front();
     leases_.pop_front();
-    const bool goes = h.value && h.leased;
+    const bool goes = h.shared_copy && h.leased;
     if (goes && (h.stale || h.touched > statement_ || h.touched + keep > clock_)) {
       leases_.push_back(&h);  // a stale one shows the value from before this rank's put
       continue;
@@ -51,13 +51,15 @@ bool RankCache::spill_stale(std::uint64_t bytes) {
     CacheEntry& h = *leases_.front();
     leases_.pop_front();
     leases_.push_back(&h);
-    if (!h.value || !h.leased || !h.stale || h.touched > statement_ || !context_.heap.sole_reference(h.value)) continue;
-    const auto size = static_cast<std::uint64_t>(h.value->doubles) * 8;
-    h.below = context_.spilled->spill(h.value, context_.arrays.key(h.array, h.block));
-    if (h.below == 0) break;
+    if (!h.shared_copy || !h.leased || !h.stale || h.touched > statement_ ||
+        !context_.heap.sole_reference(h.shared_copy))
+      continue;
+    const auto size = static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
+    h.tier_handle = context_.spilled->spill(h.shared_copy, context_.arrays.key(h.array, h.block));
+    if (h.tier_handle == 0) break;
     gone += size;
     leased_bytes_ -= size;
-    h.value = nullptr;
+    h.shared_copy = nullptr;
     h.leased = h.lease_listed = false;
     leases_.pop_back();
   }
@@ -65,22 +67,22 @@ bool RankCache::spill_stale(std::uint64_t bytes) {
 }
 
 void RankCache::drop_value(CacheEntry& h) {
-  if (h.below != 0) context_.spilled->drop_below(std::exchange(h.below, 0));
-  if (!h.value) return;
+  if (h.tier_handle != 0) context_.spilled->release_tier_copy(std::exchange(h.tier_handle, 0));
+  if (!h.shared_copy) return;
   h.elsewhere = false;
   if (h.prefetched) count_unused(h);
-  if (h.leased) leased_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
+  if (h.leased) leased_bytes_ -= static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
   h.leased = false;
-  if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
-  context_.drop(h.value);
-  h.value = nullptr;
+  if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
+  context_.drop(h.shared_copy);
+  h.shared_copy = nullptr;
   h.copied = h.unsure = h.own_put = false;
   h.home_version = 0;
 }
 
-void RankCache::drop_own(CacheEntry& h) {
-  if (h.own) context_.drop(h.own);
-  h.own = nullptr;
+void RankCache::drop_private_copy(CacheEntry& h) {
+  if (h.private_copy) context_.drop(h.private_copy);
+  h.private_copy = nullptr;
 }
 
 bool RankCache::may_go(const CacheEntry& h, std::uint64_t keep) const {
@@ -105,7 +107,7 @@ void RankCache::record_reclaimable() {
 void RankCache::give() {
   if (!reclaimable_ || !context_.heap.wanted()) return;
   for (CacheEntry* h : copies_)
-    if (h->value && h->copied && may_go(*h, in_use())) evict(*h);
+    if (h->shared_copy && h->copied && may_go(*h, in_use())) evict(*h);
   give_up_leases(0, [] { return false; });
   clear_reclaimable();
 }
@@ -118,7 +120,7 @@ void RankCache::evict(std::uint64_t keep, std::size_t look_at, const std::functi
   for (std::size_t left = std::min(look_at, copies_.size()); left > 0 && !enough(); --left) {
     CacheEntry& h = *copies_.front();
     copies_.pop_front();
-    if (!h.value || !h.copied) {
+    if (!h.shared_copy || !h.copied) {
       h.listed = false;
       continue;
     }

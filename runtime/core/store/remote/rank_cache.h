@@ -69,10 +69,10 @@ class RankCache {
   }
 
   // --- values
-  /// `value` is a copy from now on, counted and listed.
+  /// `shared_copy` is a copy from now on, counted and listed.
   void add_copy(CacheEntry& h);
   void drop_value(CacheEntry& h);
-  void drop_own(CacheEntry& h);
+  void drop_private_copy(CacheEntry& h);
   /// A block that was fetched ahead, or is still to be used for the first time: its prefetch has been of no use.
   void count_unused(CacheEntry& h);
   /// Evicts fetched copies, those untouched for longest first, until `enough`; never one that a statement may be

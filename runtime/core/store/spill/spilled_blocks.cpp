@@ -135,7 +135,7 @@ SpilledBlocks::Transfer& SpilledBlocks::new_transfer(const BlockKey& key, Chunk*
 }
 
 Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, TierPriority priority) {
-  TierCopy& copy = area_.copy(e.below);
+  TierCopy& copy = area_.copy(e.tier_handle);
   SIAL_CHECK(copy.state.load(std::memory_order_acquire) == TierCopyState::written && chunk->doubles == copy.doubles,
              "a copy of {} elements in state {}", copy.doubles, static_cast<int>(copy.state.load()));
   NodeHeap::begin_arrival(chunk);
@@ -152,33 +152,33 @@ Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, Ti
 
 Chunk* SpilledBlocks::reload(Entry& e, const BlockKey& key) {
   if (idle_.empty()) complete_transfers();  // helpers come here only
-  Chunk* chunk = heap_.allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), size_below(e),
+  Chunk* chunk = heap_.allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), spilled_size(e),
                                        [this, &key] { return "block " + namer_(key); });
   return begin_read(e, key, chunk, TierPriority::demand);
 }
 
 Chunk* SpilledBlocks::try_reload(Entry& e, const BlockKey& key) {
   Chunk* chunk =
-      heap_.try_allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), size_below(e));
+      heap_.try_allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), spilled_size(e));
   return chunk ? begin_read(e, key, chunk, TierPriority::prefetch) : nullptr;
 }
 
-std::uint64_t SpilledBlocks::share_below(Entry& from) {
-  if (from.below == 0) from.below = area_.offset(area_.make(heap_.chunk(from.value)->doubles));
-  area_.add_user(area_.copy(from.below));
-  return from.below;
+std::uint64_t SpilledBlocks::share_tier_copy(Entry& from) {
+  if (from.tier_handle == 0) from.tier_handle = area_.offset(area_.make(heap_.chunk(from.value)->doubles));
+  area_.add_user(area_.copy(from.tier_handle));
+  return from.tier_handle;
 }
 
 bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
   Chunk* c = heap_.chunk(e.value);
-  if (e.below != 0 && area_.copy(e.below).state.load(std::memory_order_acquire) == TierCopyState::failed)
-    forget_below(e);
-  if (e.below == 0) e.below = area_.offset(area_.make(c->doubles));
-  TierCopy& copy = area_.copy(e.below);
+  if (e.tier_handle != 0 && area_.copy(e.tier_handle).state.load(std::memory_order_acquire) == TierCopyState::failed)
+    discard_tier_copy(e);
+  if (e.tier_handle == 0) e.tier_handle = area_.offset(area_.make(c->doubles));
+  TierCopy& copy = area_.copy(e.tier_handle);
   TierCopyState expected = TierCopyState::empty;
   if (!copy.state.compare_exchange_strong(expected, TierCopyState::writing, std::memory_order_acq_rel)) return false;
   if (begin_write(copy, c, key)) return true;
-  if (copy.users.load(std::memory_order_relaxed) == 1) forget_below(e);
+  if (copy.users.load(std::memory_order_relaxed) == 1) discard_tier_copy(e);
   return false;
 }
 
@@ -217,8 +217,8 @@ std::uint64_t SpilledBlocks::spill(Chunk* c, const BlockKey& key) {
   return area_.offset(copy);
 }
 
-Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
-  TierCopy& copy = area_.copy(below);
+Chunk* SpilledBlocks::take_back(std::uint64_t tier_handle, const BlockKey& key) {
+  TierCopy& copy = area_.copy(tier_handle);
   while (copy.state.load(std::memory_order_acquire) == TierCopyState::writing) wait_a_little();
   complete_transfers();
   if (copy.state.load(std::memory_order_acquire) != TierCopyState::written)  // whose error is not listed yet
@@ -292,7 +292,7 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   const auto [next, use] = NextUse::of(e.next_use.load(std::memory_order_relaxed));
   // One that would have to be written first costs twice.
   const bool is_written =
-      e.below != 0 && area_.copy(e.below).state.load(std::memory_order_relaxed) == TierCopyState::written;
+      e.tier_handle != 0 && area_.copy(e.tier_handle).state.load(std::memory_order_relaxed) == TierCopyState::written;
   // One that is replaced next is not read again.
   const std::uint64_t moves = (is_written ? 0 : 1) + (needs_value(use) ? 1 : 0);
   // What is overdue is still to come: whoever foresaw it is slower than others, and takes back what is void.
@@ -311,7 +311,7 @@ bool SpilledBlocks::may_leave(Entry& e) const {
   if (e.value == 0 || e.contributions != 0 || e.array == cache_array) return false;
   const Chunk* c = heap_.chunk(e.value);
   if (c->doubles == 0 || NodeHeap::is_not_there(c)) return false;
-  const std::uint32_t users = e.below == 0 ? 1 : area_.copy(e.below).users.load(std::memory_order_relaxed);
+  const std::uint32_t users = e.tier_handle == 0 ? 1 : area_.copy(e.tier_handle).users.load(std::memory_order_relaxed);
   return c->references.load(std::memory_order_acquire) <= users;
 }
 
@@ -414,12 +414,12 @@ SpilledBlocks::Gone SpilledBlocks::send_away(const Victim& v, bool may_write, st
     if (distance(e) < (v.until > now ? v.until - now : 0) / 2) return;  // it is wanted by now
     Chunk* c = heap_.chunk(e.value);
     const TierCopyState state =
-        e.below == 0 ? TierCopyState::empty : area_.copy(e.below).state.load(std::memory_order_acquire);
+        e.tier_handle == 0 ? TierCopyState::empty : area_.copy(e.tier_handle).state.load(std::memory_order_acquire);
     if (is_discarded(e)) {
       if (heap_.sole_reference(c)) freed += c->bytes;
       ++e.version;
       e.value = 0;
-      forget_below(e);
+      discard_tier_copy(e);
       heap_.drop_reference(c, config_.arena);
       e.read_ahead = 0;
       ++counts_.discarded;

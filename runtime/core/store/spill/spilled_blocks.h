@@ -1,7 +1,7 @@
 #pragma once
 // Blocks of this node whose values go to tiers and come back, as one thread of a rank sees it: its transfers, and which
 // blocks leave when memory is short. A block's entry in the directory says where its value is:
-//   value, no copy below          in the heap only
+//   value, no tier copy           in the heap only
 //   value, copy being written     on its way; the heap has it still
 //   value, copy written           in both: memory for it can be had at once
 //   no value, copy written        in a tier
@@ -42,23 +42,23 @@ class SpilledBlocks {
 
   // --- with the entry's lock held
   /// Whether the block exists, but is not in the heap.
-  bool is_below(const Entry& e) const { return e.value == 0 && e.below != 0; }
-  std::int64_t size_below(const Entry& e) const { return area_.copy(e.below).doubles; }
+  bool is_spilled(const Entry& e) const { return e.value == 0 && e.tier_handle != 0; }
+  std::int64_t spilled_size(const Entry& e) const { return area_.copy(e.tier_handle).doubles; }
   /// Begins to read a value back: it is the entry's from now on, and arriving. May have to make room, which takes other
   /// blocks only.
   Chunk* reload(Entry& e, const BlockKey& key);
   /// The same, out of memory that is free; null: there is none.
   Chunk* try_reload(Entry& e, const BlockKey& key);
-  /// The value is changed, or another one: what is below is not the block's any more.
-  void forget_below(Entry& e) {
-    if (e.below == 0) return;
-    drop_below(e.below);
-    e.below = 0;
+  /// The value is changed, or another one: the copy in a tier is not the block's any more.
+  void discard_tier_copy(Entry& e) {
+    if (e.tier_handle == 0) return;
+    release_tier_copy(e.tier_handle);
+    e.tier_handle = 0;
   }
-  void drop_below(std::uint64_t below) { area_.drop_user(area_.copy(below)); }
-  /// Another entry is going to have the same value: they share what is below, which may be empty. Returns it for that
-  /// entry.
-  std::uint64_t share_below(Entry& from);
+  void release_tier_copy(std::uint64_t tier_handle) { area_.drop_user(area_.copy(tier_handle)); }
+  /// Another entry is going to have the same value: they share the copy in a tier, which may be empty. Returns it for
+  /// that entry.
+  std::uint64_t share_tier_copy(Entry& from);
 
   // --- without locks
   /// A value that is arriving is needed now: its read goes before those that are only foreseen, whichever rank has
@@ -67,10 +67,10 @@ class SpilledBlocks {
   /// Waits until a value is there. Throws EnvironmentError when it could not be read.
   void wait_for(const Chunk* c, const BlockKey& key);
   /// A value that this rank alone has, and will not write, goes to a tier; its reference is taken, and the memory is
-  /// had when it has been written. Returns what is below; 0, with nothing done: there is no room.
+  /// had when it has been written. Returns the handle of the copy; 0, with nothing done: there is no room.
   std::uint64_t spill(Chunk* c, const BlockKey& key);
-  /// It comes back, as this rank's own, and what is below is given back. Waits.
-  Chunk* take_back(std::uint64_t below, const BlockKey& key);
+  /// It comes back, as this rank's own, and the copy in the tier is given back. Waits.
+  Chunk* take_back(std::uint64_t tier_handle, const BlockKey& key);
   /// Waits until one of the writes under way, of any rank of the node, has ended; returns at once when there is none.
   void wait_for_write();
   /// Takes what has completed; begins to write, and drops, where memory is getting short. Between statements.
