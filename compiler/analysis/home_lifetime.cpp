@@ -180,7 +180,7 @@ class Walk {
   Walk(const ir::Program& program, const Phases& phases, Facts& used)
       : p_(program), used_(used), calls_(program), summaries_(program), nests_(program, summaries_, phases) {
     procs_.assign(p_.procs.size(), Flow(size()));
-    behind_.assign(p_.procs.size(), Arrays(size()));
+    after_.assign(p_.procs.size(), Arrays(size()));
   }
 
   void run() {
@@ -193,7 +193,7 @@ class Walk {
       if (returns) std::fill(flow.replaced.begin(), flow.replaced.end(), char{0});
       const std::vector<std::int32_t>& callees = calls_.callees(proc_);
       if (std::find(callees.begin(), callees.end(), proc_) != callees.end())  // goes on after a call within it
-        std::fill(behind_[q].begin(), behind_[q].end(), char{1});
+        std::fill(after_[q].begin(), after_[q].end(), char{1});
     }
     proc_ = -1;
     Flow unused(size());
@@ -201,7 +201,7 @@ class Walk {
 
     recording_ = true;
     record(-1, p_.main, saved());
-    for (std::size_t q = p_.procs.size(); q-- > 0;) record(static_cast<std::int32_t>(q), p_.procs[q].body, behind_[q]);
+    for (std::size_t q = p_.procs.size(); q-- > 0;) record(static_cast<std::int32_t>(q), p_.procs[q].body, after_[q]);
   }
 
  private:
@@ -219,11 +219,11 @@ class Walk {
     return list;
   }
 
-  void record(std::int32_t proc, const ir::Body& body, const Arrays& behind) {
+  void record(std::int32_t proc, const ir::Body& body, const Arrays& after) {
     proc_ = proc;
-    end_ = behind;
+    end_ = after;
     Flow flow(size());
-    flow.used = behind;
+    flow.used = after;
     walk(body, flow);
   }
 
@@ -296,7 +296,7 @@ class Walk {
 
   void call(std::int32_t proc, Flow& flow) {
     if (proc == proc_) return flow.use_all();  // calls itself
-    if (recording_) unite(behind_[static_cast<std::size_t>(proc)], flow.used);
+    if (recording_) unite(after_[static_cast<std::size_t>(proc)], flow.used);
     flow.precede(procs_[static_cast<std::size_t>(proc)]);
   }
 
@@ -305,8 +305,8 @@ class Walk {
   CallGraph calls_;
   Summaries summaries_;
   ReplacedByNest nests_;
-  std::vector<Flow> procs_;     // by procedure
-  std::vector<Arrays> behind_;  // by procedure: used after some call of it
+  std::vector<Flow> procs_;    // by procedure
+  std::vector<Arrays> after_;  // by procedure: used after some call of it
   std::unordered_map<ir::NodeId, Flow> loops_;
   std::vector<const Arrays*> exits_;  // what is used after the loops that are open
   Arrays end_;                        // and after the body
@@ -318,7 +318,7 @@ class Walk {
 
 HomeLifetimes::HomeLifetimes(const ir::Program& program) : phases_(program) { Walk(program, phases_, used_).run(); }
 
-bool HomeLifetimes::dead_behind(ir::NodeId barrier, ArrayId array) const {
+bool HomeLifetimes::dead_after(ir::NodeId barrier, ArrayId array) const {
   const auto found = used_.find(barrier);
   return found != used_.end() && found->second[array.at()] == 0;
 }

@@ -21,7 +21,7 @@ class HomeLifetimes {
  public:
   explicit HomeLifetimes(const ir::Program& program);
   /// Whether no value that the array holds when the barrier ends is used later. False for other nodes.
-  bool dead_behind(ir::NodeId barrier, ArrayId array) const;
+  bool dead_after(ir::NodeId barrier, ArrayId array) const;
   const Phases& phases() const { return phases_; }
 
  private:

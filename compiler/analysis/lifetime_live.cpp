@@ -124,13 +124,13 @@ class Liveness {
   }
 
   void branch(const ir::If& b) {
-    const std::size_t behind = live_.mark();
+    const std::size_t after = live_.mark();
     walk(b.then_body);
-    Names first = live_.changed(behind);
-    live_.undo(behind);
+    Names first = live_.changed(after);
+    live_.undo(after);
     walk(b.else_body);
-    Names second = live_.changed(behind);
-    live_.undo(behind);
+    Names second = live_.changed(after);
+    live_.undo(after);
     // Live on one way or the other: what was live after both is gone only when both have ended it.
     std::sort(first.begin(), first.end());
     Names ended, begun;
@@ -147,7 +147,7 @@ class Liveness {
   void loop(const ir::Node& n, const ir::Loop& l) {
     const Names& inside = c_.inside(n, proc_);
     for (const IndexId i : l.indices) bind(i);
-    const std::size_t behind = live_.mark();
+    const std::size_t after = live_.mark();
     enter(inside, l.indices);
     const std::size_t left = live_.mark();
     repeat(exposed_.at(n.id), inside, l.indices);
@@ -165,10 +165,10 @@ class Liveness {
     exits_.pop_back();
     for (const IndexId i : l.indices) unbind(i);
     Names begin;
-    for (const Names& list : {live_.changed(behind), inside})
+    for (const Names& list : {live_.changed(after), inside})
       for (const std::int32_t k : list)
         if (live_.has(k)) begin.push_back(k);
-    live_.undo(behind);
+    live_.undo(after);
     leave(begin, l.indices);  // besides what is live after it: there may be no iteration at all
   }
 

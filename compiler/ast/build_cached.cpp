@@ -256,7 +256,7 @@ class Assembler {
 };
 
 /// Lines that have not been met for some time are dropped when they are the most.
-void forget(LineTrees::State& state, std::size_t in_file) {
+void evict(LineTrees::State& state, std::size_t in_file) {
   if (state.lines.size() > 4 * in_file + 4000)
     std::erase_if(state.lines, [&](const auto& entry) { return entry.second.used + 16 < state.calls; });
   if (state.probes.size() > 20000) state.probes.clear();
@@ -295,7 +295,7 @@ CachedLines lex_cached(std::string_view text, LineTrees& trees) {
     }
     begin = next;
   }
-  forget(state, out.lines.size());
+  evict(state, out.lines.size());
   return out;
 }
 

@@ -51,7 +51,7 @@ class Finder {
       return;
     }
     if (!p_.module) p_.module = compiled(main_file(), p_.texts, p_.run.optimisation, p_.run.kept);
-    p_.as_written = compiled(main_file(), p_.texts, 0, p_.run.kept);
+    p_.unoptimized = compiled(main_file(), p_.texts, 0, p_.run.kept);
     if (!p_.module) p_.problem = fmt::format("the sources of program `{}` do not compile with this version", p_.name);
   }
 

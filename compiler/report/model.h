@@ -121,7 +121,7 @@ struct TransferLine {
 /// Block operations of a line that went one way. `slow`: a contraction below half of the speed of the program's fastest
 /// one.
 struct KernelLine {
-  std::string file, way, why;
+  std::string file, method, why;
   int line = 0;
   std::int64_t calls = 0;
   double flops = 0.0, bytes = 0.0, seconds = 0.0;
@@ -294,7 +294,7 @@ std::string to_yaml(const Report& report);
 std::string to_html(const Report& report);
 
 /// What a row of block kernels did, in words of the program: "3402 products of 171 flop each".
-std::string kernel_words(const KernelLine& kernel);
+std::string kernel_text(const KernelLine& kernel);
 
 std::string kind_text(RemarkKind kind);
 const char* deed_text(Deed deed);

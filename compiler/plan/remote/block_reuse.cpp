@@ -20,7 +20,7 @@ namespace sial::plan {
 namespace {
 
 constexpr const char* pass = "block-reuse";
-constexpr std::size_t most_nested = 5;
+constexpr std::size_t max_nested = 5;
 /// Amounts are compared as if every range had ten segments of twenty elements, as reports without a run do.
 constexpr IndexSize typical{10, 20};
 /// Of what the gets of a nest move as written: less is not worth a remark.
@@ -151,7 +151,7 @@ class Reuse {
       nest.push_back(n);
       nested_.insert(n->id);
     }
-    if (nest.size() < 2 || nest.size() > most_nested || path.in_where || !is_orderless(nest)) return;
+    if (nest.size() < 2 || nest.size() > max_nested || path.in_where || !is_orderless(nest)) return;
     const std::vector<NestGet> gets = gets_of(nest);
     if (gets.empty()) return;
     std::vector<std::size_t> order(nest.size());
@@ -171,11 +171,11 @@ class Reuse {
               const analysis::Path& path) {
     Cost saved;
     const NestGet* most = nullptr;
-    double most_saved = 0;
+    double max_saved = 0;
     for (const NestGet& get : gets) {
       const Cost one = bytes(get, nest, written) + bytes(get, nest, best) * -1.0;
       saved += one;
-      if (const double value = typical_of(one); value > most_saved) most_saved = value, most = &get;
+      if (const double value = typical_of(one); value > max_saved) max_saved = value, most = &get;
     }
     const auto name = [&](std::size_t k) {
       return fmt::format("`{}`", p_.indices[std::get<ir::Loop>(nest[k]->value).indices.front().at()].name);

@@ -65,10 +65,10 @@ class Keeper {
   void read_program() {
     class_.resize(phases_.count());
     std::iota(class_.begin(), class_.end(), 0);
-    std::map<ir::NodeId, analysis::PhaseId> behind;
+    std::map<ir::NodeId, analysis::PhaseId> phase_after;
     for (std::size_t q = 0; q < phases_.count(); ++q)
       for (const ir::Node* n : phases_.begins(analysis::PhaseId(q)))
-        if (n != nullptr) behind[n->id] = analysis::PhaseId(q);
+        if (n != nullptr) phase_after[n->id] = analysis::PhaseId(q);
     analysis::visit(p_, [&](const ir::Node& n, const analysis::Path& path) {
       const auto* i = std::get_if<ir::Instr>(&n.value);
       if (i == nullptr) return;
@@ -79,12 +79,12 @@ class Keeper {
       }
       if (i->op != Opcode::barrier && i->op != Opcode::call) return;
       const analysis::PhaseId before = phases_.of(n.id);
-      const auto after = behind.find(n.id);
+      const auto after = phase_after.find(n.id);
       if (i->op == Opcode::call) {
         const std::int32_t proc = std::get<ir::ProcId>(i->operands[0]).row;
         join(before.number(), phases_.entry(proc).number());
-        join((after == behind.end() ? before : after->second).number(), phases_.exit(proc).number());
-      } else if (after != behind.end()) {
+        join((after == phase_after.end() ? before : after->second).number(), phases_.exit(proc).number());
+      } else if (after != phase_after.end()) {
         edges_.push_back({&n, path, before, before.number(), after->second.number()});
       }
     });

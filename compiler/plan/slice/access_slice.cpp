@@ -155,7 +155,7 @@ class AccessSlices {
     const std::vector<Site> reached = ends.empty() ? *sites : *find_sites(p_, n, ends);
     for (const Loss& l : flow.losses())
       if (flow.fetches() && (l.kind == LossKind::abandoned || l.kind == LossKind::ended))
-        gives_up(l, n, loop, *sites, outside);
+        abandons(l, n, loop, *sites, outside);
 
     std::set<ir::NodeId> said;
     for (const Site& site : *sites) {
@@ -180,7 +180,7 @@ class AccessSlices {
             "nothing, unless the range can be made longer by shorter segments");
       } else if (flow.actions().contains(site.node->id) &&
                  std::any_of(reached.begin(), reached.end(),
-                             [&](const Site& r) { return r.node == site.node && !r.behind_end; })) {
+                             [&](const Site& r) { return r.node == site.node && !r.after_end; })) {
         say(RemarkKind::passed, "prefetched",
             fmt::format("`{}` is fetched ahead, over {}", text(*site.node), around(site)), "");
       } else {
@@ -190,7 +190,7 @@ class AccessSlices {
   }
 
   /// Where data decide that iterations, or the loop, go on.
-  void gives_up(const Loss& loss, const ir::Node& root, const ir::Loop& loop, const std::vector<Site>& sites,
+  void abandons(const Loss& loss, const ir::Node& root, const ir::Loop& loop, const std::vector<Site>& sites,
                 const Outside& outside) {
     const bool ended = loss.kind == LossKind::ended;
     Cost bytes;  // what later iterations of the loops around it may get

@@ -52,7 +52,7 @@ class SliceFlow {
   bool reached(ir::NodeId node) const { return reached_.contains(node); }
 
  private:
-  enum class Decision { run, skip, give_up, end };
+  enum class Decision { run, skip, abandon, end };
   struct State {
     bool live = false;
     std::vector<ir::NodeId> origin;  // per register: -1 known, else the node that made it unknown
@@ -110,7 +110,7 @@ class SliceFlow {
   bool changed_ = false;
   std::map<ir::NodeId, Decision> decisions_;
   std::vector<Loss> losses_;
-  bool gives_up_ = false;
+  bool abandons_ = false;
   std::vector<Frame> frames_;
   std::map<std::int32_t, State> proc_in_, proc_out_;
   std::set<std::int32_t> proc_done_;      // in this pass

@@ -20,7 +20,7 @@ struct Site {
     std::int32_t instance = 0;
   };  // a procedure's loop has one instance per call
   std::vector<Around> loops;  // the slice's own first
-  bool behind_end = false;    // comes after an end when all loops around that have iterations
+  bool after_end = false;     // comes after an end when all loops around that have iterations
 };
 
 /// In the order of the text. Nothing when there are too many (procedures that call procedures that call ...) or without

@@ -163,7 +163,7 @@ class Verifier {
       const ArrayId array = std::get<ArrayId>(instruction_of(*n)->operands[0]);
       const auto barrier = barriers.find(n->id);
       SIAL_CHECK(
-          barrier != barriers.end() && is_remote_array(p_, array) && lifetimes.dead_behind(barrier->second, array),
+          barrier != barriers.end() && is_remote_array(p_, array) && lifetimes.dead_after(barrier->second, array),
           "plan: {}: values of `{}` are given up that may be used later", place(p_, *n), array_name(p_, array));
     }
   }
@@ -228,8 +228,8 @@ class Verifier {
 
 }  // namespace
 
-void verify(const ir::Program& as_written, const ir::Program& program, const Plan& plan) {
-  Verifier(as_written, program, plan).run();
+void verify(const ir::Program& unoptimized, const ir::Program& program, const Plan& plan) {
+  Verifier(unoptimized, program, plan).run();
 }
 
 }  // namespace sial::plan

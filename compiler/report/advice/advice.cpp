@@ -49,7 +49,7 @@ class Adviser {
 
   void declarations() {
     for (const JobProgram& p : job_.programs)
-      if (!p.as_written && p.seconds > 0)
+      if (!p.unoptimized && p.seconds > 0)
         result_.undecided.push_back(fmt::format(
             "orders of indices were not judged, for which the sources of all programs of the job are needed{}",
             p.problem.empty() ? "" : ": " + p.problem));

@@ -117,10 +117,11 @@ void join_imports(const Job& job, Union& joined) {
   };
   for (std::size_t p = 0; p < job.programs.size(); ++p)
     for (std::size_t q = 0; q < p; ++q) {
-      if (!job.programs[p].as_written || !job.programs[q].as_written || !shares_file(job.programs[p], job.programs[q]))
+      if (!job.programs[p].unoptimized || !job.programs[q].unoptimized ||
+          !shares_file(job.programs[p], job.programs[q]))
         continue;
-      const std::vector<ArrayRow>& theirs = job.programs[q].as_written->arrays;
-      for (const ArrayRow& a : job.programs[p].as_written->arrays)
+      const std::vector<ArrayRow>& theirs = job.programs[q].unoptimized->arrays;
+      for (const ArrayRow& a : job.programs[p].unoptimized->arrays)
         if (std::any_of(theirs.begin(), theirs.end(), [&](const ArrayRow& b) { return a.name == b.name; }))
           joined.join({p, a.name}, {q, a.name});
     }
@@ -134,8 +135,8 @@ struct Kept {
 std::map<std::string, Kept> kept_arrays(const Job& job) {
   std::map<std::string, Kept> kept;
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
-    if (!job.programs[p].as_written) continue;
-    const Module& m = *job.programs[p].as_written;
+    if (!job.programs[p].unoptimized) continue;
+    const Module& m = *job.programs[p].unoptimized;
     for (const Instruction& in : m.code) {
       if (op_class(in.op) != OpClass::persist || in.a != 1) continue;
       Kept& k = kept[m.strings[static_cast<std::size_t>(in.c)]];
@@ -152,7 +153,7 @@ ArrayClasses::ArrayClasses(const Job& job) {
   Union joined;
   bool whole = true;
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
-    if (job.programs[p].as_written) Demands(*job.programs[p].as_written, p, joined).run();
+    if (job.programs[p].unoptimized) Demands(*job.programs[p].unoptimized, p, joined).run();
     else whole = false;
   }
   join_imports(job, joined);

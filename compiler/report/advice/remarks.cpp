@@ -175,16 +175,16 @@ static void add_pardo_order(Report& report, const PardoOrderLine& o) {
   r.place.line = o.line;
   for (const RemarkLine& other : report.remarks)
     if (other.place.file == r.place.file && other.place.line == r.place.line) r.part = other.part;
-  const std::string as_written = fmt::format("{} per node and execution", bytes_number(o.bytes_as_written));
+  const std::string unoptimized = fmt::format("{} per node and execution", bytes_number(o.bytes_as_written));
   if (written) {
     r.text = fmt::format("memory is short, and no order of the iterations moves less than the one as written: {}",
-                         as_written);
+                         unoptimized);
   } else if (o.refusal.empty()) {
     r.text = fmt::format("memory is short: iterations run with {}, which moves {} in place of {}", o.order,
-                         bytes_number(o.bytes), as_written);
+                         bytes_number(o.bytes), unoptimized);
   } else {
     r.text = fmt::format("memory is short, and iterations run as written: {}. With {} {} would move in place of {}",
-                         o.refusal, o.order, bytes_number(o.bytes), as_written);
+                         o.refusal, o.order, bytes_number(o.bytes), unoptimized);
     r.advice = "write the pardo's indices in that order, the fastest first, or take away what fixes the order";
   }
   const double saved = o.bytes_as_written - o.bytes;

@@ -367,7 +367,7 @@ class Text : Writer {
       const std::string speed =
           k.seconds > 0 ? fmt::format("{:.2f} {}", amount / k.seconds * 1e-9, k.flops > 0 ? "GFLOP/s" : "GB/s") : "-";
       line("  {:>10.4f} {:>10} {:>16}  {:<24} {}", k.seconds, k.calls, speed, fmt::format("{}:{}", k.file, k.line),
-           kernel_words(k));
+           kernel_text(k));
       if (k.slow) line("  {:>38}  below half of the fastest contraction; {}", "", k.advice);
     }
   }
@@ -431,11 +431,11 @@ class Text : Writer {
     if (const double late = run.counter("device_deferred_puts"); late > 0)
       line("  {} of what only it had left for later, {} of them waited for in the end", plural(late, "put"),
            count_number(run.counter("device_deferred_puts_awaited")));
-    if (const double straight = run.counter("device_bytes_sent_direct"),
+    if (const double direct = run.counter("device_bytes_sent_direct"),
         pieces = run.counter("device_bytes_sent_pipelined");
-        straight + pieces > 0)
+        direct + pieces > 0)
       line("  sent to other nodes: {} straight from its memory ({}), {} through the host in overlapped pieces ({})",
-           plural(run.counter("device_sent_direct"), "block"), bytes_number(straight),
+           plural(run.counter("device_sent_direct"), "block"), bytes_number(direct),
            plural(run.counter("device_sent_pipelined"), "block"), bytes_number(pieces));
     if (const double received = run.counter("device_received_direct"); received > 0)
       line("  received from other nodes straight in its memory: {} ({})", plural(received, "block"),

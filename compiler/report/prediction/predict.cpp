@@ -21,9 +21,9 @@
 
 #include <fmt/format.h>
 
-#include "compiler/report/parts.h"
 #include "compiler/report/prediction/measured_part.h"
 #include "compiler/report/prediction/timeline.h"
+#include "compiler/report/program_parts.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/placement.h"
 
@@ -32,7 +32,7 @@ namespace {
 
 /// Larger pardos are played with every n-th iteration.
 constexpr double max_tuples = 200'000, max_gets = 2'000'000;
-constexpr std::int64_t most_steps = 100'000'000;  // of all slices
+constexpr std::int64_t max_steps = 100'000'000;  // of all slices
 
 /// Spreads over 0..1, the same for the same number.
 double fraction_of(std::uint64_t number) { return static_cast<double>(mix_hash(0x51a1, number) >> 11) * 0x1p-53; }
@@ -552,7 +552,7 @@ class Model {
   std::map<std::pair<std::int32_t, std::vector<std::int32_t>>, Enumerated> enumerated_;  // on one target
   std::vector<std::int32_t> heavy_before_;
   double synchronizations_ = 0;  // of a rank
-  std::int64_t steps_left_ = most_steps;
+  std::int64_t steps_left_ = max_steps;
   SliceOutcome last_ = SliceOutcome::done;  // of a slice, after its gets
   std::int32_t unknown_ = 0;                // blocks that no slice names
 };

@@ -232,7 +232,7 @@ std::string comment_at(const Text& text, int line) {
   int first = line;
   while (first > 0 && comment_in(text.line(first - 1), true)) --first;
   for (int k = first; k < line; ++k) out += *comment_in(text.line(k), true) + "\n";
-  if (const std::optional<std::string> behind = comment_in(text.line(line), false)) out += *behind + "\n";
+  if (const std::optional<std::string> after = comment_in(text.line(line), false)) out += *after + "\n";
   while (!out.empty() && out.back() == '\n') out.pop_back();
   return out;
 }

@@ -9,8 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "compiler/tools/facts/display_text.h"
 #include "compiler/tools/facts/same_lines.h"
-#include "compiler/tools/facts/words.h"
 #include "compiler/tools/format/format.h"
 #include "compiler/tools/program/hints.h"
 #include "runtime/core/base/error.h"

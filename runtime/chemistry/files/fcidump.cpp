@@ -29,7 +29,7 @@ namespace sial {
 namespace {
 
 constexpr double same = 1e-8;  // up to which elements that a file has twice are equal; relative to those above 1
-constexpr std::int32_t most_orbitals = 5000;
+constexpr std::int32_t max_orbitals = 5000;
 constexpr const char* line_form =
     "a line is `value i j k l`: (ij|kl) has four indices, h has `i j 0 0`, the energy of an orbital `i 0 0 0`, the energy of the core `0 0 0 0`";
 
@@ -79,7 +79,7 @@ class Reader {
     header();
     refuse();
     found_.file = path_;
-    found_.orbitals = integer("NORB", std::nullopt, 1, most_orbitals);
+    found_.orbitals = integer("NORB", std::nullopt, 1, max_orbitals);
     const std::int32_t most = 2 * found_.orbitals;
     found_.electrons = integer("NELEC", std::nullopt, 0, most);
     const std::int32_t unpaired = integer("MS2", 0, 0, most);
@@ -255,7 +255,7 @@ class Reader {
     for (const std::string_view word : key->second.values) {
       const std::size_t star = word.find('*');
       const auto times = star == std::string_view::npos ? std::optional<std::int64_t>(1)
-                                                        : read_integer(word.substr(0, star), 1, most_orbitals);
+                                                        : read_integer(word.substr(0, star), 1, max_orbitals);
       if (!times || !read_integer(star == std::string_view::npos ? word : word.substr(star + 1)))
         fail(at_of(word), fmt::format("`{}` in ORBSYM is no integer", printable(word)),
              "ORBSYM has the number of an irreducible representation per orbital");

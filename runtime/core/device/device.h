@@ -120,7 +120,7 @@ class Device {
   // No target shares memory with another piece's operands: they may be done in any order, or at once. The number of
   // those from the first on that were started: the others found no room for workspace, and nothing of them is done.
   virtual std::size_t run_batch(int stream, std::span<const BlockOp> ops);
-  virtual std::size_t run_batch(int stream, std::span<const FusedWork> chains);
+  virtual std::size_t run_batch(int stream, std::span<const FusedWork> groups);
   /// *result, in the host's memory, becomes the sum over all positions of a * b, labels matched by name.
   virtual void dot(int stream, const ConstView& a, const ConstView& b, double* result) = 0;
 

@@ -198,7 +198,7 @@ Hdf5File::~Hdf5File() {
   if (id_ >= 0) H5Fclose(id_);
 }
 
-void Hdf5File::give_up() {
+void Hdf5File::discard() {
   const hid_t id = std::exchange(id_, -1);
   void* file = nullptr;  // a removed file takes space while it is open
   if (H5Fget_vfd_handle(id, H5P_DEFAULT, &file) >= 0 && file) {
@@ -208,7 +208,7 @@ void Hdf5File::give_up() {
 
 void Hdf5File::fail_write(const std::string& what) {
   const std::string why = last_error();
-  give_up();
+  discard();
   throw EnvironmentError(fmt::format("cannot write {}`{}`: {}", what.empty() ? "" : what + " to ", path_, why),
                          hint_of_write(why));
 }
@@ -422,7 +422,7 @@ std::int64_t Hdf5File::reserve(const std::string& dataset, std::span<const std::
 void Hdf5File::write_raw(int file, std::int64_t offset, std::span<const std::byte> bytes) {
   const int error = write_at(file, offset, bytes);
   if (error == 0) return;
-  give_up();
+  discard();
   throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, std::strerror(error)),
                          "is the disk full, or the folder read-only?");
 }

@@ -91,7 +91,7 @@ class Hdf5File {
   void set_real_attribute(const std::string& object, const std::string& attribute, double value);
 
   /// The file is not touched again, and takes no space.
-  void give_up();
+  void discard();
   /// Flushes and closes, reporting what the disk says; the destructor closes silently.
   void close();
 

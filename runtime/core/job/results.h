@@ -117,7 +117,7 @@ class ResultsWriter {
   /// For what the file shall say besides.
   Hdf5File& file() { return file_; }
   /// Somebody could not write: the file is not touched again, and goes.
-  void give_up() { file_.give_up(); }
+  void discard() { file_.discard(); }
 
   /// Writes what is left, closes, renames. Throws EnvironmentError when the disk does not take it; nothing is left
   /// behind then.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/core/job/job.h"
-#include "runtime/core/model/walk/memory_model.h"
+#include "runtime/core/model/memory/memory_model.h"
 
 namespace sial {
 

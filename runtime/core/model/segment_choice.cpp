@@ -37,12 +37,12 @@ using Targets = std::map<std::string, std::int32_t>;
 constexpr double short_job = 10.0;  // seconds: not worth a search
 constexpr double min_gain = 0.12;   // of the predicted time: smaller ones are within the error of the prediction
 constexpr std::int32_t largest = 64, smallest = 4;
-constexpr std::int64_t least_memory_steps = 100'000, memory_steps = 5'000'000;  // of a memory plan,
+constexpr std::int64_t min_memory_steps = 100'000, memory_steps = 5'000'000;  // of a memory plan,
 constexpr std::int64_t memory_cost = 4;  // each of which takes as long as so many of counting
 // A search may take a few hundredths of the predicted time, but no more than some ten seconds: steps of counting per
 // second of the job, and at most. Steps, not seconds, so that the same job has the same segments again.
 constexpr double steps_per_second = 1e6;
-constexpr double least_steps = 4e5, most_steps = 1e8;
+constexpr double min_steps = 4e5, max_steps = 1e8;
 constexpr std::int64_t rescue_steps = 20'000'000;  // where the job would not run with the usual segments
 
 std::int32_t value(const Job& job, const char* name) {
@@ -68,7 +68,7 @@ class Search {
   Search(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const SavedArrays& saved,
          const PlanSetting& memory, const TimeSetting& time)
       : job_(without_arrays(job)), programs_(programs), saved_(saved), memory_(memory), model_(time) {
-    memory_.most_steps = std::min(memory_.most_steps, memory_steps);
+    memory_.max_steps = std::min(memory_.max_steps, memory_steps);
     memory_.explain_kernels = false;
     memory_.only_verdict = true;
   }
@@ -77,7 +77,7 @@ class Search {
     SegmentChoice choice;
     const double usual = seconds({});
     choice.predicted = predicted_.at({});
-    steps_left_ = static_cast<std::int64_t>(std::clamp(usual * steps_per_second, least_steps, most_steps));
+    steps_left_ = static_cast<std::int64_t>(std::clamp(usual * steps_per_second, min_steps, max_steps));
     Targets chosen;
     // Segments of earlier results are kept: what is restored was saved over them.
     const bool too_large = !fits({}) && (fits_.at({}).exact || !fits_.at({}).refusal.empty());
@@ -184,7 +184,7 @@ class Search {
     const auto [at, is_new] = fits_.try_emplace(targets);
     if (!is_new) return at->second.fits;
     PlanSetting setting = memory_;
-    setting.most_steps = std::clamp(steps_left_ / memory_cost, least_memory_steps, memory_.most_steps);
+    setting.max_steps = std::clamp(steps_left_ / memory_cost, min_memory_steps, memory_.max_steps);
     const JobData& data = data_with(targets);
     Fit& fit = at->second;
     MemoryModel plan;

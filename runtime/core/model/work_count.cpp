@@ -87,7 +87,7 @@ class Counter {
           pc = m_.loops[in.a].end;
           break;
         case Opcode::execute:
-          forget_arguments(in, uncertain);
+          invalidate_arguments(in, uncertain);
           ++pc;
           break;
         default: registers_.apply(in, in.op == Opcode::int_index ? values_[in.b] : std::nullopt, uncertain); ++pc;
@@ -117,7 +117,7 @@ class Counter {
     --depth_;
   }
 
-  void forget_arguments(const Instruction& in, bool uncertain) {
+  void invalidate_arguments(const Instruction& in, bool uncertain) {
     const std::string& letters = m_.specials[in.a].signature;
     for (std::int32_t i = 0; i < in.c; ++i) {
       const ArgRow& arg = m_.args[in.b + i];

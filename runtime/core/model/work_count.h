@@ -12,7 +12,7 @@
 #include "runtime/core/bytecode/module.h"
 #include "runtime/core/interp/context/bind.h"
 #include "runtime/core/job/job_data.h"
-#include "runtime/core/model/walk/registers.h"
+#include "runtime/core/model/memory/registers.h"
 
 namespace sial {
 

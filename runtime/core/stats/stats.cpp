@@ -132,7 +132,7 @@ template <class Codec, class Row>
 void kernel_fields(Codec& c, Row& row) {
   c.text(row.program);
   c.text(row.file);
-  c.text(row.way);
+  c.text(row.method);
   c.text(row.why);
   c.value(row.line);
 #define KERNEL_COST(type, field, combine, key) TRAVELS(combine, field)
@@ -238,7 +238,7 @@ void add(CopyMap& copies, const CopyCost& c) {
 }
 
 void add(KernelMap& kernels, const KernelCost& k) {
-  const auto [at, is_new] = kernels.try_emplace({k.program, k.file, k.line, k.way}, k);
+  const auto [at, is_new] = kernels.try_emplace({k.program, k.file, k.line, k.method}, k);
   if (is_new) return;
   KernelCost& row = at->second;
   if (k.largest > row.largest) row.why = k.why;

@@ -74,9 +74,9 @@ struct TransferCost {
 #include "runtime/core/stats/costs.def"
 };
 
-/// `way`: as Kernels::last_choice names it; `why`: the reasons at the largest of the operations.
+/// `method`: as Kernels::last_choice names it; `why`: the reasons at the largest of the operations.
 struct KernelCost {
-  std::string program, file, way, why;
+  std::string program, file, method, why;
   std::int32_t line = 0;
 #define KERNEL_COST(type, field, combine, key) type field = 0;
 #include "runtime/core/stats/costs.def"

@@ -29,7 +29,7 @@ struct Command {
 constexpr int command_tag = 1;
 constexpr int slots = 256;  // messages of a rank on their way
 // Of what nobody waits for, so that a demand soon gets its turn.
-constexpr int most_unhurried = 8;
+constexpr int max_unhurried = 8;
 // Of what a requester sends and of what a provider answers: two ranks may be both to each other, and number their slots
 // alike.
 int data_tag(int slot) { return 16 + 2 * slot; }
@@ -191,7 +191,7 @@ bool MpiRemoteMemory::launch_queued() {
     {
       const std::lock_guard guard(queue_mutex_);
       for (std::size_t p = 0; p < queued_.size() && !copy; ++p) {
-        if (queued_[p].empty() || (p > 0 && unhurried_ >= most_unhurried)) continue;
+        if (queued_[p].empty() || (p > 0 && unhurried_ >= max_unhurried)) continue;
         copy = queued_[p].front();
         queued_[p].pop_front();
       }

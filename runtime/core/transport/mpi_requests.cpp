@@ -26,7 +26,7 @@ struct ReplyEnvelope {
 namespace {
 
 // Tags stay below 32767, the least upper bound MPI grants.
-static_assert(MpiWorld::first_data_tag + 3 * RequestLimits::most_requests < 32767);
+static_assert(MpiWorld::first_data_tag + 3 * RequestLimits::max_requests < 32767);
 // Answers to prefetches that are on the wire at a time, for they can no longer yield to a demand: so many, or more
 // small ones. One that its requester does not take, because it computes, is not on the wire and keeps back neither
 // others nor its own.

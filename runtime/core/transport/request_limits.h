@@ -13,11 +13,11 @@ struct RequestLimits {
   static constexpr int requests = 1 << 16, payloads = 1 << 10;
   static constexpr std::size_t bytes = std::size_t{64} << 20;
   /// Of one sender, whatever their number.
-  static constexpr int most_requests = 1 << 12, most_payloads = 1 << 6, least_payloads = 2;
+  static constexpr int max_requests = 1 << 12, max_payloads = 1 << 6, min_payloads = 2;
 
   explicit RequestLimits(int ranks)
-      : requests_of_rank(std::clamp(requests / ranks, most_payloads, most_requests)),
-        payloads_to_owner(std::clamp(payloads / ranks, least_payloads, most_payloads)),
+      : requests_of_rank(std::clamp(requests / ranks, max_payloads, max_requests)),
+        payloads_to_owner(std::clamp(payloads / ranks, min_payloads, max_payloads)),
         bytes_to_owner(bytes / static_cast<std::size_t>(ranks)) {}
 
   int requests_of_rank;        // to all owners

@@ -187,7 +187,7 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates ca
     if (piece.first < piece.last) return piece;
   }
   // Another node's work, beginning with the next one. Who had nothing left will hardly have anything later.
-  while ((victims_done_ = share_victims_done(key, candidates.total)) < std::min(worker_nodes_ - 1, most_asked) &&
+  while ((victims_done_ = share_victims_done(key, candidates.total)) < std::min(worker_nodes_ - 1, max_asked) &&
          may_ask(in_vain_, round_trip_, transport_.now() - begun_)) {
     const double asked = transport_.now();
     const IterationRange chunk =

@@ -298,7 +298,7 @@ TEST_CASE("the code of LLVM leaves memory while nothing is generated, and comes 
 TEST_CASE("keys that cannot be compiled are completed without code") {
   if (!can_generate()) return;
   const auto engine = make_code_engine({});
-  CHECK(engine->wait({CodeKind::chain, {-1}}) == nullptr);
+  CHECK(engine->wait({CodeKind::fused, {-1}}) == nullptr);
   CHECK(engine->stats().failed >= 1);
 }
 

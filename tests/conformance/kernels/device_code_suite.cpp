@@ -112,7 +112,7 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
     const std::vector<DeviceLaunch> together = plan_device_fused(batch.work, limits_of(seed)),
                                     alone = plan_device_fused(batch.work[0].target, batch.work[0].steps);
     CHECK(together.size() >= alone.size());
-    if (batch.chains < 14) CHECK(together.size() == alone.size());
+    if (batch.groups < 14) CHECK(together.size() == alone.size());
     several += together.size() > alone.size() ? 1 : 0;
     for (const DeviceLaunch& l : together) {
       DeviceFusedCode code;
@@ -122,7 +122,7 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
       pairs += code.pairs ? 1 : 0;
     }
     fallbacks.run(together);
-    for (std::size_t c = 0; c < batch.chains; ++c)
+    for (std::size_t c = 0; c < batch.groups; ++c)
       for (std::size_t i = 0; i < expected[c].size(); ++i)
         if (const double found = batch.targets[c].memory[i]; !same_bits(expected[c][i], found))
           FAIL("chain " << c << ", element " << i << ": " << found << " instead of " << expected[c][i]);

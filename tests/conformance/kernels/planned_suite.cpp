@@ -30,7 +30,7 @@ namespace {
 const std::vector<std::string> strategies{"",
                                           "packed",
                                           "packed, columns in place",
-                                          "crossing",
+                                          "run-spanning",
                                           "crossing, columns in place",
                                           "rows in place",
                                           "rows in place, all in place",
@@ -83,7 +83,7 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
   const auto operate = [&](PrefetchQueue& near, int calls, std::int64_t repeat, std::int64_t groups,
                            std::vector<const double*>& lines) {
     Fetched f;
-    near.forget(own.data(), nullptr);
+    near.drop(own.data(), nullptr);
     near.begin(cycles * static_cast<double>(calls * repeat * groups), 1.0);
     for (int i = 0; i < calls; ++i)
       for (std::int64_t left = groups; left > 0;) {
@@ -94,8 +94,9 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
         REQUIRE(work.column_groups <= left);
         left -= work.column_groups;
         const std::int64_t tiles = repeat * work.column_groups;
-        f.tiles += tiles, f.lines += tiles * work.near_lines, f.most = std::max(f.most, work.near_lines);
-        for (std::int64_t l = 0; l < tiles * work.near_lines; ++l) lines.push_back(work.near + l * kernels::near_line);
+        f.tiles += tiles, f.lines += tiles * work.prefetch_lines, f.most = std::max(f.most, work.prefetch_lines);
+        for (std::int64_t l = 0; l < tiles * work.prefetch_lines; ++l)
+          lines.push_back(work.near + l * kernels::prefetch_line);
       }
     return f;
   };
@@ -132,7 +133,7 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
     PrefetchQueue near;
     near.expect(soon.data(), static_cast<std::int64_t>(soon.size()));
     near.expect(later.data(), static_cast<std::int64_t>(later.size()));
-    near.forget(soon.data(), nullptr);
+    near.drop(soon.data(), nullptr);
     std::vector<const double*> lines;
     CHECK(operate(near, 1, 1, 200, lines).most == 1);
     for (std::size_t i = 0; i < soon.size(); i += 8) REQUIRE(times(lines, &soon[i]) == 0);
@@ -166,19 +167,19 @@ TEST_CASE("columns are shared out among as few tiles as hold them, and none is l
 
 namespace {
 
-void check_joined_runs(const kernels::TileKernels& kit) {
+void check_joined_runs(const kernels::TileKernels& table) {
   struct Row {
     std::int64_t p;
     bool swapped;
     std::size_t tiles;
     std::int64_t repeat;
   };
-  const std::int64_t rows = kit.shape.rows(), r = 3, s = 5, t = 7, q = 6;
+  const std::int64_t rows = table.shape.rows(), r = 3, s = 5, t = 7, q = 6;
   // One vector more than a tile holds: a tall tile, or two that share the vectors evenly where they can.
-  const bool tall = kit.shape.tall_columns > 0, even = kit.shape.max_vectors % 2 == 1;
+  const bool tall = table.shape.tall_columns > 0, even = table.shape.max_vectors % 2 == 1;
   for (const Row& row : {Row{rows, false, 1, 15}, Row{rows - 1, false, 1, 15}, Row{rows, true, 1, 3},
                          Row{2 * rows, false, 1, 2}, Row{rows + 1, false, tall ? 1u : 2u, tall ? 15 : 1},
-                         Row{rows + kit.shape.width, false, tall || even ? 1u : 2u,
+                         Row{rows + table.shape.width, false, tall || even ? 1u : 2u,
                              tall   ? 15
                              : even ? 2
                                     : 1}}) {
@@ -193,7 +194,7 @@ void check_joined_runs(const kernels::TileKernels& kit) {
           d(static_cast<std::size_t>(p * q * r * s), std::nan(""));
       for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 17);
       for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i % 13);
-      const auto choices = kernels::contraction_choices(space, kit.shape, true, 256);
+      const auto choices = kernels::contraction_choices(space, table.shape, true, 256);
       const auto chosen = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.name == name; });
       REQUIRE(chosen != choices.end());
       const kernels::ContractionStrategy& plan = chosen->plan;
@@ -204,7 +205,7 @@ void check_joined_runs(const kernels::TileKernels& kit) {
       work.row_panels = panels.data(), work.column_panels = panels.data() + kernels::row_panel_size(plan, false);
       work.last_row = plan.m, work.last_column = plan.n;
       kernels::ContractionTables tables;
-      kernels::run_tiles(plan, kit, work, tables);
+      kernels::run_tiles(plan, table, work, tables);
       INFO(name << ", runs of " << p << (row.swapped ? ", swapped" : ""));
       if (name != "packed") {
         CHECK(tables.tiles.size() == row.tiles);
@@ -259,7 +260,7 @@ TEST_CASE(
     "outer products row by row, and by non-temporal stores, have the bits of others and touch nothing beside their rows") {
   for (const std::string cpu : {"", "x86-64-v3", "x86-64-v2"}) {
     if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
-    const kernels::TileKernels kit = kernels::builtin_tiles(kernels::cpu_facts(cpu));
+    const kernels::TileKernels table = kernels::builtin_tiles(kernels::cpu_facts(cpu));
     constexpr std::int64_t most = 150, apart = most + 3, columns = 5;
     std::vector<double> x(most), y(columns);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
@@ -275,7 +276,7 @@ TEST_CASE(
           w.inner = {columns, apart, 0, 1};
           w.alpha = -1.3, w.beta = beta;
           w.row_by_row = row_by_row, w.past_caches = past_caches;
-          kit.outer(w);
+          table.outer(w);
           kernels::complete_streams();
           return d;
         };
@@ -413,7 +414,7 @@ TEST_CASE("tiles of any make and number of threads round alike") {
     if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
     DYNAMIC_SECTION("processor `" << cpu << "`") {
       for (const std::string strategy :
-           {"packed", "crossing", "rows in place, all in place", "scattered output, columns in place"}) {
+           {"packed", "run-spanning", "rows in place, all in place", "scattered output, columns in place"}) {
         KernelOptions options;
         options.strategy = strategy;
         options.jit_cpu = cpu;

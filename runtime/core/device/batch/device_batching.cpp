@@ -62,9 +62,9 @@ class BatchingDevice final : public Device {
     start(stream);
     return device_->run_batch(stream, ops);
   }
-  std::size_t run_batch(int stream, std::span<const FusedWork> chains) override {
+  std::size_t run_batch(int stream, std::span<const FusedWork> groups) override {
     start(stream);
-    return device_->run_batch(stream, chains);
+    return device_->run_batch(stream, groups);
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     start(stream);
@@ -128,7 +128,7 @@ class BatchingDevice final : public Device {
     const BatchQueue queue = std::exchange(waiting, {});
     for (const BatchQueue::Batch& batch : queue.batches()) {
       start(stream, std::span(batch.ops));
-      start(stream, std::span(batch.chains));
+      start(stream, std::span(batch.groups));
     }
   }
   template <class Work>

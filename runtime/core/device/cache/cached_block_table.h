@@ -74,7 +74,7 @@ class CachedBlockTable {
   // --- what may leave the device
   /// What is due last, or overdue for so long that it may not come back, and is not an operand of the present
   /// operation.
-  CachedBlock* least_wanted();
+  CachedBlock* min_wanted();
   /// Among some that are due last, and later than `bound`: one that the host has as well, that shares nothing, was not
   /// prefetched, is not in use, and satisfies `also`.
   template <class F>

@@ -39,7 +39,7 @@ class DeviceOrder {
     return submitted_[stream];
   }
   /// The same as a frontier.
-  Frontier behind_submitted(int stream) {
+  Frontier after_submitted(int stream) {
     Frontier f;
     f.include(stream, submitted(stream));
     return f;

@@ -163,13 +163,12 @@ void Staging::copy_in(Address device, const double* host, std::int64_t n) {
   if (bytes == 0) return;
   complete(host, bytes);
   const Memory kind = kind_of(host, bytes);
-  const auto straight = [&](const void* from) { put_in(device, from, bytes); };
-  if (kind == Memory::pinned || (kind == Memory::pageable && (!ring_in_.base || n < staged_from_)))
-    return straight(host);
+  const auto direct = [&](const void* from) { put_in(device, from, bytes); };
+  if (kind == Memory::pinned || (kind == Memory::pageable && (!ring_in_.base || n < staged_from_))) return direct(host);
   if (ring_in_.base) return stage_in(device, reinterpret_cast<const char*>(host), bytes);
   // Partly pinned memory is refused by the driver.
   const std::vector<double> aside(host, host + n / 8);
-  straight(aside.data());
+  direct(aside.data());
   gpu_.finish(in_, "a copy to the device");
 }
 
@@ -177,15 +176,15 @@ void Staging::copy_out(double* host, Address device, std::int64_t bytes) {
   const auto all = static_cast<std::size_t>(bytes);
   if (all == 0) return;
   const Memory kind = kind_of(host, all);
-  const auto straight = [&](void* to) { put_out(to, device, all); };
+  const auto direct = [&](void* to) { put_out(to, device, all); };
   if (kind == Memory::pinned) {
     complete(host, all);
-    return straight(host);
+    return direct(host);
   }
   if (!ring_out_.base) {
-    if (kind == Memory::pageable) return straight(host);
+    if (kind == Memory::pageable) return direct(host);
     std::vector<double> aside(static_cast<std::size_t>(bytes / 8));
-    straight(aside.data());
+    direct(aside.data());
     gpu_.finish(out_, "a copy to the host");
     std::copy(aside.begin(), aside.end(), host);
     return;

@@ -53,7 +53,7 @@ class WorkTimer {
   bool ask(Event begin, Event end, double& seconds);
   bool resolve(const Timed& piece, Queue& queue);
   void resolve();
-  void forget() noexcept;
+  void discard() noexcept;
 
   GpuDevice& gpu_;
   bool on_ = false;

@@ -13,9 +13,9 @@ constexpr double max_from_base = 1.0;
 
 }  // namespace
 
-WorkTimer::~WorkTimer() { forget(); }
+WorkTimer::~WorkTimer() { discard(); }
 
-void WorkTimer::forget() noexcept {
+void WorkTimer::discard() noexcept {
   for (auto& [stream, queue] : queues_)
     for (const Timed& piece : queue.pieces) {
       gpu_.give_timed_event(piece.begin);

@@ -91,11 +91,11 @@ class SimulatedDevice final : public Device {
     start(stream, std::move(pieces));
     return ops.size();
   }
-  std::size_t run_batch(int stream, std::span<const FusedWork> chains) override {
+  std::size_t run_batch(int stream, std::span<const FusedWork> groups) override {
     std::vector<std::function<void()>> pieces;
-    for (const FusedWork& work : chains) pieces.push_back(work_of(work.target, work.steps));
+    for (const FusedWork& work : groups) pieces.push_back(work_of(work.target, work.steps));
     start(stream, std::move(pieces));
-    return chains.size();
+    return groups.size();
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     check_view(a);

@@ -24,7 +24,7 @@ struct SegmentGroup {
 };
 
 /// Arrays of fewer bytes are one rank's alone.
-inline constexpr std::int64_t least_part_bytes = std::int64_t{1} << 18;
+inline constexpr std::int64_t min_part_bytes = std::int64_t{1} << 18;
 /// Of the parts that `ranks` ranks read or write, which stay in the processor's caches: 4 MiB, or less, so that each
 /// rank has several.
 std::int64_t bytes_of_parts(const BoundArray& array, std::int64_t ranks);

@@ -119,10 +119,10 @@ void PardoRun::begin_phase() {
   counter_ = 0;
 }
 
-std::optional<ComingPardo> PardoRun::coming(std::int32_t loop) {
+std::optional<UpcomingPardo> PardoRun::upcoming(std::int32_t loop) {
   const LoopRow& row = context_.module.loops[loop];
   const Transport& transport = context_.env.transport;
-  ComingPardo pardo{mode_of(row), {}, workers_, worker_, transport.node_size(), transport.node_rank()};
+  UpcomingPardo pardo{mode_of(row), {}, workers_, worker_, transport.node_size(), transport.node_rank()};
   for (const IndexId id : row.indices) {
     const BoundIndex& index = context_.bound.indices[id.at()];
     if (index.lo > index.hi || !index.problem.empty() || !pardo.space.add(index.lo, index.hi)) return {};

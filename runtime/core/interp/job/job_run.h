@@ -60,7 +60,7 @@ class JobRunner {
 
  private:
   std::vector<std::int64_t> phase_high_water();
-  std::int64_t least_capacity() const;
+  std::int64_t min_capacity() const;
   JobOutlook outlook(std::span<const std::shared_ptr<const Module>> programs, std::size_t program) const;
   ProgramOutcome outcome_of(const Machine& machine) const;
   // --- job_state.cpp

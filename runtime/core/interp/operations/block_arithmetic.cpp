@@ -114,7 +114,7 @@ void BlockArithmetic::record_operation(const BlockOp& op, double flops, double s
   const Kernels& kernels = context_.env.kernels;
   const char* method = context_.model     ? "model"
                        : device_.active() ? "device"
-                       : op.has_b         ? kernels.last_choice().way
+                       : op.has_b         ? kernels.last_choice().method
                                           : "copy";
   if (std::string* why = profile_.record_kernel(here, method, flops, 8.0 * static_cast<double>(elements), seconds))
     *why = context_.model     ? "not executed: the time is the model's"

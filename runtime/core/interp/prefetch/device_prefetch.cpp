@@ -34,7 +34,7 @@ DevicePrefetch::Outcome DevicePrefetch::offer(const FetchRequest& get, std::int6
   const std::int64_t size = host.size();
   if (size == 0) return Outcome::done;
   const BlockLookAhead::Foreseen found = store_.look_ahead().foreseen(get.array, get.block, size, false);
-  if (!found.data) return found.coming ? Outcome::coming : Outcome::done;
+  if (!found.data) return found.under_way ? Outcome::under_way : Outcome::done;
   // Read only: the device's copy of it is.
   host.data = const_cast<double*>(found.data);
   host.buffer = found.data;
@@ -44,7 +44,7 @@ DevicePrefetch::Outcome DevicePrefetch::offer(const FetchRequest& get, std::int6
   switch (outcome) {
     case SpeculativePrefetch::Outcome::done:
     case SpeculativePrefetch::Outcome::started: return Outcome::done;
-    case SpeculativePrefetch::Outcome::later: return Outcome::coming;
+    case SpeculativePrefetch::Outcome::later: return Outcome::under_way;
     case SpeculativePrefetch::Outcome::no_memory: break;
   }
   return Outcome::full;

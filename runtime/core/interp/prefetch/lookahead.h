@@ -54,7 +54,7 @@ class LookAhead {
     StaticElements statics;
     std::function<std::int64_t(ArrayId array, const BlockIndex& block)> elements;
     std::function<PardoPosition()> pardo;
-    std::function<std::optional<ComingPardo>(std::int32_t loop)> coming_pardo;  // nothing: it has no iterations
+    std::function<std::optional<UpcomingPardo>(std::int32_t loop)> upcoming_pardo;  // nothing: it has no iterations
     /// The range that the pardo's next draws will return, of `least` iterations where there are so many.
     std::function<std::optional<IterationRange>(std::int64_t least)> reserve;
     std::function<double()> now;
@@ -87,7 +87,7 @@ class LookAhead {
   int depth() const { return depth_; }
 
  private:
-  struct Coming {
+  struct Foreseen {
     FetchRequest request;
     std::int64_t elements = 0;
     std::int64_t turn = 0;     // iteration of the slice's loop
@@ -105,19 +105,19 @@ class LookAhead {
   void start(std::int32_t loop);
   void stop() {
     loop_ = -1;
-    if (tells_) drop_first(coming_.size());
+    if (tells_) drop_first(foreseen_.size());
   }
   void used(std::int32_t pc, ArrayId array, const BlockIndex& block);
   void pass(ArrayId array, const BlockIndex& block);
   void load();
   void begin_here();
-  void forget_before(std::int64_t turn);
+  void drop_before(std::int64_t turn);
   bool produce(std::int64_t& steps);
   bool enter_next();
   bool next_tuple(std::int64_t& tuple);
-  bool is_replaced_before(const Coming& use) const;
-  Prefetch request(const Coming& coming);
-  bool ask(Coming& coming);
+  bool is_replaced_before(const Foreseen& use) const;
+  Prefetch request(const Foreseen& foreseen);
+  bool ask(Foreseen& foreseen);
   void drop_first(std::size_t n);
   void prefetch_to_device();
   void prefetch_to_cache();
@@ -135,7 +135,7 @@ class LookAhead {
   bool tells_ = false;  // of the next uses, as several ranks share the loop's iterations and the forecast guesses which
   int depth_;
   std::int64_t gets_in_a_fetch_ = 0;  // that a rank passes while a block comes; 0: not yet known
-  std::size_t max_coming_;            // where blocks lie on this node only, nothing else limits how far ahead it goes
+  std::size_t max_foreseen_;          // where blocks lie on this node only, nothing else limits how far ahead it goes
   std::vector<std::int32_t> slice_of_loop_;
   std::vector<std::optional<BoundSlice>> slices_;
   std::optional<UseForecast> forecast_;  // with tiers
@@ -143,13 +143,13 @@ class LookAhead {
 
   std::int32_t loop_ = -1;  // whose slice runs ahead; -1: none
   SliceCursor cursor_;
-  std::int64_t iterations_ = 0;         // of that loop, begun by the program
-  std::deque<Coming> coming_;           // gets and puts that are foreseen and not made yet, in order
-  std::deque<const Coming*> replaces_;  // those that replace a block
-  std::int64_t foreseen_ = 0;           // so far
-  std::size_t asked_ = 0;               // of them, prefetched
-  std::size_t next_ = 0;                // the first of them that has not been offered to the store
-  std::int64_t offered_bytes_ = 0;      // of those before next_
+  std::int64_t iterations_ = 0;           // of that loop, begun by the program
+  std::deque<Foreseen> foreseen_;         // gets and puts that are foreseen and not made yet, in order
+  std::deque<const Foreseen*> replaces_;  // those that replace a block
+  std::int64_t n_foreseen_ = 0;           // so far
+  std::size_t asked_ = 0;                 // of them, prefetched
+  std::size_t next_ = 0;                  // the first of them that has not been offered to the store
+  std::int64_t offered_bytes_ = 0;        // of those before next_
   // Serial loops: a turn is the value of the loop's index. Pardos: turns are counted, and each belongs to a tuple.
   std::deque<Turn> turns_;                       // entered ahead and not begun by the program
   std::int64_t turn_ = 0, present_turn_ = 0;     // the last one entered, and the program's

@@ -30,7 +30,7 @@ class LoopSequence {
  private:
   std::int32_t as_written(std::int32_t loop);
   std::int32_t first_in(std::int32_t from, std::int32_t end, int depth) const;
-  std::int32_t first_behind(std::int32_t pc) const;
+  std::int32_t first_after(std::int32_t pc) const;
 
   const Module* module_;
   std::vector<bool> counts_;

@@ -39,7 +39,7 @@ class Estimate {
       case Strategy::blas: return blas();
       case Strategy::tiles: break;
     }
-    double sum = plan_.crossing ? crossing_tiles() + scattering() : m_ / run_ * tiles_of(plan_.run);
+    double sum = plan_.spanning ? spanning_tiles() + scattering() : m_ / run_ * tiles_of(plan_.run);
     if (plan_.pack_rows) sum += packing_rows();
     else sum = (sum + reading_rows()) * (rows_conflict() ? costs_.rows_in_place_conflicting : 1.0);
     if (plan_.pack_columns) sum += packing_columns();
@@ -82,7 +82,7 @@ class Estimate {
     return sum;
   }
 
-  double crossing_tiles() const {
+  double spanning_tiles() const {
     if (plan_.scattered_output) return tiles_of(plan_.m);
     const std::int64_t rows = plan_.tile.rows();
     return static_cast<double>(plan_.m / rows) * column_of_tiles(plan_.tile.max_vectors) + tiles_of(plan_.m % rows);

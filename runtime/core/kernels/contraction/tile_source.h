@@ -18,11 +18,11 @@ class TileSource {
   bool fast();
   /// The tiles for the next operation, which does `flops` floating-point operations over blocks of `count` summed
   /// positions.
-  const TileKernels& kit(double flops, std::int64_t count);
+  const TileKernels& table(double flops, std::int64_t count);
   /// That operations over `count` summed positions use this tile: where much is computed over few positions it is
   /// generated for exactly so many.
   void used(std::int64_t count, int vectors, int columns, bool masked);
-  /// The shapes that kit() may have, now or later.
+  /// The shapes that table() may have, now or later.
   std::array<TileShape, 2> shapes() const { return {builtin_.shape, generated_.shape}; }
   bool uses_generated() const { return complete_; }
 
@@ -30,7 +30,7 @@ class TileSource {
   void ask(bool wait);
 
   struct ExactKernels {
-    TileKernels kit;
+    TileKernels table;
     std::array<bool, std::tuple_size_v<decltype(TileKernels::codes)>> exact{};
     double flops = 0;
   };

@@ -62,13 +62,13 @@ void vector(const VectorWork& work) {
 
 double inner_avx512(const double* x, const double* y, std::int64_t n) { return inner_by_vectors<Avx512>(x, y, n); }
 
-void widen_tiles(TileKernels& kit) {
-  kit.shape = {Avx512::width, 3, 8, 6, 8};
-  add_tiles<Avx512, 8, 6>(kit);
-  kit.pack = pack_by_vectors<Avx512>;
-  kit.pack_beside = pack_beside<Avx512>;
-  kit.outer = outer;
-  kit.vector = vector;
+void widen_tiles(TileKernels& table) {
+  table.shape = {Avx512::width, 3, 8, 6, 8};
+  add_tiles<Avx512, 8, 6>(table);
+  table.pack = pack_by_vectors<Avx512>;
+  table.pack_beside = pack_beside<Avx512>;
+  table.outer = outer;
+  table.vector = vector;
 }
 
 }  // namespace sial::kernels

@@ -129,10 +129,10 @@ InnerCode builtin_inner(const CpuFacts& facts) {
 
 TileKernels builtin_tiles(const CpuFacts& facts) {
   if (!facts.fma) return portable_tiles();
-  TileKernels kit{{width, 3, 4, 0, 8}, true, {}, pack_by_vectors<Avx2>, scatter_fast, outer_avx2, vector_avx2};
-  kit.pack_beside = pack_beside<Avx2>;
-  facts.vector_bits >= 512 ? widen_tiles(kit) : add_tiles<Avx2, 4, 0>(kit);
-  return kit;
+  TileKernels table{{width, 3, 4, 0, 8}, true, {}, pack_by_vectors<Avx2>, scatter_fast, outer_avx2, vector_avx2};
+  table.pack_beside = pack_beside<Avx2>;
+  facts.vector_bits >= 512 ? widen_tiles(table) : add_tiles<Avx2, 4, 0>(table);
+  return table;
 }
 
 }  // namespace sial::kernels

@@ -134,7 +134,7 @@ void FusedRunner::make_groups() {
         alone |= wanted > 0 && wanted != d;
         wanted = d;
       }
-    const bool fits = !plan_->groups.empty() && !alone && k - plan_->groups.back().first < FusedTile::most_steps &&
+    const bool fits = !plan_->groups.empty() && !alone && k - plan_->groups.back().first < FusedTile::max_steps &&
                       (wanted < 0 || plan_->groups.back().across < 0 || wanted == plan_->groups.back().across);
     if (!fits) plan_->groups.push_back({k, k, -1, 1, nullptr, {}});
     plan_->groups.back().last = k + 1;
@@ -190,7 +190,7 @@ void FusedRunner::make_plan() {
 
 FusedCode FusedRunner::code_of(const Group& group) {
   if (engine_ == nullptr || target_[0] != 1) return nullptr;
-  std::array<FusedCodeStep, FusedTile::most_steps> steps;
+  std::array<FusedCodeStep, FusedTile::max_steps> steps;
   for (std::size_t k = group.first; k < group.last; ++k) {
     FusedCodeStep& to = steps[k - group.first];
     to.op = steps_[k].op;

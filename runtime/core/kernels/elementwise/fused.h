@@ -81,7 +81,7 @@ class FusedRunner {
     std::array<Source, FusedTile::sources_per_step> source;
   };
   using Extents = std::array<std::int64_t, max_rank>;
-  static constexpr std::size_t max_operands = 1 + FusedTile::most_steps * FusedTile::sources_per_step;
+  static constexpr std::size_t max_operands = 1 + FusedTile::max_steps * FusedTile::sources_per_step;
   /// The places of tiles of these extents.
   struct Offsets {
     Extents extent{};

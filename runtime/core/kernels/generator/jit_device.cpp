@@ -54,7 +54,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     go_through();
     end_phase();
     if (code_.products)
-      add_up(offsetof(DeviceHead, behind_boxes),
+      add_up(offsetof(DeviceHead, after_boxes),
              [&](Value* sum) { store(sum, at(argument(offsetof(DeviceHead, sums), global()), group_), 3); });
   }
   std::size_t argument_bytes() const { return layout_.size; }
@@ -115,7 +115,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
   }
 
   void fetch_energies() {
-    Value* begin = argument32(offsetof(DeviceHead, behind_boxes));
+    Value* begin = argument32(offsetof(DeviceHead, after_boxes));
     loop(thread_, argument32(offsetof(DeviceHead, energies)), threads_, [&](Value* i) {
       Value* from = b_.CreateGEP(f64(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.energies),
                                  b_.CreateZExt(i, b_.getInt64Ty()));
@@ -177,7 +177,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     for (Value* s : sums_) sum.push_back(b_.CreateLoad(f64(), s));
     for (; sum.size() > 1; sum.resize(sum.size() / 2))
       for (std::size_t k = 0; k < sum.size() / 2; ++k) sum[k] = b_.CreateFAdd(sum[2 * k], sum[2 * k + 1]);
-    store(sum[0], place_of_sum(offsetof(DeviceHead, behind_boxes)), 2);
+    store(sum[0], place_of_sum(offsetof(DeviceHead, after_boxes)), 2);
   }
 
   void go_through_span() {
@@ -330,7 +330,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     if (const int k = code_.dim_of[static_cast<std::size_t>(d)]; k >= 0)
       place = b_.CreateAdd(place, position(static_cast<std::size_t>(k), c, lane));
     if (code_.energy_units > 0)
-      return load(f64(), in_shared(b_.CreateAdd(place, argument32(offsetof(DeviceHead, behind_boxes)))),
+      return load(f64(), in_shared(b_.CreateAdd(place, argument32(offsetof(DeviceHead, after_boxes)))),
                   static_cast<std::uint32_t>(60 + d));
     return load_unchanging(f64(), at(argument(offsetof(DeviceHead, table), global()), place),
                            static_cast<std::uint32_t>(60 + d));

@@ -50,7 +50,7 @@ std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span
 
 /// The same for several chains at once, all of one shape: views and steps that differ in their addresses alone, and no
 /// energies. None's target shares memory with another's operands.
-std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains, const DeviceLimits& limits = {});
+std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> groups, const DeviceLimits& limits = {});
 
 /// The device's memory for so many doubles, until the launches have ended.
 using DeviceScratch = std::function<double*(std::int64_t doubles)>;

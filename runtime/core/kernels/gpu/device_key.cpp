@@ -51,7 +51,7 @@ bool sound(const DeviceStep& s) {
 }
 
 bool sound(const DeviceFusedCode& code) {
-  if (code.steps.empty() || code.steps.size() > DeviceFusedCode::most_steps || code.dims < 1 || code.dims > device_dims)
+  if (code.steps.empty() || code.steps.size() > DeviceFusedCode::max_steps || code.dims < 1 || code.dims > device_dims)
     return false;
   if (code.box_dims > code.dims || (code.box_dims > 0) != (code.transposed() > 0) ||
       code.transposed() > DeviceFusedCode::max_transposed)
@@ -64,7 +64,7 @@ bool sound(const DeviceFusedCode& code) {
       return false;
   if (code.products && (code.steps.size() != 1 || code.steps[0].op != FusedOp::copy || code.batched || code.pairs))
     return false;
-  if (code.batched && DeviceFusedLayout(code).chains < 2) return false;
+  if (code.batched && DeviceFusedLayout(code).groups < 2) return false;
   bool differences = false;
   for (const DeviceStep& s : code.steps) {
     if (!sound(s)) return false;
@@ -140,7 +140,7 @@ bool read_device_fused_key(const CodeKey& key, DeviceFusedCode& code) {
   DeviceFusedCode found;
   Unpacker head(key.p[0]);
   const std::int32_t steps = head.get(16);
-  if (steps < 1 || steps > DeviceFusedCode::most_steps) return false;
+  if (steps < 1 || steps > DeviceFusedCode::max_steps) return false;
   found.dims = head.get(device_dims + 1);
   found.box_dims = head.get(device_dims + 1);
   found.wide = head.get(2) == 1;
@@ -198,8 +198,8 @@ DeviceFusedLayout::DeviceFusedLayout(const DeviceFusedCode& code) {
   addresses = at;
   if (code.batched) {
     const std::size_t each = sizeof(double*) * static_cast<std::size_t>(code.operands());
-    chains = at < max_argument_bytes ? (max_argument_bytes - at) / each : 0;
-    part(chains * each);
+    groups = at < max_argument_bytes ? (max_argument_bytes - at) / each : 0;
+    part(groups * each);
   }
   size = at;
 }

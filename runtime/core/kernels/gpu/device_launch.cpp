@@ -15,7 +15,7 @@ namespace {
 
 // Elements of a chain's target: below, a few caches hold it all.
 constexpr std::int64_t smallest_transposed = 512;
-constexpr std::uint32_t most_products = 4096;  // that a thread block adds up where a source lies in the target's order
+constexpr std::uint32_t max_products = 4096;  // that a thread block adds up where a source lies in the target's order
 
 struct Operand {
   const double* data = nullptr;
@@ -69,11 +69,11 @@ bool is_transposed(const MutableView& target, const Operand& source) {
 class LaunchPlanner {
  public:
   /// Chains that differ in addresses alone.
-  LaunchPlanner(std::span<const FusedWork> chains, const DeviceLimits& limits, bool products = false)
-      : chains_(chains), target_(chains.front().target), limits_(limits), products_(products) {}
+  LaunchPlanner(std::span<const FusedWork> groups, const DeviceLimits& limits, bool products = false)
+      : groups_(groups), target_(groups.front().target), limits_(limits), products_(products) {}
 
   std::vector<DeviceLaunch> plan() {
-    for (const FusedStep& s : chains_.front().steps) {
+    for (const FusedStep& s : groups_.front().steps) {
       steps_.push_back(step(s));
       steps_.back().a.number = 2 * static_cast<int>(steps_.size() - 1);
       steps_.back().b.number = steps_.back().a.number + 1;
@@ -131,7 +131,7 @@ class LaunchPlanner {
 
   /// Whether step `next` can go with those from `first` on.
   bool fits(std::size_t first, std::size_t next) const {
-    if (next - first >= DeviceFusedCode::most_steps) return false;
+    if (next - first >= DeviceFusedCode::max_steps) return false;
     int transposed = 0;
     std::vector<const EnergyDifferences*> sets;
     for (std::size_t k = first; k <= next; ++k) {
@@ -235,20 +235,20 @@ class LaunchPlanner {
 
   /// Where a chain's operand begins, -1 being the target; `first`: where the first chain's does, in the part of it that
   /// a launch is for.
-  const double* address(const FusedWork& chain, int operand, const double* first) const {
+  const double* address(const FusedWork& group, int operand, const double* first) const {
     const auto begin = [operand](const FusedWork& c) -> const double* {
       if (operand < 0) return c.target.data;
       const FusedStep& s = c.steps[static_cast<std::size_t>(operand / 2)];
       return operand % 2 == 0 ? s.a.data : s.b.data;
     };
-    return begin(chain) + (first - begin(chains_.front()));
+    return begin(group) + (first - begin(groups_.front()));
   }
 
   /// Two elements at a time: all operands contiguous along the first dimension, and 16-byte aligned throughout.
   bool in_pairs(Work& work) const {
     const auto even = [&](const double* data, int operand, const DeviceExtents& stride) {
       bool good = stride[0] == 1;
-      for (const FusedWork& c : chains_) good &= reinterpret_cast<std::uintptr_t>(address(c, operand, data)) % 16 == 0;
+      for (const FusedWork& c : groups_) good &= reinterpret_cast<std::uintptr_t>(address(c, operand, data)) % 16 == 0;
       for (std::size_t d = 1; d < work.dims; ++d) good &= stride[d] % 2 == 0;
       return good;
     };
@@ -283,7 +283,7 @@ class LaunchPlanner {
                          ? DeviceSum::threads
                          : static_cast<std::uint32_t>(std::min<std::int64_t>(max_threads, (count + 31) / 32 * 32));
     head.span = launch.threads * static_cast<std::uint32_t>(code.parts());
-    while (products_ && head.span < most_products && count >= thread_blocks * 2 * head.span) head.span *= 2;
+    while (products_ && head.span < max_products && count >= thread_blocks * 2 * head.span) head.span *= 2;
     launch.blocks = static_cast<std::uint32_t>((count + head.span - 1) / head.span);
     finish(work, code, head, dims, {}, launch);
   }
@@ -327,7 +327,7 @@ class LaunchPlanner {
                                                     : max_threads / 4;
     code.unrolled = box.volume >= 3 * static_cast<std::int64_t>(launch.threads);
     DeviceHead head;
-    const bool many = blocks * std::ssize(chains_) >= limits_.boxes_for_rows;
+    const bool many = blocks * std::ssize(groups_) >= limits_.boxes_for_rows;
     const auto rows = [&](const std::vector<std::int64_t>& extents, int& row_dims) {
       const DeviceRowPlan plan = plan_rows(extents, launch.threads, code.parts(), many);
       row_dims = plan.dims;
@@ -359,7 +359,7 @@ class LaunchPlanner {
       t.rows = rows(extents, code.transposed_row_dims[transposed.size()]);
       transposed.push_back(t);
     });
-    head.behind_boxes = shared;
+    head.after_boxes = shared;
     launch.shared_bytes = shared * 8;
     finish(work, code, head, dims, transposed, launch);
   }
@@ -409,7 +409,7 @@ class LaunchPlanner {
       code.energy_units = static_cast<int>(units);
       if (DeviceFusedLayout(code).size > max_argument_bytes) code.energy_units = 0;
     }
-    code.batched = chains_.size() > 1;
+    code.batched = groups_.size() > 1;
     const DeviceFusedLayout layout(code);
     launch.arguments.assign(layout.size, std::byte{0});
     const auto put = [&](std::size_t at, const auto& parts) {
@@ -433,13 +433,13 @@ class LaunchPlanner {
                "{} bytes of arguments, {} of shared memory", layout.size, launch.shared_bytes);
     launch.key = device_fused_key(code);
     if (!code.batched) return launches_.push_back(std::move(launch));
-    SIAL_CHECK(sets.empty(), "{} chains of a batch with energies", chains_.size());
+    SIAL_CHECK(sets.empty(), "{} chains of a batch with energies", groups_.size());
     put(layout.batch, std::vector<DeviceBatch>{{device_divisor(launch.blocks), 0}});
-    const std::size_t most = std::min(layout.chains, static_cast<std::size_t>(max_elements / launch.blocks));
-    for (std::size_t first = 0; first < chains_.size(); first += most) {
+    const std::size_t most = std::min(layout.groups, static_cast<std::size_t>(max_elements / launch.blocks));
+    for (std::size_t first = 0; first < groups_.size(); first += most) {
       std::vector<const double*> addresses;
-      const std::size_t n = std::min(most, chains_.size() - first);
-      for (const FusedWork& c : chains_.subspan(first, n)) {
+      const std::size_t n = std::min(most, groups_.size() - first);
+      for (const FusedWork& c : groups_.subspan(first, n)) {
         addresses.push_back(address(c, -1, work.target));
         work.each_source([&](const Operand& o) { addresses.push_back(address(c, o.number, o.data)); });
       }
@@ -449,7 +449,7 @@ class LaunchPlanner {
     }
   }
 
-  const std::span<const FusedWork> chains_;
+  const std::span<const FusedWork> groups_;
   const MutableView target_;
   const DeviceLimits limits_;
   const bool products_;
@@ -466,19 +466,19 @@ bool has_elements(const MutableView& v) {
 std::vector<DeviceLaunch> plan_device_products(const MutableView& a, const FusedSource& b, const DeviceLimits& limits) {
   if (!has_elements(a)) return {};
   const FusedStep step{FusedOp::copy, 0.0, b, {}, nullptr};
-  const FusedWork chain{a, {&step, 1}};
-  return LaunchPlanner({&chain, 1}, limits, true).plan();
+  const FusedWork group{a, {&step, 1}};
+  return LaunchPlanner({&group, 1}, limits, true).plan();
 }
 
-std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains, const DeviceLimits& limits) {
-  if (chains.empty() || !has_elements(chains.front().target)) return {};
-  return LaunchPlanner(chains, limits).plan();
+std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> groups, const DeviceLimits& limits) {
+  if (groups.empty() || !has_elements(groups.front().target)) return {};
+  return LaunchPlanner(groups, limits).plan();
 }
 
 std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span<const FusedStep> steps,
                                             const DeviceLimits& limits) {
-  const FusedWork chain{target, steps};
-  return plan_device_fused(std::span(&chain, 1), limits);
+  const FusedWork group{target, steps};
+  return plan_device_fused(std::span(&group, 1), limits);
 }
 
 }  // namespace sial::kernels

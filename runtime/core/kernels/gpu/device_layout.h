@@ -46,7 +46,7 @@ struct DeviceStep {
 };
 
 struct DeviceFusedCode {
-  static constexpr int most_steps = 8, max_transposed = 2, max_sets = 3, energy_unit = 32, max_energy_units = 15;
+  static constexpr int max_steps = 8, max_transposed = 2, max_sets = 3, energy_unit = 32, max_energy_units = 15;
   int dims = 1;
   int box_dims = 0;       // 0: a plain kernel
   bool wide = false;      // offsets take 64 bits
@@ -127,21 +127,21 @@ struct DeviceBatch {
 
 struct DeviceHead {
   double* target = nullptr;
-  std::uint32_t count = 0;         // elements (pairs) of a plain kernel
-  std::uint32_t span = 0;          // that a thread block of it takes
-  std::uint32_t energies = 0;      // how many
-  std::uint32_t behind_boxes = 0;  // where in shared memory energies, or sums of products, begin, in doubles
-  DeviceRows rows;                 // of a box kernel
+  std::uint32_t count = 0;        // elements (pairs) of a plain kernel
+  std::uint32_t span = 0;         // that a thread block of it takes
+  std::uint32_t energies = 0;     // how many
+  std::uint32_t after_boxes = 0;  // where in shared memory energies, or sums of products, begin, in doubles
+  DeviceRows rows;                // of a box kernel
   const double* table = nullptr;
   double* sums = nullptr;  // of products: block k leaves its sum in the k-th
-  std::array<double, DeviceFusedCode::most_steps> value{};
+  std::array<double, DeviceFusedCode::max_steps> value{};
 };
 
 /// Offsets of the parts of a chain's arguments.
 struct DeviceFusedLayout {
   explicit DeviceFusedLayout(const DeviceFusedCode& code);
   std::size_t dims, sources, transposed, sets, energies, batch, addresses, size;
-  std::size_t chains = 1;  // of a batch, at most
+  std::size_t groups = 1;  // of a batch, at most
 };
 
 /// Arguments of the kernel that adds up: block k leaves the sum of its `span` numbers in total[k], which may be one of

@@ -65,7 +65,7 @@ struct BlockOp {
 
 /// What became of an operation: the way taken, a string that lives as long as the program, and the reasons.
 struct KernelChoice {
-  const char* way = "";
+  const char* method = "";
   const std::string* why = nullptr;  // valid until the next run()
 };
 

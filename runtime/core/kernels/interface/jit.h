@@ -17,7 +17,7 @@
 namespace sial::kernels {
 
 /// The numbers are part of the names in the disk cache.
-enum class CodeKind : std::int32_t { tile = 1, transpose = 2, chain = 3, pack = 4, device_fused = 5, device_sum = 7 };
+enum class CodeKind : std::int32_t { tile = 1, transpose = 2, fused = 3, pack = 4, device_fused = 5, device_sum = 7 };
 
 struct CodeKey {
   CodeKind kind = CodeKind::tile;

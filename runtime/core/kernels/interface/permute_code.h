@@ -73,8 +73,8 @@ template <Blend blend, bool along_x>
 void transposed_avx2(const PanelWork* work);
 template <Blend blend>
 void lines_avx2(const PanelWork* work);
-/// Replaces the code for AVX2 in `kit` by that for AVX-512, where there is such code.
-void widen_permute(PermuteKernels& kit);
+/// Replaces the code for AVX2 in `table` by that for AVX-512, where there is such code.
+void widen_permute(PermuteKernels& table);
 
 enum class PermuteRole : std::int32_t { transposed = 0, transposed_along_x = 1, lines = 2, piece = 3 };
 inline CodeKey permute_key(PermuteRole role, Blend blend) {

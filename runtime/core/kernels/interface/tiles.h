@@ -17,7 +17,7 @@ namespace sial::kernels {
 /// and all that `column_groups` times for the next columns: the tables of columns moved on by the tile's columns, b by
 /// b_step. Code for even sums reads of the tables of positions only where the first one is: the others lie equally far
 /// apart, a_along and b_along. What lies d_fetch behind a tile's part of D is fetched while it is summed, unless that
-/// is negative; it need not be anything. Each tile fetches the next near_lines lines, the first one from `near` on.
+/// is negative; it need not be anything. Each tile fetches the next prefetch_lines lines, the first one from `near` on.
 struct TileWork {
   std::int64_t count = 0;
   const double* a = nullptr;
@@ -35,10 +35,10 @@ struct TileWork {
   std::int64_t a_along = 0, b_along = 0;
   std::int64_t d_fetch = -1;
   const double* near = nullptr;
-  std::int64_t near_lines = 0;
+  std::int64_t prefetch_lines = 0;
 };
 using TileCode = void (*)(const TileWork* work);
-constexpr std::int64_t near_line = 8;  // elements
+constexpr std::int64_t prefetch_line = 8;  // elements
 
 /// Copies operands into panels: to[p * width + i] = from[row_at[i] + sum_at[p]], i < rows, p < count; what lies between
 /// rows and width is set to 0.
@@ -166,12 +166,12 @@ struct TileKernels {
 };
 
 /// Packs a panel with the code that suits it.
-void pack_panel(const TileKernels& kit, const PackWork& work);
+void pack_panel(const TileKernels& table, const PackWork& work);
 
 /// The tiles compiled into the program, for a processor that has what `facts` says.
 TileKernels builtin_tiles(const CpuFacts& facts);
 /// Adds tiles for AVX-512, and puts what profits from its vectors in the place of code for AVX2.
-void widen_tiles(TileKernels& kit);
+void widen_tiles(TileKernels& table);
 
 /// The sum of x * y over n consecutive positions, in 32 partial sums by position whose halves are added in the end.
 /// Every multiplication and addition rounds by itself: all implementations agree bit for bit.

@@ -114,10 +114,10 @@ class Engine final : public CodeEngine {
     if (thread_.joinable()) return;
     try {
       thread_ = start_thread("the code generator", [this] { work(); });
-    } catch (const ProcessLimitError& error) { give_up(error.what()); }
+    } catch (const ProcessLimitError& error) { disable(error.what()); }
   }
 
-  void give_up(const std::string& trouble) {
+  void disable(const std::string& trouble) {
     unusable_ = true;
     stats_.state = trouble;
     stats_.failed += static_cast<std::int64_t>(queue_.size());
@@ -132,7 +132,7 @@ class Engine final : public CodeEngine {
     std::unique_ptr<CodeCompiler> compiler = open_compiler(trouble);
     std::unique_lock lock(mutex_);
     if (!compiler) {
-      give_up(trouble);
+      disable(trouble);
       return;
     }
     DiskCache cache(options_.cache_folder, compiler->identity(), ".o");

@@ -28,14 +28,14 @@ class Permuter {
   explicit Permuter(CodeEngine* engine = nullptr, PermuteLimits limits = {});
 
   /// How an operation is done.
-  enum class Way { nothing, copied, combined, panels, cache_blocks, streams };
+  enum class Method { nothing, copied, combined, panels, cache_blocks, streams };
   /// x = alpha * y + beta * x at every position; beta = 0 does not read x. The operands do not overlap.
-  Way run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
+  Method run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 
   /// What carries pieces that were assembled elsewhere to memory, as they are. The operation moves `volume` elements.
-  PieceCode piece_code(std::int64_t volume) { return kit(volume).piece[number(Blend::copy)]; }
+  PieceCode piece_code(std::int64_t volume) { return table(volume).piece[number(Blend::copy)]; }
   /// What turns panels of such an operation, as they are.
-  PanelCode transpose_code(std::int64_t volume) { return kit(volume).transposed[number(Blend::copy)][0]; }
+  PanelCode transpose_code(std::int64_t volume) { return table(volume).transposed[number(Blend::copy)][0]; }
 
  private:
   struct Loop {
@@ -72,11 +72,11 @@ class Permuter {
   void order_loops(int outermost = -1);
   bool advance(std::int64_t& x, std::int64_t& y);
   std::int64_t extent_here(int dim, std::int64_t block) const;
-  const PermuteKernels& kit(std::int64_t volume);
+  const PermuteKernels& table(std::int64_t volume);
 
   CodeEngine* engine_;
   PermuteLimits limits_;
-  PermuteKernels kit_, generated_;
+  PermuteKernels table_, generated_;
   const PermuteKernels* code_ = nullptr;  // for the operation at hand
   bool complete_ = false;                 // nothing (more) to ask the engine for
   std::int64_t moved_ = 0, calls_ = 0;

@@ -125,24 +125,24 @@ void stream_lines512(const PanelWork* work, const double* soon) {
 }
 
 template <Blend blend>
-void widen(PermuteKernels& kit) {
+void widen(PermuteKernels& table) {
   constexpr auto k = static_cast<std::size_t>(blend);
-  kit.transposed[k] = {transposed512<blend, false>, transposed512<blend, true>};
-  kit.lines[k] = lines512<blend>;
+  table.transposed[k] = {transposed512<blend, false>, transposed512<blend, true>};
+  table.lines[k] = lines512<blend>;
   if constexpr (blend == Blend::copy || blend == Blend::scale) {
-    kit.stream_transposed[k] = stream_transposed512<blend>;
-    kit.stream_lines[k] = stream_lines512<blend>;
+    table.stream_transposed[k] = stream_transposed512<blend>;
+    table.stream_lines[k] = stream_lines512<blend>;
   }
 }
 
 }  // namespace
 
-void widen_permute(PermuteKernels& kit) {
-  kit.vector_bits = 512;
-  widen<Blend::copy>(kit);
-  widen<Blend::scale>(kit);
-  widen<Blend::add>(kit);
-  widen<Blend::update>(kit);
+void widen_permute(PermuteKernels& table) {
+  table.vector_bits = 512;
+  widen<Blend::copy>(table);
+  widen<Blend::scale>(table);
+  widen<Blend::add>(table);
+  widen<Blend::update>(table);
 }
 
 }  // namespace sial::kernels

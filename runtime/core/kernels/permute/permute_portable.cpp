@@ -66,15 +66,15 @@ void piece(PieceWork* work) {
 }  // namespace
 
 PermuteKernels portable_permute() {
-  PermuteKernels kit;
-  kit.vector_bits = 64;
-  kit.transposed = {{{transposed<Blend::copy>, transposed<Blend::copy>},
-                     {transposed<Blend::scale>, transposed<Blend::scale>},
-                     {transposed<Blend::add>, transposed<Blend::add>},
-                     {transposed<Blend::update>, transposed<Blend::update>}}};
-  kit.lines = {lines<Blend::copy>, lines<Blend::scale>, lines<Blend::add>, lines<Blend::update>};
-  kit.piece = {piece<Blend::copy>, nullptr, piece<Blend::add>, piece<Blend::update>};
-  return kit;
+  PermuteKernels table;
+  table.vector_bits = 64;
+  table.transposed = {{{transposed<Blend::copy>, transposed<Blend::copy>},
+                       {transposed<Blend::scale>, transposed<Blend::scale>},
+                       {transposed<Blend::add>, transposed<Blend::add>},
+                       {transposed<Blend::update>, transposed<Blend::update>}}};
+  table.lines = {lines<Blend::copy>, lines<Blend::scale>, lines<Blend::add>, lines<Blend::update>};
+  table.piece = {piece<Blend::copy>, nullptr, piece<Blend::add>, piece<Blend::update>};
+  return table;
 }
 
 }  // namespace sial::kernels

@@ -313,14 +313,14 @@ void stream_lines(const PanelWork* work, const double* soon) {
 }
 
 template <Blend blend>
-void add(PermuteKernels& kit) {
+void add(PermuteKernels& table) {
   constexpr auto k = static_cast<std::size_t>(blend);
-  kit.transposed[k] = {transposed_avx2<blend, false>, transposed_avx2<blend, true>};
-  kit.lines[k] = lines_avx2<blend>;
-  if constexpr (blend != Blend::scale) kit.piece[k] = piece<blend>;
+  table.transposed[k] = {transposed_avx2<blend, false>, transposed_avx2<blend, true>};
+  table.lines[k] = lines_avx2<blend>;
+  if constexpr (blend != Blend::scale) table.piece[k] = piece<blend>;
   if constexpr (blend == Blend::copy || blend == Blend::scale) {
-    kit.stream_transposed[k] = stream_transposed<blend>;
-    kit.stream_lines[k] = stream_lines<blend>;
+    table.stream_transposed[k] = stream_transposed<blend>;
+    table.stream_lines[k] = stream_lines<blend>;
   }
 }
 
@@ -339,15 +339,15 @@ SIAL_INSTANTIATE(Blend::update)
 
 PermuteKernels builtin_permute(const CpuFacts& facts) {
   if (facts.vector_bits < 256) return portable_permute();
-  PermuteKernels kit;
-  kit.vector_bits = 256;
-  kit.streams = true;
-  add<Blend::copy>(kit);
-  add<Blend::scale>(kit);
-  add<Blend::add>(kit);
-  add<Blend::update>(kit);
-  if (facts.vector_bits >= 512) widen_permute(kit);
-  return kit;
+  PermuteKernels table;
+  table.vector_bits = 256;
+  table.streams = true;
+  add<Blend::copy>(table);
+  add<Blend::scale>(table);
+  add<Blend::add>(table);
+  add<Blend::update>(table);
+  if (facts.vector_bits >= 512) widen_permute(table);
+  return table;
 }
 
 }  // namespace sial::kernels

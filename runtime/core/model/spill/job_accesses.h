@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/core/base/ids.h"
-#include "runtime/core/model/walk/memory_model.h"
+#include "runtime/core/model/memory/memory_model.h"
 #include "runtime/core/tier/replay/access_sequence.h"
 
 namespace sial {

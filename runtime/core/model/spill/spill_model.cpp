@@ -117,7 +117,7 @@ SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, 
     const std::int64_t least = least_of(plan.programs[p], spill.fixed[p], used.bytes, owner);
     if (least <= spill.least) continue;
     spill.least = least;
-    spill.least_fixed = spill.fixed[p] / owner.ranks;
+    spill.min_fixed = spill.fixed[p] / owner.ranks;
     spill.place = place_text(programs, followed, used.place);
   }
   spill.seconds = static_cast<double>(spill.moved.total.bytes()) / spill_rate(setting);
@@ -181,7 +181,7 @@ void print_spill(const SpillModel& spill, const PlanSetting& setting, std::ostre
     out << fmt::format(
         "{}: needs --memory {}: {} that never leave it, and the blocks in use at once at {}, with gaps\n",
         asked ? "does not fit with --spill" : "with `--spill DIR`", memory_option(spill.least),
-        bytes_text(spill.least_fixed), spill.place);
+        bytes_text(spill.min_fixed), spill.place);
     return;
   }
   if (!asked) {

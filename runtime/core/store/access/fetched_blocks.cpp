@@ -113,8 +113,8 @@ void FetchedBlocks::lease(CacheEntry& h, std::int64_t size, Place place) {
     return;
   }
   const std::uint64_t bytes = static_cast<std::uint64_t>(size) * 8;
-  copies_.give_up_leases(copies_.live_span(),
-                         [&] { return copies_.leased_bytes() + bytes <= context_.options.memory_per_rank / 4; });
+  copies_.evict_leases(copies_.live_span(),
+                       [&] { return copies_.leased_bytes() + bytes <= context_.options.memory_per_rank / 4; });
   access.waits = !context_.options.copy;
   h.outcome = context_.node.lease(context_.arrays.key(h.array, h.block), size, access, h.shared_copy);
   if (h.shared_copy && !context_.options.copy) copies_.add_lease(h);
@@ -130,7 +130,7 @@ void FetchedBlocks::end_statement() {
   copies_.end_statement();
   const int every = context_.options.spill_every;
   if (every > 0 && ++statements_ % static_cast<std::uint64_t>(every) == 0) {
-    copies_.give_up_leases(0, [] { return false; });
+    copies_.evict_leases(0, [] { return false; });
     copies_.spill_stale(context_.options.memory_per_rank);
     context_.spilled->spill_all();
     return;

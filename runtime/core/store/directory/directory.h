@@ -136,7 +136,7 @@ class Directory {
   void add_slab();
   Entry* new_entry(const BlockKey& key);
   void free_entry(Entry* e);
-  void forget_dirty(Entry* e);
+  void unlist_dirty(Entry* e);
 
   std::byte* base_;
   std::size_t at_, chains_;

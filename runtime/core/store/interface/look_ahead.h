@@ -36,10 +36,10 @@ class BlockLookAhead {
   /// What a get of the block would give by now, for whoever foresees it: it lies on this node, or was fetched and has
   /// come. The caller holds it in BlockStore::buffers() from then on and gives it back: at once (`briefly`; then
   /// nothing is done to learn whether it has come), or later, and then it gets it only where memory is enough for all
-  /// who might have to make a copy for that. `coming`: it is not here yet. Counts nothing.
+  /// who might have to make a copy for that. `under_way`: it is not here yet. Counts nothing.
   struct Foreseen {
     const double* data = nullptr;
-    bool coming = false;
+    bool under_way = false;
   };
   virtual Foreseen foreseen(ArrayId array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
   /// How many gets and puts ahead it is of use to know: 0 where no block has to leave memory.

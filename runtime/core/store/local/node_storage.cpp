@@ -133,13 +133,13 @@ void NodeStorage::set_rules(const NumaTopology& machine, const NumaPlacement& pl
 }
 
 NumaReport NodeStorage::numa() const {
-  constexpr std::size_t most_pages = 4096;
+  constexpr std::size_t max_pages = 4096;
   NumaReport report = numa_;
   // Memory that was handed back lies in between; what was never used lies behind.
   const auto bytes = static_cast<std::size_t>(heap_->stats(arena_).bytes_reserved);
   if (!page_calls_) return report;
   std::byte* const begin = memory_->base() + heap_->arena_range(arena_).first;
-  report.pages = page_calls_->find_pages(begin, bytes, most_pages);
+  report.pages = page_calls_->find_pages(begin, bytes, max_pages);
   if (arena_ == 0) report.in_large_pages = page_calls_->bytes_in_large_pages(memory_->base(), memory_->reserved());
   return report;
 }

@@ -28,7 +28,7 @@ bool MemoryRelief::spill(std::uint64_t bytes) {
   if (context_.spilled->make_room(bytes)) return true;
   for (const std::uint64_t keep : {copies_.live_span(), std::uint64_t{0}}) {
     const std::uint64_t before = copies_.leased_bytes();
-    copies_.give_up_leases(keep, [&] { return before - copies_.leased_bytes() >= bytes; });
+    copies_.evict_leases(keep, [&] { return before - copies_.leased_bytes() >= bytes; });
     if (copies_.leased_bytes() < before && context_.spilled->make_room(bytes)) return true;
   }
   if (copies_.spill_stale(std::max<std::uint64_t>(bytes, context_.options.memory_per_rank / 16))) {

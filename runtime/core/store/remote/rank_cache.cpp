@@ -26,7 +26,7 @@ void RankCache::add_lease(CacheEntry& h) {
   record_reclaimable_lease();
 }
 
-bool RankCache::give_up_leases(std::uint64_t keep, const std::function<bool()>& enough) {
+bool RankCache::evict_leases(std::uint64_t keep, const std::function<bool()>& enough) {
   bool any = false;
   for (std::size_t left = leases_.size(); left > 0 && !enough(); --left) {
     CacheEntry& h = *leases_.front();
@@ -108,7 +108,7 @@ void RankCache::give() {
   if (!reclaimable_ || !context_.heap.wanted()) return;
   for (CacheEntry* h : copies_)
     if (h->shared_copy && h->copied && may_go(*h, in_use())) evict(*h);
-  give_up_leases(0, [] { return false; });
+  evict_leases(0, [] { return false; });
   clear_reclaimable();
 }
 

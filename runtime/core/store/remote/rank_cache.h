@@ -54,7 +54,7 @@ class RankCache {
   std::uint64_t leased_bytes() const { return leased_bytes_; }
   /// Gives leases up, those listed for longest first, until `enough`; never one that this statement has used, nor one
   /// of the `keep` uses before it. True when any was.
-  bool give_up_leases(std::uint64_t keep, const std::function<bool()>& enough);
+  bool evict_leases(std::uint64_t keep, const std::function<bool()>& enough);
   /// Spills values from before this rank's own puts, about so many bytes: they cannot be fetched any more, and may
   /// be read up to the next get. True when any was.
   bool spill_stale(std::uint64_t bytes);

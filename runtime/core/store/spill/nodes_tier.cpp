@@ -44,7 +44,7 @@ NodesTier::NodesTier(Transport& transport, std::unique_ptr<MemoryProvider> provi
                      std::size_t workers_at)
     : transport_(transport), nodes_(std::move(nodes)), workers_at_(workers_at), provider_(std::move(provider)) {
   for (const ProviderNode& n : nodes_) capacity_ += n.most / alignment() * alignment();
-  const std::size_t bytes = sizeof(Shared) + most_extents * sizeof(Extent);
+  const std::size_t bytes = sizeof(Shared) + max_extents * sizeof(Extent);
   memory_ = transport.map_node_memory(bytes, "bookkeeping of the memory of other nodes");
   memory_->commit(0, bytes);
   remote_ = transport.open_remote_memory(*provider_);
@@ -76,7 +76,7 @@ std::uint64_t NodesTier::usable() const { return reserved(); }
 bool NodesTier::request_memory(std::uint64_t needed) {
   Shared& s = shared();
   const std::uint32_t n = s.count.load(std::memory_order_relaxed);
-  if (n == most_extents) return false;
+  if (n == max_extents) return false;
   const std::uint64_t begin = reserved();
   const std::uint64_t wanted =
       std::max(needed, std::clamp(begin / chunk_part / nodes_.size(), min_chunk, max_chunk)) / 64 * 64;

@@ -52,7 +52,7 @@ class NodesTier final : public Tier {
     std::uint64_t begin, bytes, at;  // of the space; of the provider's memory
     std::uint64_t provider;          // number among nodes_
   };
-  static constexpr std::size_t most_extents = 16384;
+  static constexpr std::size_t max_extents = 16384;
   /// In node memory. Zero-filled: no chunk yet.
   struct Shared {
     SpinLock lock;                                            // of the list's end, and what follows

@@ -20,15 +20,15 @@ namespace {
 
 /// Kept free once memory has been short, for what is read ahead and what statements make: so many blocks, this part of
 /// the node's memory at least, and that at most.
-constexpr std::uint64_t blocks_free = 2, free_part = 64, most_free_part = 4;
+constexpr std::uint64_t blocks_free = 2, free_part = 64, max_free_part = 4;
 /// Of the node's memory: at most so much is being written at a time.
 constexpr std::uint64_t writing_part = 8;
 /// Next uses told since blocks were looked at, at most.
-constexpr std::size_t most_told = 65536;
+constexpr std::size_t max_told = 65536;
 /// Uses of blocks on the node until those that were to leave, and were in use, are looked at again.
 constexpr std::uint64_t uses_between_looks = 32;
 /// For blocks that somebody else has locked, or that are arriving, where no other can leave.
-constexpr int most_waits = 2000;
+constexpr int max_waits = 2000;
 /// Calls of evict_in_background() without a search for victims, after one that has found none.
 constexpr int rest_after_none = 64;
 /// How far away a use is of which nothing is known: farther than any that is foreseen.
@@ -341,7 +341,7 @@ SpilledBlocks::Victim SpilledBlocks::victim(const Entry& e) const {
 
 void SpilledBlocks::record_next_use(const BlockKey& key, std::uint64_t at) {
   if (!short_) return;
-  if (told_.size() >= most_told) told_.clear();
+  if (told_.size() >= max_told) told_.clear();
   told_.push_back({at == 0 ? unforeseen : at, key});
   std::push_heap(told_.begin(), told_.end(), told_earlier);
 }
@@ -445,12 +445,12 @@ std::uint64_t SpilledBlocks::relieve(std::uint64_t bytes, bool may_write) {
   bool looked = false;
   if (!in_use_.empty() && area_.now() > in_use_since_ + uses_between_looks) add_in_use();
   std::vector<Victim> later;
-  const std::uint64_t most_writing = std::max<std::uint64_t>(heap_.budget() / writing_part, 1);
+  const std::uint64_t max_writing = std::max<std::uint64_t>(heap_.budget() / writing_part, 1);
   while (freed + bytes_writing_ < bytes) {
     if (begun_.empty() && victims_.empty() && !std::exchange(looked, true)) find_victims();
     Victim v;
     if (!next_victim(v)) break;
-    const bool writes = may_write && (bytes_writing_ == 0 || bytes_writing_ + v.bytes <= most_writing);
+    const bool writes = may_write && (bytes_writing_ == 0 || bytes_writing_ + v.bytes <= max_writing);
     const Gone gone = send_away(v, writes, freed);
     // Somebody came to it since: the others, of which no more than enough were listed, are worth another look.
     if (gone == Gone::no || gone == Gone::in_use) busy_ = true;
@@ -478,7 +478,7 @@ bool SpilledBlocks::make_room(std::uint64_t bytes) {
     if (freed > 0) break;
     while (area_.is_holding() && area_.holds_ended() == ended) wait_a_little();
     hope = area_.holds_ended() != ended;
-    if (!hope && busy_ && ++waits < most_waits) {
+    if (!hope && busy_ && ++waits < max_waits) {
       wait_a_little();
       look_anew();
       hope = true;
@@ -501,7 +501,7 @@ void SpilledBlocks::evict_in_background() {
   progress();
   if (!short_) return;
   const auto wanted = static_cast<std::int64_t>(
-      std::clamp<std::uint64_t>(blocks_free * largest_, heap_.budget() / free_part, heap_.budget() / most_free_part));
+      std::clamp<std::uint64_t>(blocks_free * largest_, heap_.budget() / free_part, heap_.budget() / max_free_part));
   const std::int64_t free = heap_.bytes_free();
   if (free >= wanted || (rest_ > 0 && --rest_ > 0)) return;
   const auto start = std::chrono::steady_clock::now();

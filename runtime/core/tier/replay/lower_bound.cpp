@@ -49,7 +49,7 @@ class Spans {
   std::int64_t cached_bytes_ = 0, lost_ = 0;
 };
 
-std::int64_t least_read(const AccessSequence& sequence, const Capacity& capacity) {
+std::int64_t min_read(const AccessSequence& sequence, const Capacity& capacity) {
   const auto accesses = sequence.accesses();
   const std::vector<std::uint32_t> next = following_accesses(sequence);
   std::vector<char> exists(sequence.blocks().size(), 0);
@@ -68,7 +68,7 @@ std::int64_t least_read(const AccessSequence& sequence, const Capacity& capacity
   return spans.lost();
 }
 
-std::int64_t least_written(const AccessSequence& sequence, const Capacity& capacity) {
+std::int64_t min_written(const AccessSequence& sequence, const Capacity& capacity) {
   const auto accesses = sequence.accesses();
   const std::vector<std::uint32_t> last = last_uses(sequence);
   Spans spans(sequence.blocks().size());
@@ -89,7 +89,7 @@ std::int64_t least_written(const AccessSequence& sequence, const Capacity& capac
 }  // namespace
 
 TrafficBound lower_bound(const AccessSequence& sequence, const Capacity& capacity) {
-  return {least_read(sequence, capacity), least_written(sequence, capacity)};
+  return {min_read(sequence, capacity), min_written(sequence, capacity)};
 }
 
 }  // namespace sial
