@@ -18,7 +18,7 @@ namespace {
 using IntValue = std::optional<std::int32_t>;
 using RealValue = std::optional<double>;
 
-/// How the walk left a body.
+/// The way in which a body was left.
 enum class Left { end, exit, ret, stop };
 
 /// Register arithmetic of the IR as evaluate_registers() takes it.

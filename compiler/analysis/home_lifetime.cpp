@@ -17,8 +17,8 @@ void unite(Arrays& a, const Arrays& b) {
   for (std::size_t k = 0; k < a.size(); ++k) a[k] |= b[k];
 }
 
-/// What a stretch of code does, seen from its beginning: arrays whose old values it may use, and those whose old values
-/// nobody can use after it.
+/// Effects of a stretch of code, seen from its beginning: arrays whose old values it may use, and those whose old
+/// values nobody can use after it.
 struct Flow {
   Arrays used, replaced;
   explicit Flow(std::size_t arrays) : used(arrays), replaced(arrays) {}
@@ -39,7 +39,7 @@ struct Flow {
 
 const ir::Instr* instruction(const ir::Node& n) { return std::get_if<ir::Instr>(&n.value); }
 
-/// Who gives values to each remote array: all its puts, and whether anything else does.
+/// The statements that give values to each remote array: all its puts, and whether anything else does.
 class Writers {
  public:
   explicit Writers(const ir::Program& program) : p_(program), puts_(program.arrays.size()), others_(puts_.size()) {
@@ -47,7 +47,7 @@ class Writers {
     for (const ir::Procedure& proc : p_.procs) look(proc.body);
     look(p_.main);
   }
-  /// Of an array whose values come from puts that replace blocks only; 0: others give it values as well.
+  /// The puts of an array whose values come from puts that replace blocks only; 0: others give it values as well.
   std::size_t puts(ArrayId array) const { return others_[array.at()] ? 0 : puts_[array.at()]; }
 
  private:
@@ -207,7 +207,7 @@ class Walk {
  private:
   std::size_t size() const { return p_.arrays.size(); }
 
-  /// What the end of the program saves.
+  /// Arrays that the end of the program saves.
   Arrays saved() const {
     Arrays list(size());
     const auto mark = [&](const ir::Instr& i, const ir::Node&) {
@@ -238,7 +238,7 @@ class Walk {
     walk(std::get<ir::Section>(n.value).body, flow);
   }
 
-  /// What branches replace counts within them only: a rank that takes another one does not do its share.
+  /// A replacement within a branch counts there only: a rank that takes another one does not do its share.
   void branch(const ir::If& branch, Flow& flow) {
     Flow then = flow, otherwise = flow;
     walk(branch.then_body, then);

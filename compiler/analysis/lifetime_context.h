@@ -1,6 +1,6 @@
 #pragma once
-// What the two directions of Lifetimes share: every instruction's uses of arrays with the numbers of their names,
-// looked up once, who calls whom, the names inside each loop, and the facts that come out. Refers to the Program; for
+// Shared by the two directions of Lifetimes: every instruction's uses of arrays with the numbers of their names, looked
+// up once, who calls whom, the names inside each loop, and the facts that come out. Refers to the Program; for
 // the files lifetime*.cpp only.
 
 #include <map>
@@ -29,7 +29,7 @@ class LifetimeContext {
   const ir::Program& program() const { return p_; }
   Summaries& summaries() { return summaries_; }
   const CallGraph& calls() const { return calls_; }
-  /// Of a procedure; -1: the main body.
+  /// References of a procedure; -1: of the main body.
   const References& references(std::int32_t proc) const { return refs_[slot(proc)]; }
   const ir::Body& body(std::int32_t proc) const {
     return proc < 0 ? p_.main : p_.procs[static_cast<std::size_t>(proc)].body;
@@ -45,7 +45,7 @@ class LifetimeContext {
   bool remote(ArrayId array) const { return is_remote_array(p_, array); }
   /// Marked persistent somewhere.
   bool saved(ArrayId array) const { return saved_[array.at()] != 0; }
-  /// Where super instructions find arrays that are no arguments.
+  /// Whether super instructions find the array by its name, without an argument.
   bool by_name(ArrayId array) const {
     const ArrayKind kind = p_.arrays[array.at()].kind;
     return kind == ArrayKind::static_ || kind == ArrayKind::contiguous_local;

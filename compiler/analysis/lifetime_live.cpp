@@ -178,7 +178,7 @@ class Liveness {
     return list;
   }
 
-  /// Those of `of` in one array after the other: f(slot, names).
+  /// Calls f(slot, names) for the names in `of`, one array after the other.
   template <class F>
   void by_array(const Names& of, const F& f) {
     std::vector<std::pair<std::int32_t, std::int32_t>> list;
@@ -260,7 +260,7 @@ class Liveness {
     for (const std::int32_t q : found) live_.set(q);
   }
 
-  /// What is live where an iteration begins, seen from before the loop, where its indices have other values.
+  /// Names that are live at the begin of an iteration, seen from before the loop, where indices have other values.
   void leave(const Names& begin, const std::vector<IndexId>& indices) {
     for (const std::int32_t r : begin) live_.set(r);
     const std::vector<IndexId> changed = sorted(indices);
@@ -370,8 +370,8 @@ class Liveness {
         if (needs) all(u.array);
         continue;
       }
-      // What a block keeps when a part of it is written is needed like what is read. Names that nothing has here are
-      // derived from this one where their loops begin.
+      // The rest of a block of which a part is written is needed like a value that is read. Names that nothing has here
+      // are derived from this one where their loops begin.
       if (!needs && (frees || u.replaced)) continue;
       live_.set(u.ref);
       if (const std::int32_t slot = refs_.slot_of(u.ref); refs_.many(slot)) {

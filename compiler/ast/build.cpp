@@ -83,7 +83,7 @@ bool nesting_is_fine(const std::vector<Line>& lines, FileId file, Emitter& emitt
   return true;
 }
 
-/// What to do about a file that is no UTF-8.
+/// The remedy for a file that is no UTF-8.
 std::string what_instead(std::string_view text) {
   if (text.size() > 8 && text.substr(4, 4) == "SIOX")
     return "this is a compiled module: give it to sialrun, or sialc its source";

@@ -60,7 +60,7 @@ namespace {
 
 using L = SialLexer;
 
-/// As text_for_lexer, for a line: a byte-order mark has a meaning at the begin of a file only.
+/// The same as text_for_lexer, for a line: a byte-order mark has a meaning at the begin of a file only.
 std::string line_for_lexer(std::string_view text) {
   std::string out(text);
   for (char& c : out)

@@ -64,7 +64,7 @@ std::optional<Fix> Explainer::one_name_per_line(std::size_t first) const {
   return fix;
 }
 
-/// What follows token `i` on its line up to blanks at its end: an empty span there.
+/// The rest of the line after token `i` up to blanks at its end: an empty span there.
 Span Explainer::following_text(Span span) const {
   const std::string text = line_.text(at_);
   span.begin += static_cast<std::uint32_t>(text.find_last_not_of(" \t") + 1);

@@ -38,7 +38,7 @@
 namespace sial {
 namespace {
 
-// What the passes hand on. Each fills one more field; earlier ones stay, since later values refer to them.
+// The state that the passes hand on. Each fills one more field; earlier ones stay, since later values refer to them.
 struct Work {
   const std::string& path;
   const CompileOptions& options;

@@ -24,7 +24,7 @@ bool holds(const Dims& dims, const Dim& dim) {
   return std::any_of(dims.begin(), dims.end(), [&](const Dim& d) { return d.same(dim); });
 }
 
-/// Those of `dims` that `other` has, or has not.
+/// The `dims` that `other` has, or has not.
 Dims common(const Dims& dims, const Dims& other, bool wanted = true) {
   Dims result;
   std::copy_if(dims.begin(), dims.end(), std::back_inserter(result),

@@ -17,8 +17,8 @@ namespace sial::report {
 
 using LineKey = std::pair<std::string, int>;
 
-/// Which part each line belongs to: a pardo, or an outermost serial loop with an access slice that gets in which
-/// ranks do not meet (its loop row), with the procedures it calls; or what is outside (-1). A procedure called from a
+/// The part that each line belongs to: a pardo, or an outermost serial loop with an access slice that gets in which
+/// ranks do not meet (its loop row), with the procedures it calls; or the code outside (-1). A procedure called from a
 /// part and from elsewhere counts to the part, and so does a line that both share.
 class Parts {
  public:
@@ -35,9 +35,9 @@ class Parts {
   /// Nothing stands there but a pardo's begin or end, where iterations are drawn.
   bool is_draw(const LineKey& line) const { return draws_.contains(line); }
 
-  /// What a program does, in its order, each loop and branch once, procedures in the place of their calls. Where ranks
-  /// meet in a loop, what it does up to its first synchronization follows once more at its end: that is where its next
-  /// iteration meets. The first time belongs to the first iteration, the second to all others.
+  /// The steps of a program, in its order, each loop and branch once, procedures in the place of their calls. Where
+  /// ranks meet in a loop, what it does up to its first synchronization follows once more at its end: that is where its
+  /// next iteration meets. The first time belongs to the first iteration, the second to all others.
   enum class What { part, synchronization, barrier, keep, put };
   enum class Turn { every, first, other };
   struct Event {
@@ -70,7 +70,7 @@ class Sizes {
   /// First value of every index.
   std::span<const std::int32_t> firsts() const { return firsts_; }
   double bytes(const FetchRequest& get) const;
-  /// Of a mean block.
+  /// The bytes of a mean block.
   double bytes(const RefRow& ref) const;
 
  private:

@@ -111,7 +111,7 @@ class SuperCalls {
         see(execute));
   }
 
-  /// What speaks against dimension `d`: nothing, doubt, or certainty.
+  /// The objection to dimension `d`: nothing, doubt, or certainty.
   enum class Fault { none, doubt, certain };
   static Fault fault(const DimensionRule& rule, const std::vector<ArgumentDimension>& dimensions, std::size_t d,
                      const std::vector<ArgumentDimension>& first) {

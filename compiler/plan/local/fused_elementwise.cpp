@@ -56,7 +56,7 @@ class Fuse {
     return target;
   }
 
-  /// What may stand between two statements of a run.
+  /// Whether the node may stand between two statements of a run.
   bool passes_by(const ir::Node& n, const ir::Block& target) const {
     const ir::Instr* i = instr_of(n);
     if (i == nullptr) return false;

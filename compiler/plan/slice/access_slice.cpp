@@ -189,7 +189,7 @@ class AccessSlices {
     }
   }
 
-  /// Where data decide that iterations, or the loop, go on.
+  /// Data decide here that iterations, or the loop, go on.
   void abandons(const Loss& loss, const ir::Node& root, const ir::Loop& loop, const std::vector<Site>& sites,
                 const Outside& outside) {
     const bool ended = loss.kind == LossKind::ended;

@@ -146,7 +146,7 @@ bool SliceFlow::contains_exit(const ir::Body& body) const {
   return false;
 }
 
-/// What to do about an `if`, or a loop with a where clause, whose condition nobody knows ahead of the program.
+/// Treats an `if`, or a loop with a where clause, whose condition nobody knows ahead of the program.
 void SliceFlow::unknown_condition(const ir::Node& node, SourcePlace place, std::int32_t condition, const State& s) {
   const Frame& frame = frames_.back();
   const bool own_frame = frames_.size() == 1;  // of the loop itself: a return leaves it

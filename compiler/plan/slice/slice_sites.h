@@ -34,7 +34,7 @@ std::optional<std::vector<Site>> find_sites(const ir::Program& program, const ir
 /// first.
 const Site* put_before_get(const ir::Program& program, const std::vector<Site>& sites, std::size_t get);
 
-/// How often a site runs at most, where `outer` are the loops around the slice's own.
+/// Executions of a site at most, where `outer` are the loops around the slice's own.
 Cost executions(const Site& site, const std::vector<const ir::Loop*>& outer);
 
 /// Bytes of a block.

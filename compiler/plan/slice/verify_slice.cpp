@@ -70,7 +70,7 @@ class SliceVerifier {
     for (const ir::Node& n : body) collect(n);
   }
 
-  /// What may be carried out on shadow registers: arithmetic, control, and elements of statics that the loop does not
+  /// Checks that shadow registers allow the node: arithmetic, control, and elements of statics that the loop does not
   /// write.
   void permitted(const ir::Node& n, SliceAction a) const {
     const auto* i = std::get_if<ir::Instr>(&n.value);

@@ -43,7 +43,7 @@ class Verifier {
   }
 
  private:
-  /// What the world sees, and what ranks do together, is all there, under the same numbers and with the same operation.
+  /// All effects on the world and all collectives are there, under the same numbers and with the same operation.
   void effects() const {
     visit(before_, [&](const ir::Node& n, const Path&) {
       const ir::Instr* i = instruction_of(n);

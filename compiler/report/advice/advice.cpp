@@ -117,7 +117,7 @@ class Adviser {
     result_.reason += "; no change of it is known that would pay" + (why.empty() ? "" : ": " + why);
   }
 
-  /// What the compiler could not do about the costliest line.
+  /// The missed remark about the costliest line.
   std::string missed_there() const {
     if (!program_->module) return {};
     for (const RemarkRow& remark : program_->module->remarks)

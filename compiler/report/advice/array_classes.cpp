@@ -1,5 +1,5 @@
-// Which arrays of a job must have their indices in orders alike, and which must stay as they are: read off the programs
-// as written, where no optimisation has hidden a statement.
+// The arrays of a job that must have their indices in orders alike, and those that must stay as they are: read off the
+// programs as written, where no optimisation has hidden a statement.
 
 #include <algorithm>
 #include <numeric>
@@ -47,7 +47,7 @@ class Union {
   std::set<Key> fixed_;
 };
 
-/// What one program asks of its arrays.
+/// The demands of one program on its arrays.
 class Demands {
  public:
   Demands(const Module& m, std::size_t program, Union& joined) : m_(m), program_(program), joined_(joined) {}
@@ -84,7 +84,7 @@ class Demands {
       if (ranks_differ(in.a, in.b)) joined_.fix(of_ref(in.a)), joined_.fix(of_ref(in.b));
       return;
     }
-    // What others read, or people.
+    // Arrays that others read, or people.
     if (info.op_class == OpClass::execute) for_each_argument(m_, in, [&](const ArgRow& arg) { argument(arg); });
     if (info.op_class != OpClass::output && info.count(OperandKind::region) == 0) return;
     for_each_block(in, [&](std::int32_t ref, Intent) { joined_.fix(of_ref(ref)); });
@@ -127,7 +127,7 @@ void join_imports(const Job& job, Union& joined) {
     }
 }
 
-/// Who keeps an array under a label and who takes it from there.
+/// The programs that save an array under a label, and those that take it from there.
 struct Kept {
   std::vector<Key> set, restored;
 };

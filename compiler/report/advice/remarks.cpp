@@ -98,7 +98,7 @@ void sort_remarks(Report& report, const std::vector<IndexSize>& sizes) {
   place_remarks(report);
 }
 
-/// What the lines of remarks took in the run.
+/// Sets the time that the lines of remarks took in the run.
 static void set_seconds(Report& report, const Run& run) {
   std::map<std::pair<std::string, int>, double> seconds;
   for (const CostLine& line : run.lines) seconds[{line.file, line.line}] += line.seconds;
@@ -133,7 +133,7 @@ void place_remarks(Report& report) {
   }
 }
 
-/// What only the run can tell: that blocks were too large to be fetched ahead in its memory.
+/// Adds a remark that only the run can give: blocks were too large to be fetched ahead in its memory.
 static void add_too_large(Report& report, const AccessLine& a) {
   if (a.too_large == 0) return;
   const auto file = std::find(report.files.begin(), report.files.end(), a.file);
@@ -162,7 +162,7 @@ static void add_too_large(Report& report, const AccessLine& a) {
   report.remarks.push_back(std::move(r));
 }
 
-/// What only the run can tell: in which order a pardo ran its iterations where memory was short.
+/// Adds a remark that only the run can give: the order of a pardo's iterations where memory was short.
 static void add_pardo_order(Report& report, const PardoOrderLine& o) {
   const auto file = std::find(report.files.begin(), report.files.end(), o.file);
   if (file == report.files.end()) return;
@@ -255,7 +255,7 @@ void bind(Report& report, Run run) {
 
 namespace {
 
-/// What was found about the orders of the arrays at a line.
+/// The finding about the orders of the arrays at a line.
 std::string verdict_at(const JobAdvice& job, const std::string& program, const std::string& file, int line) {
   if (!job.undecided.empty()) return job.undecided.front();
   for (const Advice& a : job.advice)

@@ -72,7 +72,7 @@ class Text : Writer {
     return text;
   }
 
-  /// What was missed, or all else: the former is what a reader can do something about.
+  /// Remarks that were missed, or all else: the former are those that a reader can act on.
   void remarks(bool missed) {
     const auto wanted = [&](std::size_t i) { return (r_.remarks[i].kind == RemarkKind::missed) == missed; };
     std::vector<const SourceLine*> lines;
@@ -157,7 +157,7 @@ class Text : Writer {
     return nullptr;
   }
 
-  /// What the line was expected to do, and did.
+  /// The expected and the measured values of the line.
   void measured(const SourceLine& l) {
     std::string text;
     const auto item = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
@@ -372,7 +372,7 @@ class Text : Writer {
     }
   }
 
-  /// What blocks that did not fit into memory moved.
+  /// Transfers of blocks that did not fit into memory.
   void tiers(const Run& run) {
     const std::optional<TierBytes> measured = run.tier_movement();
     if (!measured) return;
@@ -391,7 +391,7 @@ class Text : Writer {
     else line("  with all uses known beforehand nothing would have moved");
   }
 
-  /// What crossed between host and device, and what the device's memory had to do with it.
+  /// Transfers between host and device, and the part of the device's memory in them.
   void device(const Run& run) {
     if (run.counter("device_operations") == 0) return;
     const auto sum = [&](const std::string& way) {

@@ -76,7 +76,7 @@ class Model {
     return t;
   }
 
-  /// What a mean rank of a run spent in a part, idling left out.
+  /// The time of a mean rank of a run in a part, idling left out.
   double measured(const Run& run, const PredictedPart& part) const {
     double seconds = 0;
     for (const CostLine& l : run.lines) {
@@ -158,7 +158,7 @@ class Model {
     }
   }
 
-  /// What is handed out to ranks: a serial loop is one piece.
+  /// The pieces that are handed out to ranks: a serial loop is one piece.
   double tuples_of(const LoopRow& row) const { return row.kind == LoopKind::pardo ? values_of(row) : 1; }
   double values_of(const LoopRow& row) const {
     double n = 1;
@@ -207,7 +207,7 @@ class Model {
     return e;
   }
 
-  /// What the access slice says; returns how many of each get it foresaw.
+  /// Follows the access slice; returns how many of each get it foresaw.
   std::map<std::int32_t, double> by_slice(const Measured& part, const Target& t, std::span<const std::int32_t> outer,
                                           Enumerated& e) {
     std::map<std::int32_t, double> found;
@@ -376,7 +376,7 @@ class Model {
     return puts_block(in.op) ? sizes_.bytes(m_.refs[static_cast<std::size_t>(in.a)]) : 0;
   }
 
-  /// Of what happens once in each iteration of a loop: the part of its first iterations, or of all others.
+  /// The share of an event in each iteration of a loop: the part of its first iterations, or of all others.
   double share_of(const Parts::Event& e, const std::map<std::int32_t, double>& appearances) const {
     if (e.turn == Parts::Turn::every) return 1;
     const double met = synchronizations_at(e.synchronization) / appearances.at(-1 - e.synchronization);
@@ -390,7 +390,7 @@ class Model {
     return e.turn == Parts::Turn::first ? first : 1 - first;
   }
 
-  /// How often a rank was there.
+  /// The number of times that a rank was there.
   double synchronizations_at(std::int32_t pc) const {
     const auto executed = executions_.find(parts_.line_of(pc));
     return executed == executions_.end() ? 0 : executed->second / run_.ranks;

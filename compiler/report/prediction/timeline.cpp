@@ -14,7 +14,7 @@ namespace {
 
 constexpr double service_seconds = 1e-6;  // an owner's work for one request
 constexpr double header_bytes = 100;
-// As in the run's look-ahead and work queue:
+// The same values as the run's look-ahead and work queue:
 constexpr int first_depth = 8, max_depth = 128, gets_between_looks = 16;
 constexpr std::size_t max_foreseen = 512;
 
@@ -23,7 +23,7 @@ struct Range {
   bool empty() const { return first >= last; }
 };
 
-/// Of a question for work.
+/// The time of a question for work.
 double round_trip(const Target& t) { return 2 * t.latency + service_seconds; }
 
 class Timeline {
@@ -162,7 +162,7 @@ class Timeline {
     rank.asked = rank.offered = 0;
   }
 
-  /// Of what the rank has set aside.
+  /// Begins a piece that the rank has set aside.
   void begin_piece(Rank& rank) {
     const Range& queue = queues_[static_cast<std::size_t>(rank.node)];
     const std::int64_t aside = rank.reserved.last - rank.reserved.first;

@@ -37,7 +37,7 @@ struct TimedLoop {
   double work = 0;  // seconds of all iterations together (everywhere: of one rank's)
 };
 
-/// What ranks have when a loop begins, and when it ends.
+/// The state of the ranks when a loop begins, and when it ends.
 struct RanksState {
   explicit RanksState(const Target& target);
   struct FetchedCopy {
@@ -63,7 +63,7 @@ struct LoopTimes {
 
 LoopTimes run_loop(const TimedLoop& loop, const Target& target, RanksState& state);
 
-/// What a rank takes to learn that nobody has iterations left, after so many seconds of work.
+/// The time that a rank takes to learn that nobody has iterations left, after so many seconds of work.
 double asking_seconds(const Target& target, double at_work);
 
 /// A fetch that nothing else delays.

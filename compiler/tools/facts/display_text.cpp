@@ -29,7 +29,7 @@ std::string shortened(const std::string& text) {
   return text.substr(0, end == std::string::npos ? longest_reason : end) + " ...";
 }
 
-/// Of one execution: bytes and operations, as numbers or short formulas.
+/// The text for one execution: bytes and operations, as numbers or short formulas.
 std::string each_text(const Facts& facts, const LineFacts& l) {
   std::vector<std::string> parts;
   if (l.executions) {
@@ -48,7 +48,7 @@ std::string each_text(const Facts& facts, const LineFacts& l) {
   return join(parts, ", ");
 }
 
-/// Of a run whose job is not the one that the other numbers are of.
+/// Whether the run's job is not the one that the other numbers are of.
 bool of_other_numbers(const Facts& facts) { return !facts.numbers_from.empty() && !facts.run_of_these_numbers; }
 
 std::string measured_text(const Facts& facts, const Measured& m) {

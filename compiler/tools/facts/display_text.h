@@ -15,7 +15,7 @@ std::string inlay(const Facts& facts, LineKey line);
 /// All that is known of a line, in several lines; empty: nothing.
 std::string hover(const Facts& facts, LineKey line);
 
-/// Of an array, by its name in lower case: extents, blocks and bytes, where it is used, and in which phases.
+/// The text for an array, by its name in lower case: extents, blocks and bytes, where it is used, and in which phases.
 std::string array_hover(const Facts& facts, const std::string& name);
 
 /// "distributed, 4 x 3 blocks, 98 kB": after its declaration. Empty without numbers.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// What most lines end with; LF where that is undecided.
+/// The end of most lines; LF where that is undecided.
 std::string usual_line_end(std::string_view text) {
   std::ptrdiff_t lf = 0, crlf = 0, cr = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -181,7 +181,7 @@ class Reader {
   std::vector<int> open_;
 };
 
-/// What stands after `#` in a line, or nullopt. A `#` within a string begins no comment.
+/// The text after `#` in a line, or nullopt. A `#` within a string begins no comment.
 std::optional<std::string> comment_in(std::string_view line, bool whole_line) {
   bool in_string = false;
   for (std::size_t i = 0; i < line.size(); ++i) {

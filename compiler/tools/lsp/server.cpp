@@ -339,7 +339,7 @@ void Server::publish_pending() {
   for (const std::string& uri : touched) publish(uri, answered.contains(uri));
 }
 
-/// What all open programs say of a file, each thing once.
+/// Publishes the diagnostics of all open programs about a file, each once.
 void Server::publish(const std::string& uri, bool always) {
   const bool open = context_.files.is_open(uri);
   const std::string path = open ? context_.files.path(uri) : physical_path(path_of(uri));

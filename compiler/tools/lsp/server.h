@@ -16,7 +16,7 @@
 
 namespace sial::lsp {
 
-/// What other components add. Empty functions are not offered to the editor. All get the file as it is now.
+/// The additions of other components. Empty functions are not offered to the editor. All get the file as it is now.
 struct Providers {
   /// Code actions for a range of bytes.
   std::function<json(Context&, const FilePtr&, const Analysis&, std::uint32_t begin, std::uint32_t end)> code_actions;

@@ -292,7 +292,7 @@ std::vector<Use> Workspace::uses_in(const FilePtr& file, const Target& target) c
   const bool home = file->path == target.file->path;
   const Declared& d = *target.declared;
   const bool hidden = !home && file->outline.find(d.name);
-  // Where the program itself is named: after `sial` and `endsial`.
+  // The program's own name: after `sial` and `endsial`.
   int first = -1, last = -1;
   for (const Block& block : file->outline.blocks)
     if (block.word == "sial" && first < 0) {

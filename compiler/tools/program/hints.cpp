@@ -77,7 +77,7 @@ std::optional<Job> find_job(const HintRequest& request, std::vector<std::string>
   return {};
 }
 
-/// Of the files that a run of the program may have left: the newest one that has it.
+/// The newest file that has a run of the program, among those that such a run may have left.
 std::optional<report::Run> find_run(const HintRequest& request, const std::optional<Job>& job,
                                     const std::string& program, std::vector<std::string>& notes) {
   if (!request.run_file.empty()) return report::read_run(request.run_file, program);

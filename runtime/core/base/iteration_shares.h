@@ -1,5 +1,5 @@
 #pragma once
-// How the iterations of a parallel loop are divided among ranks: the rules of the work queue and of the static
+// The division of the iterations of a parallel loop among ranks: the rules of the work queue and of the static
 // schedule, which predictions follow, too. Iterations are numbered from 0.
 
 #include <algorithm>

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int max_nested = 256;  // as in job files
 
-/// Where values lie deeper within each other; the end of the text: nowhere.
+/// The place at which values lie deeper within each other; the end of the text: nowhere.
 std::size_t too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;

@@ -48,7 +48,7 @@ std::size_t Device::run_batch(int stream, std::span<const FusedWork> groups) {
   try {
     for (; started < groups.size(); ++started) run(stream, groups[started].target, groups[started].steps);
   } catch (const DeviceFull&) {
-    // As above.
+    // The same as above.
   }
   return started;
 }

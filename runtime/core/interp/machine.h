@@ -37,7 +37,7 @@ class Machine {
   /// "prog.sialx:12:3" for an instruction.
   std::string place_name(std::int32_t pc) const;
   std::vector<LineCost> line_costs() const;
-  /// Of the pardos that memory was short for.
+  /// The orders of the pardos that memory was short for.
   std::vector<PardoOrderFacts> pardo_orders() const;
   /// Adds what was counted so far.
   void add_stats(Stats& stats) const;

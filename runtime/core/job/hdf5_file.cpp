@@ -300,7 +300,7 @@ std::vector<T> read_dataset(hid_t file, const std::string& path, const std::stri
                        "is the file damaged?");
   Handle d(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT));
   if (!d.ok()) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
-  // What is kept in one piece must fit into the file: else the memory would be filled before HDF5 finds nothing to
+  // A dataset stored in one piece must fit into the file: else the memory would be filled before HDF5 finds nothing to
   // read.
   Handle layout(H5Dget_create_plist(d)), stored(H5Dget_type(d)), own(H5Iget_file_id(d));
   hsize_t bytes = 0;
@@ -393,7 +393,7 @@ void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> e
 std::int64_t Hdf5File::reserve(const std::string& dataset, std::span<const std::int64_t> extents) {
   const std::vector<hsize_t> dims = reversed(extents);
   const std::string what = fmt::format("dataset `{}`", dataset);
-  // What the file has by now is written, so that what lies after it has never been.
+  // Writes the file's present content, so that what lies after it has never been.
   hsize_t before = 0;
   if (H5Fflush(id_, H5F_SCOPE_LOCAL) < 0 || H5Fget_filesize(id_, &before) < 0) fail_write(what);
   Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));

@@ -97,7 +97,7 @@ bool has_flag(const Option& option, std::string_view flag) {
 /// A file name, or `none` in any case for no file.
 std::string file_or_none(const std::string& text) { return lower_case(text) == "none" ? "none" : text; }
 
-/// Of a rank. A small number without a unit was meant to have one.
+/// Takes the memory of a rank. A small number without a unit was meant to have one.
 std::size_t rank_memory(const std::string& text) {
   constexpr std::size_t min_without_unit = 1'000'000;
   const std::size_t bytes = parse_memory(text);

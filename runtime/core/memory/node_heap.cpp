@@ -115,8 +115,8 @@ inline void NodeHeap::count_own_here(Arena& a, std::int64_t bytes) {
   raise(a.own_high_water, a.own_in_use());
 }
 
-// What happens in a steady state, take_last() and drop_last(), takes each step once and leaves all others to the
-// functions behind it.
+// The functions of the steady state, take_last() and drop_last(), take each step once and leave all others to the
+// functions behind them.
 
 /// For the arena's rank itself: the chunk of the class that was given back last. Null: look further.
 Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {

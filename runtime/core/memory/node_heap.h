@@ -51,7 +51,7 @@ struct alignas(64) Chunk {
 };
 static_assert(sizeof(Chunk) == 64);
 
-/// What one phase (the time between two barriers) needed at most.
+/// The peak of one phase (the time between two barriers).
 struct PhasePeak {
   std::int64_t own = 0, shared = 0;
 };
@@ -66,7 +66,7 @@ struct HeapHooks {
   /// be reclaimed by itself. The last three are needed then.
   bool spills = false;
   std::function<std::string()> problem = {};  // why nothing more goes elsewhere; empty: no reason is known
-  // Where memory can be handed back: all three.
+  // Functions for memory that can be handed back: all three.
   std::function<std::size_t()> committed = {};  // bytes of all
   std::function<std::size_t(std::size_t offset, std::size_t bytes)> uncommitted = {};
   std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};
@@ -112,7 +112,7 @@ class NodeHeap {
     return allocate_or_throw({doubles, arena, Use::node, first}, what);
   }
 
-  /// What allocate() does where no arena has room; false: there was nothing to give back.
+  /// Calls the hook of allocate() for arenas without room; false: there was nothing to give back.
   bool reclaim(std::uint64_t bytes) { return hooks_.reclaim && hooks_.reclaim(bytes); }
 
   /// A chunk out of the surplus of one arena, which its user gives back when others need the memory: see wanted().
@@ -149,13 +149,13 @@ class NodeHeap {
   std::size_t arena_budget() const { return bytes_per_arena_; }
 
   void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }
-  /// What a chunk holds was changed in place: it gets another number, as it does whenever it is allocated. Numbers are
+  /// The chunk's content was changed in place: it gets another number, as it does whenever it is allocated. Numbers are
   /// those of the node.
   void changed(Chunk* c) {
     if (!fault_enabled(Fault::device_content))
       set_content(c, arena(c->arena).changes.fetch_add(1, std::memory_order_relaxed) + 1, 1);
   }
-  /// What a chunk holds is still to be read from a tier: it has no number until then. Before anybody else sees it.
+  /// The chunk's content is still to be read from a tier: it has no number until then. Before anybody else sees it.
   static void begin_arrival(Chunk* c) { c->content.store(0, std::memory_order_relaxed); }
   static bool is_arriving(const Chunk* c) {
     const std::uint64_t content = c->content.load(std::memory_order_acquire);
@@ -214,7 +214,7 @@ class NodeHeap {
   std::int64_t bytes_free() const {
     return static_cast<std::int64_t>(budget()) - bytes_in_use() - bytes_not_counted() - bytes_cached();
   }
-  /// Of chunks that not_counted() has marked.
+  /// The bytes of chunks that not_counted() has marked.
   std::int64_t bytes_not_counted() const;
   /// Largest amounts in use since the last call: of a rank's own, and of what is shared on the node (0 unless `first`).
   /// For a rank that has met all others of the node since; `first`: one rank of the node. Begins the rank's next phase.
@@ -225,7 +225,7 @@ class NodeHeap {
     return node.shared_high_water[0].exchange(node.shared_in_use.load(std::memory_order_relaxed),
                                               std::memory_order_relaxed);
   }
-  /// Where the arena's chunks lie: offset and bytes, of its whole address range.
+  /// The place of the arena's chunks: offset and bytes, of its whole address range.
   std::pair<std::size_t, std::size_t> arena_range(int a) const { return {start_of(a), range_per_arena_}; }
   int arenas() const { return arenas_; }
   std::size_t budget() const { return bytes_per_arena_ * static_cast<std::size_t>(arenas_); }
@@ -247,8 +247,8 @@ class NodeHeap {
     return std::min(n_classes - 1, 32 + (log - 11) * 32 + static_cast<int>((bytes >> (log - 5)) & 31));
   }
   static constexpr std::uint64_t page = 4096, smallest_chunk = 128, smallest_handed_back = 65536;
-  /// Of Chunk::free: it has its memory, has handed it back, has some of it, or has handed it back but for the ends of
-  /// smaller chunks that it was made of.
+  /// The kinds of Chunk::free: it has its memory, has handed it back, has some of it, or has handed it back but for the
+  /// ends of smaller chunks that it was made of.
   enum FreeKind : std::uint8_t { whole = 1, handed_back = 2, partly = 3, ends = 4 };
   static bool has_memory(std::uint8_t kind) { return kind == whole || kind == partly; }
   static std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -278,7 +278,7 @@ class NodeHeap {
     std::atomic<std::int64_t> passing;                       // references, see begin_passing()
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists
-    // Of the whole node, in its first arena only. Ranks may be in two phases at once, hence two marks.
+    // Counts of the whole node, in its first arena only. Ranks may be in two phases at once, hence two marks.
     alignas(64) std::atomic<std::int64_t> shared_in_use, spare_in_use;
     std::atomic<std::int32_t> waiting;  // for spare chunks to be given back
     std::array<std::atomic<std::int64_t>, 2> shared_high_water;
@@ -287,7 +287,7 @@ class NodeHeap {
   Arena& arena(int a) const {
     return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a));
   }
-  /// What the budget is counted in; for good where somebody relies on what is committed.
+  /// The unit of the budget; for good where somebody relies on what is committed.
   enum BudgetKind : std::uint32_t { of_addresses = 0, of_bytes = 1, of_lasting_addresses = 2 };
   bool by_bytes() const { return hooks_.spills || arena(0).budget_kind.load(std::memory_order_relaxed) == of_bytes; }
   std::uint64_t start_of(int a) const { return data_at_ + range_per_arena_ * static_cast<std::size_t>(a); }
@@ -316,7 +316,7 @@ class NodeHeap {
   static Request thorough(Request request);
   Chunk* try_allocate(const Request& request, std::string* reason);
   Chunk* allocate_or_throw(const Request& request, const std::function<std::string()>& what);
-  /// Which free chunks are looked at: those that have at least some of their memory still, or all.
+  /// The free chunks that are looked at: those that have at least some of their memory still, or all.
   enum class Free : std::uint8_t { with_memory, any };
   std::uint64_t* find_listed(Arena& a, int k, std::uint64_t bytes, Free which);
   Chunk* take_listed(Arena& a, std::uint64_t bytes, Free which);

@@ -1,4 +1,4 @@
-// What the heap of a node says about itself: statistics, sums over its arenas.
+// The statistics of a node's heap: sums over its arenas.
 #include <algorithm>
 
 #include "runtime/core/memory/node_heap.h"

@@ -114,7 +114,7 @@ class Search {
     bool moved = false;
     if (!fits({}))
       for (AutomaticRange& range : ranges) range.least = 0;
-    // Where the usual ones do not fit, all become smaller together, step by step, before each is looked at by itself.
+    // All become smaller together where the usual ones do not fit, step by step, before each is looked at by itself.
     for (std::int32_t percent = 80; !fits({}) && !moved && percent * largest >= 100 * smallest && steps_left_ > 0;
          percent = percent * 4 / 5) {
       Targets smaller;
@@ -161,7 +161,7 @@ class Search {
     return false;
   }
 
-  /// Of all programs together; a job that cannot be cut so takes for ever.
+  /// The seconds of all programs together; a job that cannot be cut so takes for ever.
   double seconds(const Targets& targets) {
     if (const auto known = predicted_.find(targets); known != predicted_.end()) return sum(known->second);
     std::vector<PredictedTime> times;
@@ -212,7 +212,7 @@ class Search {
     return fit.fits;
   }
 
-  /// As far as it was looked at.
+  /// Whether it is too large, as far as it was looked at.
   bool too_large(const Targets& targets) const {
     const auto known = fits_.find(targets);
     return known != fits_.end() && !known->second.fits;
@@ -301,7 +301,7 @@ SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<co
     choice.refusal = found.refusal;
     choice.refused_at = found.refused_at;
   } catch (const SialError&) {
-    // What does not fit together is said when the programs run.
+    // A misfit is reported when the programs run.
   } catch (const std::bad_alloc&) {
     // The usual segments need no search.
   }

@@ -165,7 +165,7 @@ class Counter {
     const std::int64_t sampled = sample_size(row, followed, tuples, uncertain),
                        step = sampled == tuples ? 1 : coprime_step(tuples);
     const double each = weight * multiplied * static_cast<double>(tuples) / static_cast<double>(sampled);
-    // What is done in the first iteration only, and kept, is not done again.
+    // Work that is done in the first iteration only, and kept, is not done again.
     const double first = nest().in_pardo || multiplied <= 1 ? 1 : 1 / multiplied;
     std::int64_t at = sampled == tuples ? 0 : next_beginning(tuples);
     for (std::int64_t n = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples) {
@@ -200,7 +200,7 @@ class Counter {
     return std::clamp<std::int64_t>(allowed / each, 1, tuples);
   }
 
-  /// Where a sample begins: another iteration each time, so that loops of which one iteration is followed are not taken
+  /// The begin of a sample: another iteration each time, so that loops of which one iteration is followed are not taken
   /// by their first.
   std::int64_t next_beginning(std::int64_t tuples) {
     return static_cast<std::int64_t>(std::fmod(static_cast<double>(++samples_) * golden, 1.0) *

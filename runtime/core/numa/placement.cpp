@@ -22,7 +22,7 @@ std::vector<int> all_numbers(const NumaTopology& machine) {
 
 int number_of(const NumaTopology& machine, int place) { return machine.nodes[static_cast<std::size_t>(place)].number; }
 
-/// Those that ranks run near; all where that is not known of any.
+/// The nodes that ranks run near; all where that is not known of any.
 std::vector<int> numbers_near_ranks(const NumaTopology& machine, std::span<const int> node_of_arena) {
   std::vector<int> numbers;
   for (const int node : node_of_arena)

@@ -16,7 +16,7 @@
 namespace sial {
 namespace {
 
-/// Where a row belongs; the numbers of costs.def follow.
+/// The place of a row; the numbers of costs.def follow.
 template <class Row>
 Json place_json(const Row& row) {
   return {{"program", row.program}, {"file", row.file}, {"line", row.line}};

@@ -83,7 +83,7 @@ double JobStats::hit_ratio() const {
 
 namespace {
 
-/// How rows of one line become one.
+/// The reduction of rows of one line to one.
 enum class Reduction { sum, max, set };
 
 template <Reduction how, class T>
@@ -105,7 +105,7 @@ void line_fields(Codec& c, Row& row) {
 #include "runtime/core/stats/costs.def"
 }
 
-/// Of what is kept by line and array.
+/// Rows of what is recorded by line and array.
 template <class Codec, class Row>
 void array_place(Codec& c, Row& row) {
   c.text(row.program);

@@ -60,7 +60,7 @@ class Trace {
   std::array<Dropped, trace_kinds> dropped_{};
 };
 
-/// What a span is called: its name and its source line.
+/// The name of a span and its source line.
 struct TraceName {
   std::string name, where;
 };

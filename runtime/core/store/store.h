@@ -1,8 +1,8 @@
 #pragma once
 // The distributed block store as a rank sees it: one narrow interface for each of its uses, all over the same blocks.
-// Who needs only one of them takes only that one. Rules: runtime/core/store/README.md. Owned by one rank, used by its
-// interpreter thread. All calls name the statement (Place) for messages and statistics. Blocks are column-major
-// doubles; the store knows sizes, not extents.
+// A caller that needs only one of them takes only that one. Rules: runtime/core/store/README.md. Owned by one rank,
+// used by its interpreter thread. All calls name the statement (Place) for messages and statistics. Blocks are
+// column-major doubles; the store knows sizes, not extents.
 
 #include <memory>
 

@@ -54,7 +54,7 @@ class StoreImpl final : public BlockStore {
   NodeBlocks node_;
   std::unique_ptr<StoreService> service_;  // with several nodes
 
-  // What this rank holds, and what is on its way to and from other nodes.
+  // The blocks that this rank holds, and those on their way to and from other nodes.
   StoreContext context_;
   RankCache copies_;
   BlockRequests requests_;
@@ -62,7 +62,7 @@ class StoreImpl final : public BlockStore {
   OutgoingPuts puts_;
   PendingAccumulates accumulates_;
 
-  // What statements do.
+  // The operations of statements.
   FetchedBlocks fetched_;
   BlockWriter writer_;
   NodeIntegralCache integral_cache_;

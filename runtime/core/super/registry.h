@@ -34,7 +34,7 @@ struct SuperArg {
   std::int64_t size() const { return shape.size(); }
 };
 
-/// What bodies may use besides their arguments. One per rank.
+/// The context of bodies besides their arguments. One per rank.
 class SuperContext {
  public:
   virtual ~SuperContext() = default;
@@ -74,8 +74,8 @@ struct SuperRow {
 std::span<const SuperRow> super_rows();
 /// nullptr when unknown (case-insensitive).
 const SuperRow* find_super(std::string_view name);
-/// What a super instruction of element_forms.def does to its first argument, element by element, made of the others;
-/// with the errors of its body but for the division by zero.
+/// The effect of a super instruction of element_forms.def on its first argument, element by element, made of the
+/// others; with the errors of its body but for the division by zero.
 using ElementForm = EnergyDifferences (*)(std::span<SuperArg>);
 template <class Form>
 struct FormRow {
@@ -95,13 +95,13 @@ struct BlockForm {
   Operand d, a, b;  // b without argument: a copy
   double alpha = 1.0, beta = 0.0;
 };
-/// What a super instruction of block_forms.def does, from its arguments without their data; with the errors of its
+/// The effect of a super instruction of block_forms.def, from its arguments without their data; with the errors of its
 /// body.
 using BlockFormMaker = BlockForm (*)(std::span<const SuperArg>);
 std::span<const FormRow<BlockFormMaker>> block_forms();
 /// nullptr when it has none (case-insensitive).
 BlockFormMaker find_block_form(std::string_view name);
-/// What a super instruction costs beside the call and its arguments, for predictions. Asked of the houses that are
+/// The cost of a super instruction beside the call and its arguments, for predictions. Asked of the houses that are
 /// built.
 struct SuperDemand {
   double element_time = 0,

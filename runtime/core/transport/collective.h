@@ -1,5 +1,5 @@
 #pragma once
-// What all transports share about collectives: the record that travels with each one, the check that all ranks mean the
+// Shared by all transports for collectives: the record that travels with each one, the check that all ranks mean the
 // same one, and the four operations expressed by one primitive, exchange(). A rank is in one collective at a time.
 
 #include <cstdint>

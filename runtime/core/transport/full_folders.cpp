@@ -21,7 +21,7 @@ constexpr double kibibyte = 1024;
 constexpr double min_shared = 4 * kibibyte * kibibyte;  // Open MPI's memory for messages of one rank
 constexpr double min_of_job = 64 * kibibyte;            // what ranks and daemon tell each other
 
-/// That of the job, which the launcher names and has made; else where such are made.
+/// The folder of the job, which the launcher names and has made; else where such are made.
 std::string folder_of_job() {
   for (const char* name : {"OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_tmpdir_base", "TMPDIR"})
     if (const char* folder = std::getenv(name)) return folder;

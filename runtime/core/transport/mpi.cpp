@@ -18,7 +18,7 @@ namespace sial {
 
 namespace {
 
-/// What all workers exchange at each collective: enough to agree on it, and the number of a sum.
+/// The data that all workers exchange at each collective: enough to agree on it, and the number of a sum.
 struct Arrival {
   CollectiveRecord record;
   double value = 0;

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 enum class CommandKind : std::int32_t { ask, write, read, close };
 
-/// What a requester sends; the data follow in messages with the slot's tag, or come back with it.
+/// The message of a requester; the data follow in messages with the slot's tag, or come back with it.
 struct Command {
   CommandKind kind = CommandKind::close;
   std::int32_t slot = 0;
@@ -28,10 +28,10 @@ struct Command {
 
 constexpr int command_tag = 1;
 constexpr int slots = 256;  // messages of a rank on their way
-// Of what nobody waits for, so that a demand soon gets its turn.
+// Copies that nobody waits for at a time, so that a demand soon gets its turn.
 constexpr int max_unhurried = 8;
-// Of what a requester sends and of what a provider answers: two ranks may be both to each other, and number their slots
-// alike.
+// Tags of what a requester sends and of what a provider answers: two ranks may be both to each other, and number their
+// slots alike.
 int data_tag(int slot) { return 16 + 2 * slot; }
 int answer_tag(int slot) { return data_tag(slot) + 1; }
 
@@ -65,7 +65,7 @@ class MpiRemoteMemory final : public RemoteMemory {
   }
 
  private:
-  /// As the requester sees it.
+  /// A copy as the requester sees it.
   struct Flight {
     RemoteCopy* copy = nullptr;  // or
     RemoteChunk* chunk = nullptr;
@@ -74,7 +74,7 @@ class MpiRemoteMemory final : public RemoteMemory {
     std::vector<MPI_Request> requests;
     Clock::time_point begun;
   };
-  /// As the provider does.
+  /// A copy as the provider sees it.
   struct Job {
     int from = 0;
     Command command;
@@ -153,7 +153,7 @@ bool MpiRemoteMemory::done(std::vector<MPI_Request>& requests) const {
   return all != 0;
 }
 
-/// Of a network that is simulated: whether the data have had the time that they need.
+/// Whether the data of a simulated network have had the time that they need.
 bool MpiRemoteMemory::through(const Flight& f) const {
   const auto& network = world_.options.network;
   if (!network) return true;
@@ -346,7 +346,7 @@ void MpiRemoteMemory::send_closes() {
 }
 
 void MpiRemoteMemory::run() {
-  // As of requests: a worker's takes its core from a rank that computes, a server has one for it.
+  // The same as for requests: a worker's takes its core from a rank that computes, a server has one for it.
   const bool server = world_.rank >= world_.layout->workers;
   Backoff backoff(std::chrono::microseconds(server ? 500 : 25), std::chrono::microseconds(20),
                   std::chrono::microseconds(server ? 150 : 500));

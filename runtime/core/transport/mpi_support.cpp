@@ -164,7 +164,7 @@ MpiWorld::MpiWorld(int communicator, const MpiOptions& wanted) : options(wanted)
   meet(provided);
 }
 
-/// Who is where, and what they share.
+/// Finds the place of each rank, and what ranks share.
 void MpiWorld::meet(int provided) {
   int total = 0;
   MPI_Comm_rank(all, &rank);

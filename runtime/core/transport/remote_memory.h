@@ -13,17 +13,17 @@ struct RemoteChunk {
   std::uint64_t at = 0, bytes = 0;
 };
 
-/// What a rank does for others. Called on any thread; must not wait for other ranks.
+/// The services of a rank for others. Called on any thread; must not wait for other ranks.
 class MemoryProvider {
  public:
   virtual ~MemoryProvider() = default;
   /// At most so many bytes, for good; fewer, or none, where it needs the rest itself.
   virtual RemoteChunk provide(std::uint64_t bytes) = 0;
-  /// What was provided to whomever, by this rank or another one of its node.
+  /// The memory provided to whomever, by this rank or another one of its node.
   virtual std::byte* provided(std::uint64_t at) = 0;
 };
 
-/// What goes first: somebody waits for it, somebody will ask for it, nobody does.
+/// The order of service: somebody waits for it, somebody will ask for it, nobody does.
 enum class CopyPriority : std::uint8_t { demand = 0, prefetch = 1, write = 2 };
 
 /// One copy to or from memory of other nodes. Owned by whoever starts it; it and its memory stay in place until

@@ -68,7 +68,7 @@ std::unique_ptr<RemoteMemory> SimulatedRemoteTransfers::open(int rank, MemoryPro
   return memory;
 }
 
-/// What is read leaves the provider, which has to hear of it first; what is written leaves the requester.
+/// A read leaves the provider, which has to hear of it first; a write leaves the requester.
 void SimulatedRemoteTransfers::add(RemoteCopy& copy, Round& round, int by) {
   if (!copy.writes) std::memset(copy.memory, 0xFF, copy.bytes);  // NaN: who does not wait is found out
   const double since = scheduler_.clock() + (copy.writes ? 0 : options_.latency);

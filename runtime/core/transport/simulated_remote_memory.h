@@ -27,7 +27,7 @@ class SimulatedRemoteTransfers {
   std::unique_ptr<RemoteMemory> open(int rank, MemoryProvider& provider);
   /// When something happens next; never: nothing is under way.
   double next_event() const { return std::min(starts_.earliest(), moving_.empty() ? never : moving_.begin()->first); }
-  /// What happens next, where that is no later than `limit`; false: nothing is.
+  /// Carries out the next event, where that is no later than `limit`; false: there is none.
   bool advance_one(double limit);
   /// The link of a rank, for others that send over it.
   double free_at(int rank) const { return links_[static_cast<std::size_t>(rank)].free_at; }

@@ -25,9 +25,9 @@ class SimulatedRequests {
   std::unique_ptr<PendingRequest> request(int from, int to, std::span<const std::byte> header, const Payload& payload,
                                           ReplyBuffer reply_buffer, Priority priority);
   void set_service(int rank, Service* service);
-  /// What the helper of `rank` does until `done`.
+  /// The work of the helper of `rank` until `done`.
   void serve(int rank, const std::function<bool()>& done);
-  /// Where the helper of `rank` waits within a service: it may wait for what its own replies, delivered meanwhile,
+  /// Releases delivered replies of the helper of `rank`, while it waits within a service: perhaps for what they
   /// hold.
   void release_within_service(int rank);
 

@@ -34,7 +34,7 @@ struct IndexRange {
 /// to be had, and a cursor that needs one ends.
 using StaticElements = std::function<const double*(ArrayId array)>;
 
-/// What the program will get or put: instruction, array and block (segment numbers as the store sees them).
+/// A block that the program will get or put: instruction, array and block (segment numbers as the store sees them).
 struct FetchRequest {
   std::int32_t pc = 0;
   ArrayId array;
@@ -51,7 +51,7 @@ struct SliceFetch {
   ForeseenUse use = ForeseenUse::get;
 };
 
-/// What a BoundSlice tells of.
+/// The uses that a BoundSlice tells of.
 enum class SliceUses { gets, gets_and_puts };
 
 class BoundSlice {

@@ -25,7 +25,7 @@ constexpr std::size_t max_waiting = 512;
 class BatchingDevice final : public Device {
  public:
   BatchingDevice(std::unique_ptr<Device> device, std::int64_t small) : device_(std::move(device)), small_(small) {}
-  // What still waits nobody has asked for.
+  // Nobody has asked for work that still waits.
 
   std::string_view name() const override { return device_->name(); }
   int compute_streams() const override { return device_->compute_streams(); }

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of a block that a device has, or had, and of the device memory that holds its values. Values without
+// The facts about a block that a device has, or had, and about the device memory that holds its values. Values without
 // rules: CachedBlockTable keeps them, and the parts of the cache that transfer and evict change them.
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct DeviceBlock {
   Frontier written, used;  // last write; all work
 };
 
-/// How a block came to the device: copied from the host's memory, received from another node in the device's memory, or
-/// received on the host and copied from there piece by piece.
+/// The path of a block to the device: copied from the host's memory, received from another node in the device's memory,
+/// or received on the host and copied from there piece by piece.
 enum class TransferPath { copied, direct, pipelined };
 
-/// Where a block has its present value.
+/// The place of a block's present value.
 enum class Residency { host, both, device };
 
 struct CachedBlock {

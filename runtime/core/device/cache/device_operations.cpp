@@ -158,7 +158,7 @@ double DeviceOperations::dot(const ConstView& a, const ConstView& b) {
   return result;
 }
 
-/// What operands of the present operation hold after all work on them. Waits.
+/// The values of operands of the present operation after all work on them. Waits.
 std::vector<double> DeviceOperations::fetch(const double* device, std::int64_t n) {
   std::vector<double> values(static_cast<std::size_t>(n));
   layers_.order.before(copy_out_stream, before_);

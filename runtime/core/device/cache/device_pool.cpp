@@ -10,7 +10,7 @@ namespace sial {
 namespace {
 
 constexpr std::int64_t grain = 32;  // doubles: 256 bytes
-/// Of one size, that take turns.
+/// Blocks of one size that take turns.
 constexpr std::size_t max_cached_in_turn = 64;
 
 }  // namespace

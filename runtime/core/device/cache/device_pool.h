@@ -24,7 +24,7 @@ class DevicePool {
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
-  /// What a block of `n` doubles takes.
+  /// The memory of a block of `n` doubles.
   static std::int64_t rounded(std::int64_t n);
   /// `n` doubles, 256-byte aligned, and what must be done before they are used; null when there is none.
   double* allocate(std::int64_t n, Frontier& free_after);

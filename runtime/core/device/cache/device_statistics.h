@@ -1,6 +1,6 @@
 #pragma once
-// What the cache of a device's blocks counts: transfers by statement and array, what simulated devices count as the
-// lower bound and the offline optimum, and what the device did since this was made. Owned by the cache, whose parts
+// Counts of the cache of a device's blocks: transfers by statement and array, the lower bound and the offline optimum
+// on simulated devices, and the device's work since this was made. Owned by the cache, whose parts
 // increment the counters.
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace sial {
 
-/// Of one array's blocks, at one statement.
+/// Transfers of one array's blocks, at one statement.
 struct TransferRow {
 #define TRANSFER_COST(field) TransferCount field;
 #include "runtime/core/stats/costs.def"
@@ -50,7 +50,7 @@ class DeviceStatistics {
   void begin_operation();
   /// The block, which is valid on both sides now, was copied to the device.
   void copied_in(CachedBlock& u, Statement statement);
-  /// What the device wrote is in the host's memory, and the host looks at it.
+  /// Values that the device wrote are in the host's memory, and the host looks at them.
   void seen_by_host(CachedBlock& u, Statement statement);
   /// The device has these values, which another node made or will have.
   void seen_by_device(const HostBlock& values) { seen_by_device_.insert(hash_values(values)); }
@@ -60,11 +60,11 @@ class DeviceStatistics {
   void used_on_host(const CachedBlock& u, Intent intent);
   void ended(const CachedBlock& u);
   void shared(const CachedBlock& of, const double* copy, std::uint64_t content);
-  /// What the uses until now would have moved, see OfflineOptimum; nothing where they were not kept: on devices that
-  /// are not simulated, or have all memory, or were used very often.
+  /// The bytes that the uses until now would have moved, see OfflineOptimum; nothing where they were not recorded: on
+  /// devices that are not simulated, or have all memory, or were used very often.
   OfflineOptimum::Moved offline_optimum() const;
 
-  /// What the device's time went to since this was made; waits for it. Nothing where its time is not taken.
+  /// The device's time by its use since this was made; waits for it. Nothing where its time is not taken.
   std::optional<DeviceTimes> times() const;
   /// Work that was started together with its like since this was made; and all kernels and products that were started.
   BatchCount batched() const { return device_.batched().since(batched_before_); }

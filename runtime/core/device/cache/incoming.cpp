@@ -31,7 +31,7 @@ class DirectIncoming final : public IncomingBlock {
   }
 
  private:
-  /// Which alone has it.
+  /// Leaves a block that the device alone has there.
   void leave_on_device(CachedBlock& u) {
     if (fault_enabled(Fault::device_received_on_host)) return;
     u.host_valid = false;

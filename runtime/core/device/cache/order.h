@@ -30,7 +30,7 @@ class DeviceOrder {
   DeviceOrder(const DeviceOrder&) = delete;
   DeviceOrder& operator=(const DeviceOrder&) = delete;
 
-  /// What is put into the stream from now on begins after the frontier.
+  /// Work that is put into the stream from now on begins after the frontier.
   void before(int stream, const Frontier& frontier);
   /// A piece of work was put into the stream: its number.
   std::uint64_t submitted(int stream) {

@@ -12,7 +12,7 @@
 namespace sial::cuda {
 namespace {
 
-/// Of tables: beyond it those that are kept are given up, after a wait.
+/// A limit of saved tables: beyond it all are given up, after a wait.
 constexpr std::size_t max_table_bytes = std::size_t{16} << 20;
 /// The driver's errors about code itself: not an image, a version of PTX that it does not know, an unsupported compiler
 /// ...

@@ -273,7 +273,7 @@ class CudaDevice final : public Device {
   TransferCount moved_out() const override { return out_; }
 
  private:
-  /// Of a compute stream.
+  /// The work of a compute stream.
   struct Work {
     BlasHandle blas = nullptr;
     Address workspace = 0;

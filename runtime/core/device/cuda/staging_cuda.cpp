@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t max_chunks = 256;
 constexpr std::size_t ring_bytes = std::size_t{16} << 20, piece_bytes = ring_bytes / 4;
-/// What the driver takes into its own buffers at once; beyond it copies from pageable memory wait for all that is in
-/// the stream.
+/// The bytes that the driver takes into its own buffers at once; beyond it copies from pageable memory wait for all
+/// that is in the stream.
 constexpr std::size_t max_direct = std::size_t{64} << 10;
 
 }  // namespace
@@ -126,7 +126,7 @@ void Staging::retire_done(Ring& ring) {
 
 void Staging::deliver() { retire_done(ring_out_); }
 
-/// What is on its way to this memory of the host is there.
+/// Waits for all that is on its way to this memory of the host.
 void Staging::complete(const void* p, std::size_t bytes) {
   const char* first = static_cast<const char*>(p);
   auto& chunks = ring_out_.chunks;

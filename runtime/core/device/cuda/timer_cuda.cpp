@@ -92,7 +92,7 @@ void WorkTimer::resolve() {
     }
     if (!queue.pieces.empty()) horizon = std::min(horizon, queue.last);
   }
-  // Where nothing is open, what comes begins after all that was reached.
+  // New work begins after all that was reached, where nothing is open.
   if (open_ == 0) horizon = latest;
   busy_.sum_up(std::min(horizon, latest));
   if (open_ == 0 && latest - base_at_ > max_from_base && newest) {

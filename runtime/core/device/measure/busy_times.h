@@ -1,6 +1,6 @@
 #pragma once
-// What a device spent its time on, from the beginnings and ends of its pieces of work: how long it was at kernels, at
-// copies either way, and at both, however many streams were. Pieces may come in any order. What nothing added later can
+// A device's time by its use, from the beginnings and ends of its pieces of work: how long it was at kernels, at copies
+// either way, and at both, however many streams were. Pieces may come in any order. What nothing added later can
 // touch is summed up and forgotten. A value.
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class BusyTimes {
   void sum_up(double until);
   /// Pieces that are not summed up.
   std::size_t open() const { return pieces_.size(); }
-  /// Of all pieces; `waited` is not known here.
+  /// The sums of all pieces; `waited` is not known here.
   DeviceTimes sums() const;
 
  private:

@@ -1,9 +1,9 @@
 // A device for tests and for counting transfers. Its memory lies in the host's address space, so that the host's
 // kernels can stand in for its own; nobody else may use its addresses, and whatever has no defined value there is NaN.
-// What is put into a stream waits: each call lets a few pieces of work go on, of streams chosen by a seeded generator,
-// so that work that is ordered by chance only gets into the wrong order sooner or later. Times are those of a model:
-// each piece of work takes as long as it took here, all streams go on beside each other and beside the host, and wait
-// for what they are told to.
+// Work that is put into a stream waits: each call lets a few pieces of work go on, of streams chosen by a seeded
+// generator, so that work that is ordered by chance only gets into the wrong order sooner or later. Times are those of
+// a model: each piece of work takes as long as it took here, all streams go on beside each other and beside the host,
+// and wait for what they are told to.
 
 #include <algorithm>
 #include <array>

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t cache_bytes = std::int64_t{64} << 20;  // of chunks that two parts share, or one chunk
 
-/// As HDF5 lists extents, the slowest first, or in the order of the program.
+/// The extents as HDF5 lists them, the slowest first, or in the order of the program.
 std::string shape_text(std::span<const std::int64_t> extents, bool in_program_order) {
   return in_program_order ? fmt::format("({})", fmt::join(extents, ", "))
                           : fmt::format("({})", fmt::join(extents.rbegin(), extents.rend(), ", "));
@@ -34,13 +34,13 @@ Extents declared_extents(const BoundArray& array) {
   return {array.whole.extent.begin(), array.whole.extent.begin() + array.rank};
 }
 
-/// What is wrong with an array's values, at an element of the array; before all elements: it cannot be read.
+/// An error in an array's values, at an element of the array; before all elements: it cannot be read.
 struct Finding {
   std::int64_t element = -1;
   std::string message, hint;
 };
 
-/// What a rank tells the others about its share.
+/// A rank's message to the others about its share.
 std::vector<std::byte> pack(std::uint64_t sum, const std::optional<Finding>& finding) {
   Packer p;
   p.value(sum);
@@ -61,7 +61,7 @@ class InputValues {
   std::string name() const {
     return data_ ? data_->origin : fmt::format("dataset `{}` in `{}`", source_->dataset, source_->file);
   }
-  /// Of a dataset that is in the file: opens it.
+  /// Opens a dataset that is in the file.
   Extents chunk() {
     if (data_) return {};
     return Hdf5Dataset(source_->file, source_->dataset, 0).chunk();
@@ -82,7 +82,7 @@ class InputValues {
     else copy_from_memory(first, count, out.data());
     look_at(first, count, out);
   }
-  /// Of all elements that were read, with their places; sums of several ranks add up.
+  /// The sum of all elements that were read, with their places; sums of several ranks add up.
   std::uint64_t sum() const { return sum_; }
   const std::optional<Finding>& finding() const { return finding_; }
   void failed(const SialError& error) { finding_ = {-1, error.what(), error.hint()}; }

@@ -26,7 +26,7 @@ class Statics {
   double* find(ArrayId array) const { return data_[array.at()]; }
   /// The host is going to use all of it.
   double* whole(ArrayId array, Intent intent, Statement here);
-  /// As a slice reads it; null where the program has not used it.
+  /// The array as a slice reads it; null where the program has not used it.
   const double* table(ArrayId array, Statement here) const;
   /// The program ends: its arrays are the job's results.
   void all_on_host(Statement here) const;

@@ -89,7 +89,7 @@ struct ResolvedReference {
   std::array<std::int32_t, max_rank> label{};  // repeated names get different labels, in order of occurrence
 };
 
-/// How the operands of a copy or put correspond.
+/// The correspondence of the operands of a copy or put.
 enum class CopyMode : std::int32_t { by_label, leading, positional };
 
 struct BoundProgram {

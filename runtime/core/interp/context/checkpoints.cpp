@@ -63,7 +63,7 @@ Checkpoints::Checkpoints(const CheckpointOptions& options, Transport& transport,
 void Checkpoints::continue_from(const CheckpointIndex& index, std::optional<CheckpointIndex> previous) {
   last_ = index;
   previous_ = std::move(previous);
-  // Of two indices that are left after a crash, one may be the same.
+  // Two indices that are left after a crash may be the same.
   if (previous_ && previous_->serial >= last_.serial) previous_.reset();
   serial_ = index.serial;
   job_id_ = index.job_id;
@@ -350,7 +350,7 @@ Checkpoints::Attempt Checkpoints::failed(const std::string& problem) {
 }
 
 void Checkpoints::job_done() {
-  // What is on its way to the disk is of no use any more: its writer removes it.
+  // Files on their way to the disk are of no use any more: their writer removes them.
   if (pending_) {
     stop_writing_.store(true, std::memory_order_relaxed);
     if (pending_->completed.valid() && pending_->completed.get().problem.empty()) {

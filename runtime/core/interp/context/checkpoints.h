@@ -10,8 +10,8 @@
 // clock (Transport::has_real_time) the ranks write before they go on, and helpers only bring it to the disk.
 // Checkpoints that end the run, at each barrier, or with `--stop-after` are complete before the run goes on.
 //
-// Who may ask: rank 0 watches the clock, every rank its signals. The request travels with the barrier's own collective,
-// so that a barrier at which nobody wants anything costs nothing more.
+// Requests for checkpoints: rank 0 watches the clock, every rank its signals. The request travels with the barrier's
+// own collective, so that a barrier at which nobody wants anything costs nothing more.
 
 #include <atomic>
 #include <cstdint>
@@ -65,14 +65,14 @@ class Checkpoints {
   };
 
   Checkpoints(const CheckpointOptions& options, Transport& transport, std::ostream& err, JobIdentity job);
-  /// What is still being written is of no use any more.
+  /// A file still being written is of no use any more.
   ~Checkpoints() { stop_writing_.store(true, std::memory_order_relaxed); }
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
   /// The job goes on from this checkpoint, which stays valid until the next one; `previous`: the one before it, on rank
   /// 0, where it is there.
   void continue_from(const CheckpointIndex& index, std::optional<CheckpointIndex> previous);
-  /// Of the folder's index, on rank 0; where none was taken beforehand, the first checkpoint takes one.
+  /// Keeps the lock of the folder's index, on rank 0; where none was taken beforehand, the first checkpoint takes one.
   void keep_lock(OutputLock lock) { lock_.emplace(std::move(lock)); }
   void release_lock() { lock_.reset(); }
   void set_job_part(JobPart part) { job_part_ = std::move(part); }
@@ -89,7 +89,7 @@ class Checkpoints {
   const std::string& folder() const { return options_.folder; }
   /// On rank 0: whether there is a checkpoint that the job can go on from.
   bool has_one() const { return !last_.files.empty(); }
-  // Of this rank.
+  // The seconds of this rank.
   double seconds() const { return seconds_; }
   std::int64_t written() const { return written_; }
   std::int64_t bytes() const { return bytes_; }
@@ -105,12 +105,12 @@ class Checkpoints {
   Request agree();
   void save_or_stop(Request request, std::int32_t program, const std::string& place, const MachinePart* machine);
   enum class Attempt : std::int64_t { failed, written, again };
-  /// What has become of a file.
+  /// The outcome of writing a file.
   struct Written {
     std::string problem;
     FileSeal seal;
   };
-  /// What this rank saves, and has perhaps not written or not brought to the disk yet.
+  /// The data that this rank saves, and has perhaps not written or not brought to the disk yet.
   struct Pending {
     std::int64_t serial = 0;
     std::int32_t program = 0;

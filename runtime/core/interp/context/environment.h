@@ -1,5 +1,5 @@
 #pragma once
-// What a rank's interpreter is given: its options, what it works with, and what outlives a program on this rank.
+// The inputs of a rank's interpreter: its options, what it works with, and what outlives a program on this rank.
 
 #include <cstdint>
 #include <functional>
@@ -29,8 +29,8 @@ class Device;
 
 enum class Schedule { dynamic, static_ };
 
-/// In which order the iterations of pardos run: as suits the memory where it is short, as written, or, for tests, in
-/// some order.
+/// The order in which the iterations of pardos run: as suits the memory where it is short, as written, or, for tests,
+/// in some order.
 enum class PardoOrdering { automatic, written, shuffled };
 
 struct MachineOptions {
@@ -57,7 +57,7 @@ struct MachineOptions {
   std::function<void()> between_statements = {};
 };
 
-/// What outlives a program on one rank of a job.
+/// The state that outlives a program on one rank of a job.
 struct RankState {
   std::map<std::string, double> saved_scalars;
   std::map<std::string, DataArray> saved_statics;
@@ -75,8 +75,8 @@ struct RankState {
   Stats stats;
 };
 
-/// What a rank's interpreter works with. All outlive the machine. `out` is written by rank 0, and by the others while a
-/// super instruction has enabled them; `warnings` by rank 0.
+/// The components that a rank's interpreter works with. All outlive the machine. `out` is written by rank 0, and by the
+/// others while a super instruction has enabled them; `warnings` by rank 0.
 struct Environment {
   const JobData& job;
   Transport& transport;

@@ -21,7 +21,7 @@ PardoMode PardoRun::mode_of(const LoopRow& row) const {
                     {context_.options.schedule == Schedule::static_, context_.env.state.saved_agree});
 }
 
-/// As without virtual orbitals. It may be a mistake in the job: told once per index.
+/// Whether the loop is empty, as without virtual orbitals. It may be a mistake in the job: told once per index.
 bool PardoRun::is_empty(const LoopRow& row, Statement here) {
   for (const IndexId id : row.indices) {
     const BoundIndex& index = context_.bound.indices[id.at()];

@@ -91,7 +91,7 @@ void SliceCheck::use(std::int32_t pc, ArrayId array, const BlockIndex& block) {
         ++compared_;
         return;
       case SliceOutcome::abandoned: {
-        // Of a serial loop it may be an earlier iteration that was given up after its last get.
+        // A serial loop may have abandoned an earlier iteration after its last get.
         const std::int32_t now = p_.index_values[p_.module.loops[static_cast<std::size_t>(loop_)].indices[0].at()];
         if (!cursor_.slice()->parallel() && cursor_.iteration() != now) continue;
         abandoned_ = true;
@@ -128,7 +128,7 @@ void SliceCheck::leave(std::int32_t loop) {
   if (cursor_.slice()->parallel()) {
     if (in_iteration_ && !abandoned_) expect_nothing("when the loop is left");
   } else {
-    // What is left of a serial loop are iterations that were given up; one that leaves the loop ends its slice.
+    // The rest of a serial loop's iterations were abandoned; one that leaves the loop ends its slice.
     while (!cursor_.ended()) expect_nothing("when the loop is left");
   }
   loop_ = -1;

@@ -55,7 +55,7 @@ JobOutlook JobRunner::outlook(std::span<const std::shared_ptr<const Module>> pro
   return outlook;
 }
 
-/// Of all nodes: ranks must choose the orders of pardos by the same number.
+/// The least of all nodes: ranks must choose the orders of pardos by the same number.
 std::int64_t JobRunner::min_capacity() const {
   std::int64_t least = options_.machine.spill_capacity;
   if (least == 0) least = env_.store.monitor().spill_capacity();

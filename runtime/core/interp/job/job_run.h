@@ -83,7 +83,7 @@ class JobRunner {
   double begin_ = 0;
   StoreStats store_begin_;
   kernels::CodeStats code_begin_;
-  // Of a checkpoint this run goes on from:
+  // State of a checkpoint this run goes on from:
   std::size_t first_program_ = 0;
   std::optional<CheckpointFiles> from_;  // taken inside a program; until that program has ended
   Stats earlier_;

@@ -56,7 +56,7 @@ void write_part(const BoundArray& array, std::span<const SegmentGroup> part, std
 
 }  // namespace
 
-/// Where the values go.
+/// The target of the values.
 struct SavedOutput::Place {
   bool plain = false;
   ValuesInFile values;

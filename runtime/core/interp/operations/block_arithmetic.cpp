@@ -64,7 +64,7 @@ void BlockArithmetic::pack_if_touching(const MutableView& target, ConstView& ope
   operand = as_const(copy);
 }
 
-/// What the operation takes by the model.
+/// Charges the time of the operation by the model.
 void BlockArithmetic::charge(const BlockOp& op, Statement here) {
   double flops = 0, begin = 0;
   ModelClock& model = *context_.model;

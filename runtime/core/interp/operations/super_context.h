@@ -1,5 +1,5 @@
 #pragma once
-// What super instruction bodies see of a machine. Owned by it, with the parts it refers to.
+// The machine as super instruction bodies see it. Owned by it, with the parts it refers to.
 
 #include <memory>
 

@@ -70,7 +70,7 @@ std::vector<std::int32_t> sequence_of_node(const Module& module, const LoopRow& 
   return sequence;
 }
 
-/// What the ranks of the node read serves all of them.
+/// A block that one rank of the node has read serves all of them.
 void predict(const BoundProgram& bound, const RecordedPardo& pardo, std::int32_t loop, const OrderSetting& setting,
              PardoOrder& chosen) {
   const std::vector<std::int32_t> sequence = sequence_of_node(*bound.module, row_of(bound, loop), pardo, setting);

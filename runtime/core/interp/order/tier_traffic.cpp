@@ -151,7 +151,7 @@ double PardoTraffic::use(const PardoAccess& access, std::int32_t next_use, std::
   return moved;
 }
 
-/// What leaves is written where it has changed.
+/// A block that leaves is written where it has changed.
 double PardoTraffic::make_room(std::int64_t bytes, std::int64_t capacity) {
   double moved = 0;
   while (used_ + bytes > capacity && !leaving_.empty()) {

@@ -230,7 +230,7 @@ bool LookAhead::enter_next() {
 bool LookAhead::next_tuple(std::int64_t& tuple) {
   if (at_ == end_) {
     const PardoPosition here = p_.pardo();
-    // What was set aside has to be drawn before more can be.
+    // Iterations that were set aside have to be drawn before more can be.
     if (here.mode != PardoMode::dynamic || drained_ || here.end != end_) return false;
     const auto range = p_.reserve(gets_in_a_fetch_);
     if (!range) {
@@ -244,7 +244,7 @@ bool LookAhead::next_tuple(std::int64_t& tuple) {
   return true;
 }
 
-/// What is replaced before its use is not read.
+/// A block that is replaced before its use is not read.
 bool LookAhead::is_replaced_before(const Foreseen& use) const {
   for (const Foreseen* c : replaces_) {
     if (c->number >= use.number) return false;
@@ -321,8 +321,8 @@ void LookAhead::prefetch_to_device() {
   }
 }
 
-/// As many blocks ahead as are used up while one is fetched, and more when that turns out to be too late: the owner has
-/// others to serve. Fewer when blocks have to be given up unused.
+/// Keeps as many blocks ahead as are used up while one is fetched, and more when that turns out to be too late: the
+/// owner has others to serve. Fewer when blocks have to be given up unused.
 void LookAhead::adapt() {
   const StoreStats now = monitor_.stats();
   const double time = p_.now();

@@ -2,12 +2,12 @@
 // Look-ahead (runtime/core/interp/LOOK_AHEAD.md): carries the access slice of the loop that is running out ahead of the
 // program, and asks the store for the blocks whose gets are still to come, the nearest first. Where blocks lie in tiers
 // it follows puts, too: what they add to is read ahead. A hint to the store and to the device: no result depends on it.
-// What the slice foresees and the program then does are compared use by use; where they part (another rank took
+// The uses that the slice foresees and those of the program are compared one by one; where they part (another rank took
 // iterations of a pardo that were set aside, a procedure left early) the slice is loaded anew at the next iteration.
 // Owned by its machine, which tells it where it is; sees the machine's state through Program. Work per call is bounded.
 //
-// Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead; else those of
-// the next gets may go into the cache.
+// Blocks that are here go to the device, where there is one, as many gets ahead as are fetched ahead; else those of the
+// next gets may go into the cache.
 //
 // A program's own get always goes first: look-ahead acts after gets and puts, and at the beginning of iterations after
 // the first.
@@ -31,7 +31,7 @@
 
 namespace sial {
 
-/// Where a rank is in the pardo that runs: it executes tuple `at` - 1, its own tuples up to `end` are still to come.
+/// A rank's place in the pardo that runs: it executes tuple `at` - 1, its own tuples up to `end` are still to come.
 struct PardoPosition {
   PardoMode mode = PardoMode::dynamic;
   std::int64_t at = 0, end = 0;
@@ -76,7 +76,7 @@ class LookAhead {
   void put(std::int32_t pc, ArrayId array, const BlockIndex& block) {
     if (in_tiers_) used(pc, array, block);
   }
-  /// What was foreseen is void: all of it was before a barrier.
+  /// All that was foreseen is void: it was before a barrier.
   void barrier() { stop(); }
   /// Before the store forgets the program.
   void end() {
@@ -157,7 +157,7 @@ class LookAhead {
   std::int64_t at_ = 0, end_ = 0, counter_ = 0;  // tuples still to be entered; their cyclic count
   bool drained_ = false;                         // nothing more to set aside, as far as is known
 
-  // What the depth follows, over the last gets:
+  // The measures that the depth follows, over the last gets:
   std::int64_t gets_ = 0, late_ = 0, useless_ = 0, block_bytes_ = 0;
   double since_ = 0, waited_ = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Which iterations of a pardo that has not begun a rank will probably run, in which order: where ranks draw them, as if
-// all were equally fast. For hints.
+// The iterations of a pardo that has not begun which a rank will probably run, in their order: where ranks draw them,
+// as if all were equally fast. For hints.
 
 #include <cstdint>
 #include <span>

@@ -100,7 +100,7 @@ bool UseForecast::enter_next() {
   return true;
 }
 
-/// As far as the store wants to know.
+/// Goes as far as the store wants to know.
 void UseForecast::foresee(std::int64_t steps) {
   until_look_ = uses_between_looks;
   const std::size_t horizon = std::min(store_.horizon(), reach_);

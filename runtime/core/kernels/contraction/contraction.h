@@ -1,6 +1,6 @@
 #pragma once
-// How a contraction is carried out: the plan chosen for a descriptor by a model of its cost, and the loops over
-// register tiles that carry it out. Operands are read where they lie or packed into panels straight from any index
+// The execution of a contraction: the plan chosen for a descriptor by a model of its cost, and the loops over register
+// tiles that carry it out. Operands are read where they lie or packed into panels straight from any index
 // order; no transposed copy is made. A plan depends on the descriptor, the shape of the tiles and the constants of the
 // model, never on time. No choice but that of the BLAS changes a rounding, and that one goes by fixed constants. Plans
 // are values; the loops own nothing but their tables.
@@ -16,7 +16,7 @@
 
 namespace sial::kernels {
 
-/// What to do with a contraction.
+/// The execution of a contraction.
 enum class Strategy : std::int32_t {
   tiles,   // register tiles, see below
   blas,    // matrices for the BLAS, copies where an operand is none

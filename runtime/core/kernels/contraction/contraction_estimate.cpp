@@ -67,7 +67,7 @@ class Estimate {
   /// So many rows, cut into tiles.
   double tiles_of(std::int64_t rows) const {
     double sum = 0;
-    // Of more tiles than vectors in one all but the last few are whole.
+    // All tiles but the last few are whole where there are more than vectors in one.
     const std::int64_t most = plan_.tile.max_vectors, whole = rows / (most * plan_.tile.width) - most;
     if (whole > 0) {
       sum = static_cast<double>(whole) * column_of_tiles(most);

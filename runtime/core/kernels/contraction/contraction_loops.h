@@ -1,6 +1,6 @@
 #pragma once
-// What the loops of contractions over register tiles have in common: the tables of columns and of summed positions, and
-// calls of tiles.
+// Shared by the loops of contractions over register tiles: the tables of columns and of summed positions, and calls of
+// tiles.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,8 +34,8 @@ class TileCalls {
           j < cut.in_large() ? j % cut.large : (j - cut.in_large()) % cut.small;
   }
 
-  /// Of positions from k0 on, in the operands; and within panels: those of v vectors of rows at (v - 1) * count, of
-  /// whole columns.
+  /// Tables of positions from k0 on, in the operands; and within panels: those of v vectors of rows at (v - 1) * count,
+  /// of whole columns.
   void sum_tables(std::int64_t k0) {
     list_offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
     if (plan_.pack_rows) {

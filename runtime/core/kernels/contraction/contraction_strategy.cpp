@@ -84,7 +84,7 @@ class Planner {
     if (base_.k == 1) add_outer();
     if (base_.n == 1) add_vector(rows);
     add_blas();
-    // Where a large operand would have to be packed against its order for few columns, its lines are read as columns,
+    // A large operand that would have to be packed against its order for few columns is read line by line as columns,
     // and D is scattered.
     if (unit && base_.n >= shape_.width && base_.n <= max_transposed_rows && base_.m > base_.n &&
         base_.k >= min_transposed_sum) {

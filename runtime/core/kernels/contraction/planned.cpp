@@ -230,7 +230,7 @@ class PlannedKernels final : public Kernels {
     *op.d.data = op.beta == 0.0 ? value : value + op.beta * *op.d.data;
   }
 
-  /// Which tiles the operation that just ran was made of.
+  /// Records the tiles that the operation that just ran was made of.
   void record_tiles(const ContractionStrategy& plan, const ContractionTables& tables) {
     const auto& tiles = tables.tiles;
     const auto used = [&](std::int64_t columns) {

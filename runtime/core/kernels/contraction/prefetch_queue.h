@@ -1,8 +1,8 @@
 #pragma once
-// What operations will read soon, fetched into a cache by those that run before: blocks that come from memory keep an
-// operation waiting for longer than their products take when there are few products to each of their elements. Tiles
-// fetch some lines each, so that all is here when the operation ends. A hint: what it is given is never read, only
-// named to the processor, and may be gone by then.
+// Elements that operations will read soon, fetched into a cache by those that run before: blocks that come from memory
+// keep an operation waiting for longer than their products take when there are few products to each of their elements.
+// Tiles fetch some lines each, so that all is here when the operation ends. A hint: what it is given is never read,
+// only named to the processor, and may be gone by then.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ class PrefetchQueue {
  public:
   void expect(const double* data, std::int64_t elements) {
     if (first_ + waiting_ == ranges_.size()) {
-      // What has waited longest is late by now.
+      // The range that has waited longest is late by now.
       if (first_ == 0) lines_ -= ranges_[0].lines, --waiting_, first_ = 1;
       std::move(ranges_.begin() + static_cast<std::ptrdiff_t>(first_),
                 ranges_.begin() + static_cast<std::ptrdiff_t>(first_ + waiting_), ranges_.begin());

@@ -19,8 +19,8 @@ class TileSource {
   /// The tiles for the next operation, which does `flops` floating-point operations over blocks of `count` summed
   /// positions.
   const TileKernels& table(double flops, std::int64_t count);
-  /// That operations over `count` summed positions use this tile: where much is computed over few positions it is
-  /// generated for exactly so many.
+  /// Records that operations over `count` summed positions use this tile: where much is computed over few positions it
+  /// is generated for exactly so many.
   void used(std::int64_t count, int vectors, int columns, bool masked);
   /// The shapes that table() may have, now or later.
   std::array<TileShape, 2> shapes() const { return {builtin_.shape, generated_.shape}; }

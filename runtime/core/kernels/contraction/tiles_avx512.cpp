@@ -30,7 +30,7 @@ struct Avx512 {
   __attribute__((always_inline)) static Vector sum(Vector x, Vector y) { return _mm512_add_pd(x, y); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm512_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm512_fmadd_pd(x, y, z); }
-  /// Of halves, of their halves, ...
+  /// Adds halves, then their halves, ...
   __attribute__((always_inline)) static double total(Vector x) {
     const __m256d four =
         _mm256_add_pd(_mm512_maskz_extractf64x4_pd(0xf, x, 0), _mm512_maskz_extractf64x4_pd(0xf, x, 1));

@@ -13,8 +13,8 @@
 
 namespace sial::kernels {
 
-/// Of the rows of a tile. In a short tile of several vectors the last one ends with the last row, over part of the one
-/// before: stores through masks are slow on many processors. A single vector has a mask.
+/// Takes the rows of a tile. In a short tile of several vectors the last one ends with the last row, over part of the
+/// one before: stores through masks are slow on many processors. A single vector has a mask.
 template <class W, int V, bool Short>
 struct Rows {
   using Vector = typename W::Vector;
@@ -61,7 +61,7 @@ void tile(const TileWork* work) {
       for (int j = 0; j < C; ++j)
 #pragma GCC unroll 8
         for (int i = 0; i < V; ++i) sum[j][i] = W::zero();
-      // What is only written is not waited for.
+      // Memory that is only written is not waited for.
       if (!overwrite)
         for (int j = 0; j < C; ++j) __builtin_prefetch(d_base + d_column[j], 0, 3);
       if (d_fetch >= 0)

@@ -95,7 +95,7 @@ class FusedRunner {
     FusedCode code = nullptr;
     std::vector<Offsets> offsets;
   };
-  /// How blocks of some extents with sources of some strides are done.
+  /// The plan for blocks of some extents with sources of some strides.
   struct Plan {
     Extents tile{};  // of a box
     Extents part{}, part_stride{};

@@ -58,7 +58,7 @@ bool FusedRunner::needs_parts() const {
   return sources <= max_sources && (near_by || !in_order) && bytes >= limits_.bytes_for_parts;
 }
 
-/// Where the chain begins with what the target holds, that is fetched like any source.
+/// Fetches the target like any source, where the chain begins with what it holds.
 void FusedRunner::read_target(const double* target) {
   const Step& s = steps_.front();
   const bool reads = !replaces_target(s.op) || std::any_of(s.source.begin(), s.source.begin() + s.n_sources,
@@ -90,7 +90,7 @@ void FusedRunner::cut_boxes() {
           row *= extent;
           continue;
         }
-        // Of equal size, of whole lines in the fastest dimension.
+        // Parts of equal size, of whole lines in the fastest dimension.
         std::int64_t part = even_part(extent, std::max<std::int64_t>(1, reach / row));
         if (row == 1) part = std::min(extent, whole_lines(part));
         plan_->tile[d] = std::max(plan_->tile[d], part);

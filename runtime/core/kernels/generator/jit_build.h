@@ -30,7 +30,7 @@ void build_transpose(llvm::Module& module, const CodeKey& key, const CpuFacts& f
 /// See fused_key in fused_tile.h.
 void build_fused(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
 
-/// What a step leaves of `x`, elements or vectors of them; of divisions and multiplications the one source is the
+/// The result of a step for `x`, elements or vectors of them; of divisions and multiplications the one source is the
 /// difference.
 llvm::Value* build_step(llvm::IRBuilderBase& b, FusedOp op, llvm::Value* x, llvm::Value* value,
                         std::span<llvm::Value* const> sources);

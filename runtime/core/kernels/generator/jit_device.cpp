@@ -76,14 +76,14 @@ class DeviceFusedBuilder final : public DeviceBuilder {
         b_.CreateGEP(b_.getInt8Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.addresses),
                      b_.CreateZExt(first, b_.getInt64Ty()));
   }
-  /// Of the target, -1, or a source; `at`: where it stands when there is only one.
+  /// The address in the target, -1, or a source; `at`: where it stands when there is only one.
   Value* address(int source, std::size_t at) {
     if (!code_.batched) return argument(at, global());
     return unchanging(b_.CreateLoad(
         global(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), addresses_, 8 * static_cast<std::size_t>(source + 1))));
   }
 
-  /// How a thread goes through the rows of a box.
+  /// A thread's way through the rows of a box.
   struct Walk {
     Value *first, *rows, *step;  // first: rows, where the thread has no place in any
     Values place;                // coordinates in the dimensions of a row
@@ -106,7 +106,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     return c;
   }
 
-  /// Where the thread block's box begins, in every dimension.
+  /// The begin of the thread block's box, in every dimension.
   Values first_of_box() {
     Values first = coordinates(group_, boxes_, true);
     for (std::size_t d = 0; d < static_cast<std::size_t>(code_.box_dims); ++d)
@@ -230,7 +230,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     });
   }
 
-  /// What a thread works on at once.
+  /// The elements that a thread works on at once.
   struct Elements {
     std::vector<Values> x;
     Values address, valid;

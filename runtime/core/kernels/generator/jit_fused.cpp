@@ -240,8 +240,8 @@ class FusedBuilder {
     });
   }
 
-  /// What squares leave of dimension `d`, if anything: f(width, where the edge begins, how far it reaches back), with
-  /// vectors of a width that has room.
+  /// Calls f(width, where the edge begins, how far it reaches back) for what squares leave of dimension `d`, if
+  /// anything, with vectors of a width that has room.
   void each_edge(int d, const std::function<void(int, Value*, Value*)>& f) {
     const auto constant = [&](int n) { return b_.getInt64(static_cast<std::uint64_t>(n)); };
     Value* left = b_.CreateAnd(extent_[d], constant(width_ - 1));
@@ -335,7 +335,7 @@ class FusedBuilder {
     return result;
   }
 
-  /// Of a source that is contiguous the other way, in squares of as many rows and columns as both have.
+  /// Reads a source that is contiguous the other way, in squares of as many rows and columns as both have.
   std::vector<Value*> transposed(const Source& s, const Lanes& rows, const std::vector<Value*>& columns) {
     const int count = static_cast<int>(columns.size()), side = std::min(rows.width, count);
     std::vector<std::vector<Value*>> parts;  // by rows

@@ -108,7 +108,7 @@ class TileBuilder {
     d_now->addIncoming(d, before);
     a_ = a_now;
     for (Value* at : target_at) target_.push_back(element(d_now, at));
-    // What is only written is not waited for.
+    // Memory that is only written is not waited for.
     auto* fetch_own = block("fetch_own");
     auto* own_fetched = block("own_fetched");
     b_.CreateCondBr(b_.CreateFCmpUNE(beta_, llvm::ConstantFP::get(b_.getDoubleTy(), 0.0)), fetch_own, own_fetched);

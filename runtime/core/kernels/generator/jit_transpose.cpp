@@ -102,7 +102,7 @@ class TransposeBuilder {
     return reached;
   }
 
-  /// What is to be stored at `at` for `from`: multiplications and additions as combine() has them.
+  /// The value to be stored at `at` for `from`: multiplications and additions as combine() has them.
   Value* blended(Value* at, Value* from, int n) {
     if (blend_ == Blend::copy) return from;
     Value* scaled = b_.CreateFMul(spread(alpha_, n), from);
@@ -144,7 +144,7 @@ class TransposeBuilder {
     transpose_rest(length, length_, zero, count_);
   }
 
-  /// What eights leave over: fours, twos, single elements.
+  /// Transposes the rest after eights: fours, twos, single elements.
   void transpose_rest(Value* i_begin, Value* i_end, Value* j_begin, Value* j_end) {
     Value* i_reached = i_begin;
     for (const int rows : {4, 2, 1}) {

@@ -1,5 +1,5 @@
 #pragma once
-// How box kernels cut a block, see device_layout.h: boxes that take runs of every operand, and their rows.
+// The cut of a block by box kernels, see device_layout.h: boxes that take runs of every operand, and their rows.
 
 #include <cstddef>
 #include <cstdint>

@@ -188,7 +188,7 @@ class LaunchPlanner {
     return work;
   }
 
-  /// Of the target and of the transposed sources.
+  /// The orders of the target and of the transposed sources.
   static std::vector<DeviceOrder> orders(Work& work) {
     std::vector<DeviceOrder> result{order_of(work.extent, work.target_stride, work.dims)};
     work.each_source([&](const Operand& o) {
@@ -233,8 +233,8 @@ class LaunchPlanner {
     return wide;
   }
 
-  /// Where a chain's operand begins, -1 being the target; `first`: where the first chain's does, in the part of it that
-  /// a launch is for.
+  /// The begin of a group's operand, -1 being the target; `first`: that of the first group, in the part of it that a
+  /// launch is for.
   const double* address(const FusedWork& group, int operand, const double* first) const {
     const auto begin = [operand](const FusedWork& c) -> const double* {
       if (operand < 0) return c.target.data;

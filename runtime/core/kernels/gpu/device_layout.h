@@ -1,6 +1,6 @@
 #pragma once
-// What generated GPU kernels are given, as the planner writes it and the code generator reads it: keys and the structs
-// of their arguments. Plain data: generated code reads it by offsets.
+// The arguments of generated GPU kernels, as the planner writes them and the code generator reads them: keys and
+// structs. Plain data: generated code reads it by offsets.
 //
 // A kernel goes over a target of up to eight joined dimensions. Plain kernels number all elements from the first
 // dimension on, and each thread block takes `span` consecutive ones. Box kernels cut the first box_dims dimensions into
@@ -29,7 +29,7 @@ inline constexpr std::int64_t max_elements = (std::int64_t{1} << 31) - 1;  // of
 inline constexpr std::int64_t max_narrow_offset = std::int64_t{1}
                                                   << 30;  // boxes at the border reach beyond the last element
 
-/// Where a step's operand comes from. Numbers are part of keys.
+/// The origin of a step's operand. Numbers are part of keys.
 enum class DeviceForm : std::int32_t {
   absent = 0,
   direct = 1,      // read where it lies
@@ -80,7 +80,7 @@ struct DeviceDivisor {
 };
 DeviceDivisor device_divisor(std::uint32_t divisor);
 
-/// How a thread block goes through a box in the order of an operand.
+/// A thread block's way through a box in the order of an operand.
 struct DeviceRows {
   DeviceDivisor row;          // elements of a row: the extents of its dimensions in the box, multiplied
   std::uint32_t rows = 0;     // of the box
@@ -118,7 +118,7 @@ struct DeviceEnergies {
   std::array<std::uint32_t, device_dims> start{};  // where a dimension's energies begin
 };
 
-/// Of a batch: how many thread blocks each of its chains has. The addresses of its operands, target first, lie at the
+/// The thread blocks of each group of a batch. The addresses of its operands, target first, lie at the
 /// end of the arguments.
 struct DeviceBatch {
   DeviceDivisor blocks;

@@ -33,7 +33,7 @@ inline bool replaces_target(FusedOp op) {
   return op == FusedOp::fill || op == FusedOp::copy || op == FusedOp::scaled_copy || op == FusedOp::sum;
 }
 
-/// How a source lies in a tile.
+/// The position of a source in a tile.
 enum class SourceForm : std::int32_t {
   absent = 0,
   along = 1,   // contiguous along the first dimension

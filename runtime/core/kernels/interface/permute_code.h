@@ -11,7 +11,7 @@
 
 namespace sial::kernels {
 
-/// What becomes of an element: copy x = y, scale x = alpha*y, add x = alpha*y + x, update x = alpha*y + beta*x. The
+/// The new value of an element: copy x = y, scale x = alpha*y, add x = alpha*y + x, update x = alpha*y + beta*x. The
 /// first two do not read x. The numbers are part of CodeKeys.
 enum class Blend : std::int32_t { copy = 0, scale = 1, add = 2, update = 3 };
 constexpr int n_blends = 4;

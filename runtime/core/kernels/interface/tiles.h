@@ -50,8 +50,8 @@ struct PackWork {
   std::int64_t rows = 0, width = 0, count = 0;
 };
 using PackCode = void (*)(const PackWork& work);
-/// As many panels, one after the other in `to`, each from one element further on in `from`; at least a vector's width
-/// of them, of whole vectors.
+/// Packs as many panels, one after the other in `to`, each from one element further on in `from`; at least a vector's
+/// width of them, of whole vectors.
 using PackBesideCode = void (*)(const PackWork& work, std::int64_t panels);
 using PanelPackCode = void (*)(const PackWork* work);
 
@@ -107,7 +107,7 @@ struct TileShape {
   int single_column_vectors = 0;  // of tiles of one column, whose few sums wait for one another; 0: there are none
   bool operator==(const TileShape&) const = default;
   int rows() const { return width * max_vectors; }
-  /// Of the tallest tile.
+  /// The vectors of the tallest tile.
   int tallest() const { return max_vectors + (tall_columns > 0 ? 1 : 0); }
   /// For runs of so many rows: one tile that holds them costs less than two that share them.
   TileShape of_run(std::int64_t run) const {
@@ -118,7 +118,7 @@ struct TileShape {
   TileShape of_column() const { return {width, single_column_vectors, 1, 0, 0}; }
 };
 
-/// How columns, and vectors of rows, are cut into tiles: as few as hold them, evenly, the larger ones first. One that
+/// The cut of columns, and vectors of rows, into tiles: as few as hold them, evenly, the larger ones first. One that
 /// is left over would run at a fraction of the speed: its sums are too few to hide how long arithmetic takes.
 struct BalancedSplit {
   std::int64_t large = 1, many = 0;  // columns (vectors), and of how many tiles
@@ -158,7 +158,7 @@ struct TileKernels {
   TileCode& tile(int vectors, int columns, bool masked, bool even = false) {
     return codes[place(vectors, columns, masked, even)];
   }
-  /// What there is for such a tile.
+  /// The code for such a tile.
   TileCode code(std::int64_t vectors, std::int64_t columns, bool masked, bool even) const {
     const TileCode best = codes[place(vectors, columns, masked, even)];
     return best || !even ? best : codes[place(vectors, columns, masked, false)];

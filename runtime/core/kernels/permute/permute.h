@@ -27,14 +27,14 @@ class Permuter {
   /// `engine` may be null: built-in code only.
   explicit Permuter(CodeEngine* engine = nullptr, PermuteLimits limits = {});
 
-  /// How an operation is done.
+  /// The method of an operation.
   enum class Method { nothing, copied, combined, panels, cache_blocks, streams };
   /// x = alpha * y + beta * x at every position; beta = 0 does not read x. The operands do not overlap.
   Method run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 
-  /// What carries pieces that were assembled elsewhere to memory, as they are. The operation moves `volume` elements.
+  /// Code that carries pieces assembled elsewhere to memory, as they are. The operation moves `volume` elements.
   PieceCode piece_code(std::int64_t volume) { return table(volume).piece[number(Blend::copy)]; }
-  /// What turns panels of such an operation, as they are.
+  /// Code that transposes panels of such an operation, as they are.
   PanelCode transpose_code(std::int64_t volume) { return table(volume).transposed[number(Blend::copy)][0]; }
 
  private:
@@ -87,7 +87,7 @@ class Permuter {
   std::vector<Loop> loops_;         // innermost first
   std::vector<std::int64_t> at_;    // position in them
   std::vector<std::int64_t> here_;  // extents of the cache block at hand
-  // Of cache blocks: the dimensions that panels have beside x's fastest, the one of rows of panels (one of the nearer
+  // Dimensions of cache blocks: those that panels have beside x's fastest, the one of rows of panels (one of the nearer
   // ones?), those that are nearer in y than x's fastest, those further away, those between pieces.
   std::vector<int> second_;
   int third_ = -1;

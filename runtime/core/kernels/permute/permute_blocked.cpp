@@ -250,7 +250,7 @@ void Permuter::look() {
   for (std::size_t k = 0; k < dims_.size(); ++k) here_[k] = extent_here(static_cast<int>(k), dims_[k].block);
 }
 
-/// Where all lines of x are whole they need no buffer: y is read about in the order in which it lies in memory, parts
+/// No buffer is needed where all lines of x are whole: y is read about in the order in which it lies in memory, parts
 /// of x are transposed in registers, and its lines are stored non-temporally one by one. False where lines are not
 /// whole, or there is no such code.
 bool Permuter::by_streams(double* x, const double* y, double alpha, double beta) {
@@ -321,7 +321,7 @@ void Permuter::by_cache_blocks(double* x, const double* y, double alpha, double 
   const PieceCode write = code_->piece[number(blend == Blend::scale ? Blend::copy : blend)];
   PieceWork piece;
   piece.beta = beta;
-  // What is added to is fetched as well, after what is read.
+  // Memory that is added to is fetched as well, after what is read.
   list_added(blend == Blend::add || blend == Blend::update);
   piece.per_line = x_lines_.empty() ? 1 : 2;
   std::int64_t ox = 0, oy = 0;

@@ -196,7 +196,7 @@ __attribute__((always_inline)) inline void copy_lines(const PanelWork& w) {
   const Factors f{w.alpha, w.beta};
   double* x = w.x;
   const double* y = w.y;
-  // What fours leave over is a vector that ends with the line, over part of the one before: its result is formed before
+  // The rest after fours is a vector that ends with the line, over part of the one before: its result is formed before
   // that one is stored.
   const std::int64_t end = w.length - 4;
   const bool over = w.length > 4 && w.length % 4 != 0;

@@ -18,7 +18,7 @@ struct LeftEarly {};
 
 }  // namespace
 
-/// Of a rank: all quartets of segments, each once, as far as the store keeps any (a quarter of the memory stays free).
+/// A rank's bytes of all quartets of segments, each once, as far as the store keeps any (a quarter stays free).
 static std::int64_t integral_cache_bytes(const JobData& job, const PlanSetting& setting) {
   const auto segments = job.segments.find(IndexKind::ao);
   if (segments == job.segments.end()) return 0;

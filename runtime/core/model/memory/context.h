@@ -1,5 +1,5 @@
 #pragma once
-// What the parts of an abstract walk (walk.h) share: the program bound to the job, and the books.
+// Shared by the parts of abstract_interpreter.h: the program bound to the job, and the books.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ struct ModelMemory {
 /// Bytes that the heap takes for so many elements.
 std::int64_t heap_bytes(std::int64_t doubles);
 
-/// Of an array of a program: what decides, with the segments, where its blocks lie.
+/// The number of an array of a program that decides, with the segments, where its blocks lie.
 std::uint64_t array_placement(std::int32_t sequence, ArrayId array);
 
 class ModelContext {
@@ -35,7 +35,7 @@ class ModelContext {
   const LoopRow& loop(std::int32_t id) const { return module.loops[static_cast<std::size_t>(id)]; }
   [[noreturn]] void fail(std::int32_t pc, const std::string& message, const std::string& hint) const;
 
-  /// What the walk says is not what the program does to the byte.
+  /// The model differs from the program in some bytes.
   void approximate() { exact_ = false; }
   bool exact() const { return exact_; }
 

@@ -14,7 +14,7 @@ constexpr int steady_after = 3;
 constexpr std::int64_t cheap_steps = 2'000'000;
 constexpr std::int64_t cheap_tuples = 100'000;
 
-/// Where every access counts, a loop that data end takes about so many trips.
+/// A loop that data end takes about so many trips, where every access counts.
 constexpr int usual_trips = 12;
 
 }  // namespace
@@ -224,7 +224,7 @@ void ModelControl::follow_indices(const LoopRow& row, const LoopFacts& facts) {
   }
 }
 
-/// Where memory is short, a run takes the iterations in another order.
+/// A run takes the iterations in another order where memory is short.
 void ModelControl::order(const LoopRow& row) {
   if (pardo_.by_value.size() != row.indices.size()) return;
   auto found = orders_.find(pardo_.loop);

@@ -1,7 +1,7 @@
 #pragma once
-// Where an abstract walk is: loops, calls, what data leave open, and the division of pardos. A condition that depends
-// on data is walked both ways, one after the other; loops whose index does not matter (effects.h) are visited once,
-// with their largest segment. Part of a walk.
+// The place of the abstract interpreter: loops, calls, what data leave open, and the division of pardos. A condition
+// that depends on data is walked both ways, one after the other; loops whose index does not matter (effects.h) are
+// visited once, with their largest segment. Part of a walk.
 
 #include <algorithm>
 #include <map>
@@ -41,7 +41,7 @@ class ModelControl {
   /// The counter of the static schedule begins anew.
   void barrier() { cyclic_counter_ = 0; }
   void end_program() { loops_.clear(); }
-  /// In which pardos run their iterations, by loop, where orders are chosen.
+  /// The orders of pardos' iterations, by loop, where orders are chosen.
   const std::map<std::int32_t, PardoOrder>& orders() const { return orders_; }
 
  private:

@@ -7,7 +7,7 @@
 namespace sial {
 namespace {
 
-/// What a stretch of code does, procedures included.
+/// The effects of a stretch of code, procedures included.
 struct Effects {
   std::vector<char> index, gets, puts;
   bool all = false, phases = false, remote = false;  // remote: blocks of remote arrays are operands

@@ -1,7 +1,7 @@
 #pragma once
-// Which loops must be walked value by value to know what a program keeps in memory. A loop whose index names no block
-// that outlives an iteration leaves the same behind whatever its value: one visit with its largest segment is enough.
-// Facts about a module, independent of a job.
+// The loops that must be followed value by value to know what a program keeps in memory. A loop whose index names no
+// block that outlives an iteration leaves the same behind whatever its value: one visit with its largest segment is
+// enough. Facts about a module, independent of a job.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What the planned programs of a job share: the books, the remote blocks saved under labels, and how kernels take
+// Shared by the planned programs of a job: the books, the remote blocks saved under labels, and how kernels take
 // workspace.
 
 #include <map>
@@ -57,7 +57,7 @@ struct JobMemory {
   std::unique_ptr<Kernels> kernels;
   std::int64_t steps_left;
 
-  /// What is left to be followed would change nothing, or take too long.
+  /// Whether the rest of the program would change nothing, or take too long.
   bool stops() const {
     constexpr std::int64_t absurd = std::int64_t{1} << 50;
     const bool refused = ledger.certain() > static_cast<std::int64_t>(setting.memory_per_rank);
@@ -66,7 +66,7 @@ struct JobMemory {
   }
 };
 
-/// What an earlier job's results file holds is there from the start, all blocks of it.
+/// All blocks of an earlier job's results file are there from the start.
 void load_saved(JobMemory& memory, const SavedArrays& saved);
 
 /// Whether `programs` restore the label: what is kept when there is no results file.

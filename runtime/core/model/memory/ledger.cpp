@@ -85,7 +85,7 @@ void Ledger::take(int item, std::int64_t bytes) {
     if (rows_[item].of_statics) now_.statics += bytes;
     record_certain(item);
   }
-  // What all ranks take before there is anything else lies in their own arenas, each its own.
+  // The first memory that all ranks take lies in their own arenas, each its own.
   if (nodes_[own_node_.at()].remote > 0) record_chunk(bytes);
   note();
 }
@@ -174,7 +174,7 @@ void Ledger::entries(NodeId node, std::int64_t n) {
   home.max_entries = std::max(home.max_entries, home.entries);
 }
 
-/// What an allocation may not reclaim: copies that a statement may be working on.
+/// The bytes that an allocation may not reclaim: copies that a statement may be working on.
 std::int64_t Ledger::needed_copies() const { return std::min(cache_, 16 * largest_copy_); }
 
 /// Half of a rank's memory, and what leaves a quarter of it free, but in any case the copies touched last.
@@ -185,11 +185,11 @@ std::int64_t Ledger::retained_copies(std::int64_t firm) const {
   return std::max(std::min(cache_, 64 * largest_copy_), std::min(cache_, room));
 }
 
-/// What a rank's arena needs beside `least` bytes, since a chunk lies in one piece in one arena. When none of n arenas
-/// has room for a chunk of c bytes, more than n (arena - c) bytes are in use: (1 - 1/n) c bytes are lost at most.
-/// Chunks of other sizes than those that were given back leave gaps, which the heap closes where neighbours are free:
-/// one chunk and a sixteenth. Between nodes, puts under way take a sixteenth of the memory that there is (Outbox),
-/// which is a fifteenth of all else.
+/// The bytes that a rank's arena needs beside `least`, since a chunk lies in one piece in one arena. When none of n
+/// arenas has room for a chunk of c bytes, more than n (arena - c) bytes are in use: (1 - 1/n) c bytes are lost at
+/// most. Chunks of other sizes than those that were given back leave gaps, which the heap closes where neighbours are
+/// free: one chunk and a sixteenth. Between nodes, puts under way take a sixteenth of the memory that there is
+/// (Outbox), which is a fifteenth of all else.
 std::int64_t Ledger::gaps(const Node& node, std::int64_t least) const {
   const std::int64_t largest = std::max(node.largest, node.workers ? largest_own_ : 0);
   const std::int64_t gaps = largest - largest / node.ranks + (gave_back_ ? largest + least / 16 : 0);

@@ -13,7 +13,7 @@ namespace sial {
 
 namespace {
 
-/// What the job needs as one rank sees it.
+/// The job's needs as one rank sees them.
 MemoryModel plan_for(const Viewpoint& view, std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
                      const SavedArrays& saved, const PlanSetting& setting, std::int64_t& steps_left) {
   MemoryModel plan;
@@ -138,7 +138,7 @@ RanksNeeded ranks_needed(std::span<const std::shared_ptr<const Module>> programs
   const auto budget = static_cast<std::int64_t>(setting.memory_per_rank);
   constexpr int most = 1 << 20;
   const auto next_guess = [&](const MemoryModel& p, int ranks) -> int {
-    // What is shared spreads over more ranks, the rest does not.
+    // Shared memory spreads over more ranks, the rest does not.
     const std::int64_t room = budget - p.floor;
     if (room <= 0) return 0;
     const double wanted = static_cast<double>(p.enough - p.floor) * ranks / static_cast<double>(room);

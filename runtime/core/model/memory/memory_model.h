@@ -1,9 +1,9 @@
 #pragma once
-// How much block memory a job will need, computed before it runs: an abstract walk of each program over the ranges that
-// the job gives it, with sizes but without data. Conditions on data count both ways; what every rank does is done once,
-// and remote blocks lie where the store would put them. Numbers are in the terms of the node heap (chunks, not
-// elements), so that they can be compared with what a run measures. Values; nothing here touches a transport or a
-// store.
+// The block memory that a job will need, computed before it runs: an abstract interpretation of each program over the
+// ranges that the job gives it, with sizes but without data. Conditions on data count both ways; what every rank does
+// is done once, and remote blocks lie where the store would put them. Numbers are in the terms of the node heap
+// (chunks, not elements), so that they can be compared with what a run measures. Values; nothing here touches a
+// transport or a store.
 
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace sial {
 
-/// What to plan for.
+/// The setting of the plan.
 struct PlanSetting {
   int ranks = 1;
   int ranks_per_node = 0;  // 0: all ranks on one node
@@ -57,7 +57,7 @@ struct MemoryItem {
   std::int64_t blocks = 0, bytes = 0;
 };
 
-/// What kernels would choose for the largest operation of a line.
+/// The kernels' choice for the largest operation of a line.
 struct PlannedKernel {
   std::string file, why;
   std::int32_t line = 0;

@@ -39,7 +39,7 @@ class ModelWork {
   void sum(const Instruction& in);
   void inner_product(std::int32_t pc);
 
-  /// What kernels choose for the largest operation of each line, where that is wanted.
+  /// The kernels' choices for the largest operation of each line, where they are wanted.
   std::vector<PlannedKernel> choices() const;
 
  private:

@@ -21,7 +21,7 @@ class ModelOwnBlocks {
   /// Null where there is none.
   const ModelMemory* find(ArrayId array, std::uint64_t key) const;
   void free(ArrayId array, std::uint64_t key);
-  /// As the plan's free_block and keep_block.
+  /// The same as the plan's free_block and keep_block.
   void free_early(ArrayId array, std::uint64_t key);
   void keep(ArrayId array, std::uint64_t key, std::size_t levels) { temps_.keep(array, key, levels); }
   /// The block lies at an address of another one, at no cost until it is written.

@@ -28,7 +28,7 @@ void PlannedRegisters::set_real(std::int32_t reg, std::optional<double> value, b
   reals_[reg] = value;
 }
 
-/// As evaluate_registers() sees them.
+/// The registers as evaluate_registers() sees them.
 struct PlannedRegisters::Values {
   PlannedRegisters& r;
   std::optional<std::int32_t> index_value;
@@ -47,7 +47,7 @@ void PlannedRegisters::apply(const Instruction& in, std::optional<std::int32_t> 
   else invalidate(in, uncertain);
 }
 
-/// What other instructions write depends on blocks, on other ranks or on earlier programs.
+/// The results of other instructions depend on blocks, on other ranks or on earlier programs.
 void PlannedRegisters::invalidate(const Instruction& in, bool uncertain) {
   const OpcodeInfo& info = *opcode_info(in.op);
   const auto operands = operands_of(in);

@@ -39,7 +39,7 @@ void ModelRemoteBlocks::get(ArrayId id, const Located& at) {
   RemoteBlocks& array = remote_[id.at()];
   const auto found = array.blocks.find(at.key);
   const NodeId node = found != array.blocks.end() ? found->second.node : home(id, at);
-  // Of a block that a sparse array does not have, who reads it makes zeros of its own.
+  // A reader of a block that a sparse array does not have makes zeros of its own.
   const bool absent = found == array.blocks.end() && context_.module.arrays[id.at()].sparse;
   const bool here = node == context_.ledger.own_node() && !copy && !absent;
   if (found != array.blocks.end() && here && share_.on_node && !found->second.read) {
@@ -108,7 +108,7 @@ void ModelRemoteBlocks::put_alias(ArrayId id, const Located& at) {
   block->second.read = false;
 }
 
-/// What a rank puts is a copy of the block for the next phase.
+/// A rank's put is a copy of the block for the next phase.
 void ModelRemoteBlocks::retain_put(ArrayId array, const Located& at) {
   if (!retain_puts_[array.at()]) return;
   ArrayFootprint& held = held_[array.at()][at.key];

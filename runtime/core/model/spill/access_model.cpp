@@ -55,7 +55,7 @@ void AccessModel::step() {
   registers_.apply(in, index, control_.uncertain());
 }
 
-/// What an iteration of the innermost loop accesses is needed at once.
+/// The blocks that an iteration of the innermost loop accesses are needed at once.
 void AccessModel::follow_groups(const Instruction& in) {
   switch (in.op) {
     case Opcode::body_begin:

@@ -28,7 +28,7 @@ class PlannedNodeBlocks {
   void read(ArrayId array, const Located& at);
   void put(ArrayId array, const Located& at, SetOp op);
   void erase(ArrayId array);
-  /// What the array holds is not used again, but for what labels hold as well.
+  /// The array's values are not used again, but for what labels hold as well.
   void discard(ArrayId array);
   /// False when nothing was saved under the label.
   bool restore(ArrayId array, const std::string& label);

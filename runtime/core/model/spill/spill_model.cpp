@@ -24,11 +24,11 @@ Owner owner_of(const PlanSetting& setting) {
 /// Nodes that own blocks; they are alike.
 int owners_of(const PlanSetting& setting) { return setting.servers > 0 ? setting.servers : setting.nodes(); }
 
-/// Of freed blocks, gaps stay between those of other sizes: a sixteenth, as in the verdict on memory.
+/// Gaps stay between freed blocks of other sizes: a sixteenth, as in the verdict on memory.
 std::int64_t with_gaps(std::int64_t bytes) { return bytes + bytes / 16; }
 std::int64_t without_gaps(std::int64_t bytes) { return std::max<std::int64_t>(bytes, 0) / 17 * 16; }
 
-/// Of the program, on the owner's node.
+/// The program's bytes on the owner's node.
 std::int64_t fixed_of(const ProgramNeed& program, const PlanSetting& setting, const Owner& owner) {
   return program.directory / owners_of(setting) + (owner.works ? program.floor * owner.ranks : 0);
 }
@@ -57,7 +57,7 @@ bool has_nodes(const SpillRequest& request) {
   return std::any_of(request.begin(), request.end(), [](const TierRequest& t) { return t.kind == TierKind::nodes; });
 }
 
-/// What the memory of others is for each owner of blocks. Owners are alike, so that where one is short, all are: what
+/// The memory of others for each owner of blocks. Owners are alike, so that where one is short, all are: what
 /// is known to be free is that of nodes which own none. 0: that is not known.
 std::int64_t memory_of_nodes(const PlanSetting& setting, const TierRequest& tier) {
   const auto memory =

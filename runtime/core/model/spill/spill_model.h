@@ -1,6 +1,6 @@
 #pragma once
-// What a job will move between memory and the tier below it (--spill), computed before it runs: the accesses to the
-// blocks of one node (access_walk.h), played through with the memory that everything else leaves. Values.
+// The bytes that a job will move between memory and the tier below it (--spill), computed before it runs: the accesses
+// to the blocks of one node (access_model.h), played through with the memory that everything else leaves. Values.
 
 #include <iosfwd>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace sial {
 
-/// Of one node; of several, they are alike.
+/// The model of one node; of several, they are alike.
 struct SpillModel {
   bool known = false;                  // false: too many accesses to follow
   bool exact = false;                  // whatever the data, and however fast the ranks are

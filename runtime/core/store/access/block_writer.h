@@ -44,7 +44,7 @@ class BlockWriter final : public BlockUpdate {
   void modify(RequestKind kind, ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
               double value, Place place, bool shared = false);
   void modify_remote(CacheEntry& h, NodeId node, const RequestHeader& request, const double* data, bool shared);
-  /// What any put of this rank's does to what it holds of the block; null when it holds nothing.
+  /// The effect of any put of this rank on what it holds of the block; null when it holds nothing.
   CacheEntry* before_own_put(ArrayId array, const BlockIndex& block, std::int64_t size);
   /// Holds on to what this rank has put, for the phases to come.
   bool retain_put(CacheEntry& h, Chunk* payload);

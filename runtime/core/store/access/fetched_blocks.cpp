@@ -157,7 +157,7 @@ void FetchedBlocks::fetch_again(CacheEntry& h, std::int64_t size) {
   start(h, size, h.get_place);
 }
 
-/// Who waits for a block may hold memory that its owner waits for.
+/// A rank that waits for a block may hold memory that its owner waits for.
 void FetchedBlocks::wait_for(CacheEntry& h) {
   if (h.fetch->test()) return;
   const int owner = context_.homes.server_of(context_.home(h.array, h.block), h.block);

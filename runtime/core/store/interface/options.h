@@ -1,5 +1,5 @@
 #pragma once
-// How a rank's store works, as the job's options say. A value; read once, when the store is made.
+// The settings of a rank's store, as the job's options say. A value; read once, when the store is made.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// What can be done to the blocks whose home is this node, by a rank of the node directly or by the service for a rank
-// of another node. Each operation is one step under the block's lock: absent to present, a replaced value, an added
+// The operations on the blocks whose home is this node, by a rank of the node directly or by the service for a rank of
+// another node. Each operation is one step under the block's lock: absent to present, a replaced value, an added
 // one. A value that anybody still reads (lease, snapshot, reply under way) is never written: it is replaced by a copy
 // first. One object per thread; all work on the same node memory.
 
@@ -27,7 +27,7 @@ struct Outcome {
   std::uint64_t version = 0;  // lease, put_chunk: of the value, from 1; equal ones of one generation mean equal values
 };
 
-/// Who does it. `sequence` orders the contributions of one rank.
+/// The author of an operation. `sequence` orders the contributions of one rank.
 struct Access {
   std::int32_t rank = -1;
   Place place;
@@ -76,7 +76,7 @@ class NodeBlocks {
   enum class PrefetchOutcome { started, here, full };
   PrefetchOutcome prefetch(const BlockKey& key);
   /// When and how a rank of the node will use it next: after so many uses of blocks from now; 0: not known any more.
-  /// As BlockLookAhead::set_next_use().
+  /// The same as BlockLookAhead::set_next_use().
   std::optional<std::uint64_t> set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use,
                                             std::uint64_t told);
   /// Whether two names stand for one value, as restoring shares them.

@@ -13,11 +13,11 @@ void CopyRetention::keep(ArrayId id, KeepCopies which) {
   a.retain_puts = a.retain_puts || which != KeepCopies::unchanged;
 }
 
-// What is known of a copy at a barrier. A block that this rank got in the phase and has not changed since was changed
-// by nobody: the phase rule lets no other rank write it, nor one that this rank has put. (A program that breaks the
-// rule may read the old value or the new one, as it might have within the phase.) A retained copy that was not asked
-// for in the phase may have been passed by, unless the plan vouches for the array: then it is kept with a question
-// mark, and the next get compares versions with the owner.
+// Decides by what is known of a copy at a barrier. A block that this rank got in the phase and has not changed since
+// was changed by nobody: the phase rule lets no other rank write it, nor one that this rank has put. (A program that
+// breaks the rule may read the old value or the new one, as it might have within the phase.) A retained copy that was
+// not asked for in the phase may have been passed by, unless the plan vouches for the array: then it is kept with a
+// question mark, and the next get compares versions with the owner.
 bool CopyRetention::keeps(CacheEntry& h, KeepCopies which) {
   const bool used = h.own_put || (h.fetched && (!h.stale || fault_enabled(Fault::store_kept_stale)));
   const bool plain = which == KeepCopies::unchanged && h.retained;

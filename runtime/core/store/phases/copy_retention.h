@@ -1,6 +1,6 @@
 #pragma once
-// What a rank still holds when a phase has ended: nothing, or the copies that the plan vouches for. Keeps nothing
-// itself: arrays say which copies outlive the barrier, held blocks whether they do. Used by the rank's thread.
+// The blocks that a rank still holds when a phase has ended: none, or the copies that the plan vouches for. Keeps
+// nothing itself: arrays say which copies outlive the barrier, held blocks whether they do. Used by the rank's thread.
 
 #include "runtime/core/base/ids.h"
 #include "runtime/core/store/access/fetched_blocks.h"

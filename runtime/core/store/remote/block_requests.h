@@ -23,7 +23,7 @@ class BlockRequests {
   bool compare(CacheEntry& h, Priority priority);
   /// --check: tells the owner of a get that a prefetch has served. Waits.
   void record_get(CacheEntry& h, std::int64_t size);
-  /// What has come of a block by now goes on to where it is wanted.
+  /// The part of a block that has come by now goes on to where it is wanted.
   void forward(CacheEntry& h);
   /// The answer is here, or is not wanted any more: `fetch` is over.
   void end(CacheEntry& h, bool has_come);

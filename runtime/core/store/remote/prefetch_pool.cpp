@@ -111,7 +111,7 @@ std::optional<std::uint64_t> PrefetchPool::set_next_use(ArrayId id, const BlockI
 
 BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool briefly) {
   NodeHeap& heap = context_.heap;
-  // Who holds it might hold it from others, who then write to a copy.
+  // A rank that holds it might hold it from others, who then write to a copy.
   const std::uint64_t room = heap.budget() / (briefly ? 16 : 2);
   if (heap.wanted() ||
       static_cast<std::uint64_t>(heap.bytes_in_use()) + std::max<std::uint64_t>(room, NodeHeap::chunk_bytes(size)) >

@@ -83,7 +83,7 @@ class PrefetchPool final : public BlockLookAhead {
   /// With tiers: what next uses are known for. Foreseeing one takes about a microsecond once.
   static constexpr std::size_t uses_foreseen = 32768;
 
-  /// Of a block of this node that is in a tier.
+  /// Reads a block of this node that is in a tier.
   Prefetch read_ahead(ArrayId array, const BlockIndex& block);
   Prefetch read_ahead_at_home(ArrayId array, const BlockIndex& block);
   Prefetch record_too_large(ArrayId array, std::int64_t size, Place get);

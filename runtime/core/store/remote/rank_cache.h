@@ -1,8 +1,8 @@
 #pragma once
-// What this rank holds of blocks in the present phase, and which of its fetched copies go when memory is short.
-// Every held block has at most one value (a lease, or a copy that counts for the rank's budget) and one private copy;
-// both are references that this table owns. Fetched copies stand in a list, roughly by age; a clock of gets and reads
-// says which were used last. Used by the rank's thread.
+// The blocks that this rank holds in the present phase, and the order in which its fetched copies go when memory is
+// short. Every held block has at most one value (a lease, or a copy that counts for the rank's budget) and one private
+// copy; both are references that this table owns. Fetched copies stand in a list, roughly by age; a clock of gets and
+// reads says which were used last. Used by the rank's thread.
 
 #include <algorithm>
 #include <deque>
@@ -16,8 +16,8 @@ namespace sial {
 
 class RankCache {
  public:
-  /// Where nobody says when statements end: blocks touched so recently that a statement may hold a pointer to them. The
-  /// operands of one, with room to spare.
+  /// The limit where nobody says when statements end: blocks touched so recently that a statement may hold a pointer to
+  /// them. The operands of one, with room to spare.
   static constexpr std::uint64_t operands_in_use = 16;
 
   explicit RankCache(StoreContext& context) : context_(context), several_nodes_(context.transport.node_count() > 1) {}
@@ -31,7 +31,7 @@ class RankCache {
   // --- when
   std::uint64_t clock() const { return clock_; }
   void record_use(CacheEntry& h) { h.touched = ++clock_; }
-  /// As if used last, without a use: a message about its value is being sent, by the present statement.
+  /// Counts it as used last, without a use: a message about its value is being sent, by the present statement.
   void protect(CacheEntry& h) const { h.touched = clock_ + 1; }
   void record_get(CacheEntry& h) { h.touched = h.got = ++clock_; }
   void record_read(const CacheEntry& h) {

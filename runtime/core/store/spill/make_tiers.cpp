@@ -14,7 +14,7 @@ namespace sial {
 
 namespace {
 
-/// What the first rank of a node tells the others of a file. Zero-filled: nothing yet.
+/// The first rank's message to the others of a node about a file. Zero-filled: nothing yet.
 struct SharedFile {
   std::atomic<std::uint32_t> ready;
   std::uint64_t capacity;

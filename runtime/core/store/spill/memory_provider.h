@@ -1,7 +1,7 @@
 #pragma once
-// What this node provides to others: chunks of its heap, which count as in use there and are given for good. The node's
-// own need comes first: see ProviderLimits. Its first rank is the one that is asked, and others may copy to and from
-// all of it.
+// The memory of this node for others: chunks of its heap, which count as in use there and are given for good. The
+// node's own need comes first: see ProviderLimits. Its first rank is the one that is asked, and others may copy to and
+// from all of it.
 
 #include <cstdint>
 #include <mutex>
@@ -11,8 +11,8 @@
 
 namespace sial {
 
-/// How much a node provides. An eighth of its memory stays free in any case, and half of it is provided at most by a
-/// node that computes.
+/// The memory that a node provides. An eighth of its memory stays free in any case, and half of it is provided at most
+/// by a node that computes.
 struct ProviderLimits {
   std::uint64_t most = 0;    // bytes; 0: a node that only serves provides all it has, another one nothing, for what its
   bool only_serves = false;  // statements will need is not known

@@ -15,14 +15,14 @@ namespace sial {
 namespace {
 
 constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20;
-/// Of a chunk: more where much was received already, so that asking is rare.
+/// The bytes of a chunk: more where much was received already, so that asking is rare.
 constexpr std::uint64_t min_chunk = std::uint64_t{1} << 20, max_chunk = std::uint64_t{32} << 20, chunk_part = 8;
 /// A provider that had nothing is not asked in so many rounds.
 constexpr std::uint64_t rounds_of_rest = 16;
 
 }  // namespace
 
-/// Of one transfer: copies of at most piece_bytes, each within one chunk.
+/// The pieces of one transfer: copies of at most piece_bytes, each within one chunk.
 struct NodesTier::Pieces {
   struct Piece final : RemoteCopy {
     Pieces* all = nullptr;

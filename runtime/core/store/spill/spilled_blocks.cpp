@@ -21,7 +21,7 @@ namespace {
 /// Kept free once memory has been short, for what is read ahead and what statements make: so many blocks, this part of
 /// the node's memory at least, and that at most.
 constexpr std::uint64_t blocks_free = 2, free_part = 64, max_free_part = 4;
-/// Of the node's memory: at most so much is being written at a time.
+/// A part of the node's memory: at most so much is being written at a time.
 constexpr std::uint64_t writing_part = 8;
 /// Next uses told since blocks were looked at, at most.
 constexpr std::size_t max_told = 65536;
@@ -31,13 +31,13 @@ constexpr std::uint64_t uses_between_looks = 32;
 constexpr int max_waits = 2000;
 /// Calls of evict_in_background() without a search for victims, after one that has found none.
 constexpr int rest_after_none = 64;
-/// How far away a use is of which nothing is known: farther than any that is foreseen.
+/// The distance of a use of which nothing is known: farther than any that is foreseen.
 constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61;
-/// Of one that was read ahead, and not used yet.
+/// The distance of a block that was read ahead, and not used yet.
 constexpr std::uint64_t read_ahead_uses = 1;
-/// Of one that was put and never got: it is needed soon.
+/// The distance of a block that was put and never got: it is needed soon.
 constexpr std::uint64_t unused_yet = 16384;
-/// How far one is that will not come.
+/// The distance of a use that will not come.
 constexpr std::uint64_t never = std::uint64_t{1} << 62;
 
 constexpr const char* checkpoint_remedy = "with `--checkpoint-every` the job can be continued from its last checkpoint";
@@ -103,7 +103,7 @@ void SpilledBlocks::progress() const {
   for (const auto& t : area_.tiers()) t->progress();
 }
 
-/// Who waits for a tier does not wait for other ranks: the simulator need not look for a deadlock. Where the
+/// A rank that waits for a tier does not wait for other ranks: the simulator need not look for a deadlock. Where the
 /// disk's clock is simulated, too, nothing but this makes it go on when all wait.
 void SpilledBlocks::wait_a_little() const {
   progress();
@@ -182,7 +182,7 @@ bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
   return false;
 }
 
-/// Of a copy that nobody else writes; it is empty again where there is no room.
+/// Begins to write a copy that nobody else writes; it is empty again where there is no room.
 bool SpilledBlocks::begin_write(TierCopy& copy, Chunk* c, const BlockKey& key) {
   bool has_space = false;
   try {
@@ -295,14 +295,14 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
       e.tier_handle != 0 && area_.copy(e.tier_handle).state.load(std::memory_order_relaxed) == TierCopyState::written;
   // One that is replaced next is not read again.
   const std::uint64_t moves = (is_written ? 0 : 1) + (needs_value(use) ? 1 : 0);
-  // What is overdue is still to come: whoever foresaw it is slower than others, and takes back what is void.
+  // An overdue use is still to come: whoever foresaw it is slower than others, and takes back what is void.
   if (next != 0) return moves == 0 ? unforeseen : (next > foreseen_now ? next - foreseen_now : 1) / moves;
   const std::uint64_t now = area_.now(), last = e.last_use.load(std::memory_order_relaxed);
   // No loop that is open uses it. One that was got in the same rhythm before is expected again.
   if (last == 0) return unused_yet / moves;
   if (const std::uint64_t expected = last + UseInterval::uses(e.interval); expected > now)
     return (expected - now) / moves;
-  // Of the others, what was used last leaves first: loops come again last to what they used last.
+  // The one used last leaves first among the others: loops come again last to what they used last.
   return unforeseen - std::min(now > last ? now - last : 0, unforeseen / 2);
 }
 
@@ -371,7 +371,7 @@ void SpilledBlocks::add_new(const Victim& v) {
   std::push_heap(new_victims_.begin(), new_victims_.end(), nearer);
 }
 
-/// Those that were in use take their places again.
+/// Blocks that were in use take their places again.
 void SpilledBlocks::add_in_use() {
   for (const Victim& v : in_use_) add_new(v);
   in_use_.clear();
