@@ -1,6 +1,6 @@
 #pragma once
-// The abstract walk of one program: follows its instructions with numbers of ints and indices, but no data, and keeps
-// the books of its memory. A condition that depends on data is walked both ways, one after the other; what is assigned
+// The abstract interpreter: follows a program's instructions with numbers of ints and indices, but no data, and keeps
+// the books of its memory. A condition that depends on data is taken both ways, one after the other; what is assigned
 // on such a path is unknown afterwards. Built, run once, destroyed. Its parts have a file each:
 //
 //   context.h        the program bound to the job, and the books

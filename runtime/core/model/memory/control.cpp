@@ -37,13 +37,13 @@ std::int32_t ModelControl::advance() {
   return at_;
 }
 
-/// The walk as evaluate_control() sees it.
+/// The model as evaluate_control() sees it.
 struct ModelControl::Flow {
   ModelControl& w;
 
   std::optional<std::int32_t> condition(std::int32_t reg) const { return w.registers_.integer(reg); }
   void undecided(const Instruction& in) { w.take_both(in); }
-  /// A return or an exit that data decide: the rest of the procedure, or of the loop, is walked too.
+  /// A return or an exit that data decide: the rest of the procedure, or of the loop, is followed too.
   bool taken(Opcode op) const {
     if (w.uncertain_.empty()) return true;
     const Uncertain& u = w.uncertain_.back();

@@ -1,7 +1,7 @@
 #pragma once
 // The place of the abstract interpreter: loops, calls, what data leave open, and the division of pardos. A condition
-// that depends on data is walked both ways, one after the other; loops whose index does not matter (effects.h) are
-// visited once, with their largest segment. Part of a walk.
+// that depends on data is taken both ways, one after the other; loops whose index does not matter (effects.h) are
+// visited once, with their largest segment. Part of a model.
 
 #include <algorithm>
 #include <map>
@@ -65,7 +65,7 @@ class ModelControl {
   struct Pardo {
     PardoMode mode = PardoMode::dynamic;
     std::int32_t loop = 0;
-    std::vector<IndexId> by_value;  // indices that are walked value by value,
+    std::vector<IndexId> by_value;  // indices that are followed value by value,
     IterationSpace space;           // and their values
     bool collapsed = false;         // others are not
     std::int64_t tuple = 0;

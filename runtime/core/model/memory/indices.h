@@ -1,6 +1,6 @@
 #pragma once
-// Values of the indices in an abstract walk, and which blocks references mean with them. A loop that is visited once
-// binds its index to its largest segment, whose number is then not known. Part of a walk.
+// Values of the indices in the memory model, and which blocks references mean with them. A loop that is visited once
+// binds its index to its largest segment, whose number is then not known. Part of a model.
 
 #include <functional>
 #include <optional>

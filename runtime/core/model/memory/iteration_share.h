@@ -1,5 +1,5 @@
 #pragma once
-// Whose the iteration is that an abstract walk is at.
+// The rank of the iteration at which the abstract interpreter is.
 
 namespace sial {
 

@@ -8,7 +8,7 @@
 namespace sial {
 namespace {
 
-/// Memory that nothing else touches, of blocks that are not there: written on a path that the walk did not take, or by
+/// Memory that nothing else touches, of blocks that are not there: written on a path that the model did not take, or by
 /// a largest segment of another loop; not fetched.
 double* const somewhere = reinterpret_cast<double*>(std::uintptr_t{64});
 double* const elsewhere = reinterpret_cast<double*>(std::uintptr_t{128});
@@ -16,7 +16,7 @@ double* const elsewhere = reinterpret_cast<double*>(std::uintptr_t{128});
 constexpr int max_labels = 3 * max_rank;
 
 /// Whether kernels accept the operands: labels unique per operand, equal labels of equal extents, each of the target's
-/// in one source. A walk both ways can meet statements that a run would not.
+/// in one source. Taking both ways can meet statements that a run would not.
 bool consistent(const BlockOp& op) {
   struct Seen {
     std::int32_t label;

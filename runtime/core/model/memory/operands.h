@@ -1,6 +1,6 @@
 #pragma once
-// From a reference to the view that a statement would have, in an abstract walk, and the workspace that block
-// operations take. Part of a walk.
+// From a reference to the view that a statement would have, in the memory model, and the workspace that block
+// operations take. Part of a model.
 
 #include <map>
 #include <optional>

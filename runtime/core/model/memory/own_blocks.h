@@ -1,6 +1,6 @@
 #pragma once
-// Temps, locals, statics and regions of the rank in an abstract walk, with the memory that they would have. Part of a
-// walk.
+// Temps, locals, statics and regions of the rank in the memory model, with the memory that they would have. Part of a
+// model.
 
 #include <optional>
 

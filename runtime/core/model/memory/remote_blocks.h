@@ -1,6 +1,6 @@
 #pragma once
-// Remote arrays in an abstract walk: where puts place blocks, and what fetches, private copies and sums leave behind
-// until the barrier. Part of a walk.
+// Remote arrays in the memory model: where puts place blocks, and what fetches, private copies and sums leave behind
+// until the barrier. Part of a model.
 
 #include <optional>
 #include <utility>

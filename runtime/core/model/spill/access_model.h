@@ -1,5 +1,5 @@
 #pragma once
-// Follows one program as the walk for memory does, but through every iteration that accesses remote blocks, and notes
+// Follows one program as the memory model does, but through every iteration that accesses remote blocks, and notes
 // what the ranks of a node access: iterations in their order, dealt to the node's ranks in turn, as the static schedule
 // does. Where data decide, both ways are followed, exits are not taken, and a loop that they would end takes twelve
 // trips. Built, run once, destroyed.

@@ -1,7 +1,7 @@
 #pragma once
 // The remote blocks that lie on one node while the programs of a job are followed, with their numbers in the sequence
 // of accesses. Arrays and labels hold blocks: a block that both hold is shared until one of them changes it, and dies
-// when nobody holds it. Part of an access walk.
+// when nobody holds it. Part of an access model.
 
 #include <cstdint>
 #include <map>
