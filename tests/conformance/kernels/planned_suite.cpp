@@ -247,7 +247,7 @@ TEST_CASE("runs that fill a tall tile take one, others do not") {
     for (const auto& choice : kernels::contraction_choices(space, with, true, 512)) {
       if (choice.plan.strategy != kernels::Strategy::tiles) continue;
       INFO(choice.name << ", runs of " << row.run);
-      const bool tall = row.tall && !choice.plan.crossing;
+      const bool tall = row.tall && !choice.plan.spanning;
       CHECK(choice.plan.tile.max_vectors == (tall ? 4 : 3));
       CHECK(choice.plan.tile.max_columns == (tall ? 6 : 8));
     }

@@ -202,7 +202,7 @@ void AbstractInterpreter::put_move(const Instruction& in) {
   if (context_.memory.setting.copy || !to || !from || !remote_.is_home(target.array, *to))
     return put(in.a, in.b, SetOp::assign);
   const ModelMemory* own = own_.find(source.array, from->key);
-  if (own && own->of_store) return remote_.put_shared(target.array, *to);
+  if (own && own->of_store) return remote_.put_alias(target.array, *to);
   put(in.a, in.b, SetOp::assign);
   own_.give_to_store(source.array, from->key);
 }
