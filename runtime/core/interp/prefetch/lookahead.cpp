@@ -313,7 +313,7 @@ void LookAhead::prefetch_to_device() {
     switch (p_.to_device->offer(foreseen_[i].request, static_cast<std::int64_t>(i) + 1)) {
       case DevicePrefetch::Outcome::done: foreseen_[i].done = true; break;
       case DevicePrefetch::Outcome::unwanted: break;
-      case DevicePrefetch::Outcome::foreseen:
+      case DevicePrefetch::Outcome::under_way:
         if (++on_their_way == max_on_their_way) return;
         break;
       case DevicePrefetch::Outcome::full: return;
