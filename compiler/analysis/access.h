@@ -1,5 +1,5 @@
 #pragma once
-// Which blocks a get asks for, as a function of the loops around it: the indices that decide, the loop at whose next
+// The blocks that a get asks for, as a function of the loops around it: the indices that decide, the loop at whose next
 // iteration the block changes, how far apart in the array the blocks of two successive iterations lie, and the loops
 // inside which it stays the same.
 

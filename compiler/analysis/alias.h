@@ -35,8 +35,8 @@ struct AliasContext {
 
 /// Data of two block references.
 Alias alias(const ir::Program& program, const ir::Block& a, const ir::Block& b, const AliasContext& context = {});
-/// Of any two uses of arrays, whole arrays and regions included. Uses of different sides of one array (own, home) are
-/// compared by their blocks: what that means is up to the caller.
+/// Compares any two uses of arrays, whole arrays and regions included. Uses of different sides of one array (own, home)
+/// are compared by their blocks: what that means is up to the caller.
 Alias alias(const ir::Program& program, const ArrayUse& a, const ArrayUse& b, const AliasContext& context = {});
 /// Whether the blocks that hold the data are the same ones: a box of a block and the block itself are `must` here.
 Alias same_block(const ir::Program& program, const ir::Block& a, const ir::Block& b, const AliasContext& context = {});

@@ -18,7 +18,7 @@ namespace {
 using IntValue = std::optional<std::int32_t>;
 using RealValue = std::optional<double>;
 
-/// How the walk left a body.
+/// The way in which a body was left.
 enum class Left { end, exit, ret, stop };
 
 /// Register arithmetic of the IR as evaluate_registers() takes it.
@@ -213,7 +213,7 @@ class Walker {
     weight_ *= multiplied;
     guess_ *= multiplied;
     // One walk stands for several iterations: what one of them leaves behind is not known to the next.
-    if (multiplied > 1.0) forget(plan);
+    if (multiplied > 1.0) discard(plan);
     Left left = Left::end;
     bool more = true;
     while (more) {
@@ -235,7 +235,7 @@ class Walker {
         costs_.set(index, r.lo);
       }
     }
-    if (multiplied > 1.0) forget(plan);
+    if (multiplied > 1.0) discard(plan);
     for (const IndexId index : l.indices) costs_.unset(index);
     weight_ = weight;
     guess_ = guess;
@@ -262,11 +262,11 @@ class Walker {
     weight_ = weight * left * all;
     guess_ = guess * left * all;
     sure_ = false;
-    forget(plan);
+    discard(plan);
     iteration(n, l);
   }
 
-  void forget(const LoopPlan& plan) {
+  void discard(const LoopPlan& plan) {
     for (const std::int32_t r : plan.ints) ints_[static_cast<std::size_t>(r)].reset();
     for (const std::int32_t r : plan.scalars) reals_[static_cast<std::size_t>(r)].reset();
   }

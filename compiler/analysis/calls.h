@@ -1,7 +1,7 @@
 #pragma once
-// Who calls whom, and what a stretch of code does with the procedures it calls taken in: the interprocedural part of
-// every question about effects. A Summary is built once per procedure and per loop on demand; both values refer to the
-// Program and are stale as soon as it changes.
+// The call graph, and the effects of a stretch of code with the procedures it calls taken in: the interprocedural part
+// of every question about effects. A Summary is built once per procedure and per loop on demand; both values refer to
+// the Program and are stale as soon as it changes.
 
 #include <optional>
 #include <unordered_map>
@@ -39,8 +39,8 @@ class CallGraph {
   std::vector<std::vector<IndexId>> bound_;
 };
 
-/// What code does to one array, on one side of it. What is accumulated is neither read nor replaced, although on the
-/// rank's own side its old value matters; a get may give the rank's copy another value; freed blocks are gone.
+/// The effects of code on one array, on one side of it. What is accumulated is neither read nor replaced, although on
+/// the rank's own side its old value matters; a get may give the rank's copy another value; freed blocks are gone.
 struct Touch {
   bool read = false, replaced = false, accumulated = false, fetched = false, freed = false;
   bool written() const { return replaced || accumulated || fetched || freed; }
@@ -56,7 +56,7 @@ struct ArrayTouch {
   Touch own, home;
 };
 
-/// What a stretch of code may do, calls included. Lists are sorted by row.
+/// The possible effects of a stretch of code, calls included. Lists are sorted by row.
 struct Summary {
   std::vector<ArrayTouch> arrays;
   std::vector<std::int32_t> ints_written, scalars_written;  // declared variables
@@ -79,10 +79,10 @@ class Summaries {
  public:
   explicit Summaries(const ir::Program& program) : p_(program), procs_(program.procs.size()) {}
   const Summary& of_proc(std::int32_t proc);
-  /// Of a compound node (loop with its where clauses, if, section).
+  /// Takes a compound node (loop with its where clauses, if, section).
   const Summary& of_node(const ir::Node& node);
   Summary of_body(const ir::Body& body);
-  /// Of body[begin, end).
+  /// Takes body[begin, end).
   Summary of_range(const ir::Body& body, std::size_t begin, std::size_t end);
   Summary of_instr(const ir::Instr& instr);
 

@@ -1,8 +1,8 @@
 #pragma once
-// Which instructions decide where control goes: the backward slice of all conditions (where clauses and ifs), through
-// declared variables and procedures, without regard to order for declared variables. Temporaries never outlive their
-// statement, so that they are followed exactly. Tainted is what may depend on block data, super instructions or the
-// other ranks.
+// The instructions that decide where control goes: the backward slice of all conditions (where clauses and ifs),
+// through declared variables and procedures, without regard to order for declared variables. Temporaries never outlive
+// their statement, so that they are followed exactly. Tainted is what may depend on block data, super instructions or
+// the other ranks.
 
 #include <vector>
 

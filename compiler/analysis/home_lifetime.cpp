@@ -17,8 +17,8 @@ void unite(Arrays& a, const Arrays& b) {
   for (std::size_t k = 0; k < a.size(); ++k) a[k] |= b[k];
 }
 
-/// What a stretch of code does, seen from its beginning: arrays whose old values it may use, and those whose old values
-/// nobody can use after it.
+/// Effects of a stretch of code, seen from its beginning: arrays whose old values it may use, and those whose old
+/// values nobody can use after it.
 struct Flow {
   Arrays used, replaced;
   explicit Flow(std::size_t arrays) : used(arrays), replaced(arrays) {}
@@ -39,7 +39,7 @@ struct Flow {
 
 const ir::Instr* instruction(const ir::Node& n) { return std::get_if<ir::Instr>(&n.value); }
 
-/// Who gives values to each remote array: all its puts, and whether anything else does.
+/// The statements that give values to each remote array: all its puts, and whether anything else does.
 class Writers {
  public:
   explicit Writers(const ir::Program& program) : p_(program), puts_(program.arrays.size()), others_(puts_.size()) {
@@ -47,7 +47,7 @@ class Writers {
     for (const ir::Procedure& proc : p_.procs) look(proc.body);
     look(p_.main);
   }
-  /// Of an array whose values come from puts that replace blocks only; 0: others give it values as well.
+  /// The puts of an array whose values come from puts that replace blocks only; 0: others give it values as well.
   std::size_t puts(ArrayId array) const { return others_[array.at()] ? 0 : puts_[array.at()]; }
 
  private:
@@ -180,7 +180,7 @@ class Walk {
   Walk(const ir::Program& program, const Phases& phases, Facts& used)
       : p_(program), used_(used), calls_(program), summaries_(program), nests_(program, summaries_, phases) {
     procs_.assign(p_.procs.size(), Flow(size()));
-    behind_.assign(p_.procs.size(), Arrays(size()));
+    after_.assign(p_.procs.size(), Arrays(size()));
   }
 
   void run() {
@@ -193,22 +193,22 @@ class Walk {
       if (returns) std::fill(flow.replaced.begin(), flow.replaced.end(), char{0});
       const std::vector<std::int32_t>& callees = calls_.callees(proc_);
       if (std::find(callees.begin(), callees.end(), proc_) != callees.end())  // goes on after a call within it
-        std::fill(behind_[q].begin(), behind_[q].end(), char{1});
+        std::fill(after_[q].begin(), after_[q].end(), char{1});
     }
     proc_ = -1;
     Flow unused(size());
     walk(p_.main, unused);  // its loops
 
     recording_ = true;
-    record(-1, p_.main, kept());
-    for (std::size_t q = p_.procs.size(); q-- > 0;) record(static_cast<std::int32_t>(q), p_.procs[q].body, behind_[q]);
+    record(-1, p_.main, saved());
+    for (std::size_t q = p_.procs.size(); q-- > 0;) record(static_cast<std::int32_t>(q), p_.procs[q].body, after_[q]);
   }
 
  private:
   std::size_t size() const { return p_.arrays.size(); }
 
-  /// What the end of the program saves.
-  Arrays kept() const {
+  /// Arrays that the end of the program saves.
+  Arrays saved() const {
     Arrays list(size());
     const auto mark = [&](const ir::Instr& i, const ir::Node&) {
       if (!effects_of(p_, i).persistent) return;
@@ -219,11 +219,11 @@ class Walk {
     return list;
   }
 
-  void record(std::int32_t proc, const ir::Body& body, const Arrays& behind) {
+  void record(std::int32_t proc, const ir::Body& body, const Arrays& after) {
     proc_ = proc;
-    end_ = behind;
+    end_ = after;
     Flow flow(size());
-    flow.used = behind;
+    flow.used = after;
     walk(body, flow);
   }
 
@@ -238,7 +238,7 @@ class Walk {
     walk(std::get<ir::Section>(n.value).body, flow);
   }
 
-  /// What branches replace counts within them only: a rank that takes another one does not do its share.
+  /// A replacement within a branch counts there only: a rank that takes another one does not do its share.
   void branch(const ir::If& branch, Flow& flow) {
     Flow then = flow, otherwise = flow;
     walk(branch.then_body, then);
@@ -296,7 +296,7 @@ class Walk {
 
   void call(std::int32_t proc, Flow& flow) {
     if (proc == proc_) return flow.use_all();  // calls itself
-    if (recording_) unite(behind_[static_cast<std::size_t>(proc)], flow.used);
+    if (recording_) unite(after_[static_cast<std::size_t>(proc)], flow.used);
     flow.precede(procs_[static_cast<std::size_t>(proc)]);
   }
 
@@ -305,8 +305,8 @@ class Walk {
   CallGraph calls_;
   Summaries summaries_;
   ReplacedByNest nests_;
-  std::vector<Flow> procs_;     // by procedure
-  std::vector<Arrays> behind_;  // by procedure: used after some call of it
+  std::vector<Flow> procs_;    // by procedure
+  std::vector<Arrays> after_;  // by procedure: used after some call of it
   std::unordered_map<ir::NodeId, Flow> loops_;
   std::vector<const Arrays*> exits_;  // what is used after the loops that are open
   Arrays end_;                        // and after the body
@@ -318,7 +318,7 @@ class Walk {
 
 HomeLifetimes::HomeLifetimes(const ir::Program& program) : phases_(program) { Walk(program, phases_, used_).run(); }
 
-bool HomeLifetimes::dead_behind(ir::NodeId barrier, ArrayId array) const {
+bool HomeLifetimes::dead_after(ir::NodeId barrier, ArrayId array) const {
   const auto found = used_.find(barrier);
   return found != used_.end() && found->second[array.at()] == 0;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// How long the values of remote arrays matter at their homes: after which barriers no value that an array holds is
-// used again, by any rank on any path. It is used by what reads it (a get, a use of a fetched copy, an addition to it,
+// The lifetime of the values of remote arrays at their homes: after which barriers no value that an array holds is used
+// again, by any rank on any path. It is used by what reads it (a get, a use of a fetched copy, an addition to it,
 // set_persistent); it ends when the array is deleted, or replaced by a loop nest that puts every block that exists.
 //
 // Errs towards used. A nest counts as replacing an array in two cases: every iteration of loops over just the block's
@@ -21,7 +21,7 @@ class HomeLifetimes {
  public:
   explicit HomeLifetimes(const ir::Program& program);
   /// Whether no value that the array holds when the barrier ends is used later. False for other nodes.
-  bool dead_behind(ir::NodeId barrier, ArrayId array) const;
+  bool dead_after(ir::NodeId barrier, ArrayId array) const;
   const Phases& phases() const { return phases_; }
 
  private:

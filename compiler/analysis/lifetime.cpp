@@ -11,7 +11,7 @@ LifetimeContext::LifetimeContext(const ir::Program& program, std::vector<std::ve
       summaries_(program),
       facts_(facts),
       calls_(program),
-      kept_(program.arrays.size()),
+      saved_(program.arrays.size()),
       uses_of_(static_cast<std::size_t>(program.n_nodes)) {
   refs_.reserve(p_.procs.size() + 1);
   for (std::size_t q = 0; q <= p_.procs.size(); ++q) {
@@ -40,7 +40,7 @@ void LifetimeContext::number(const ir::Body& body, const References& refs) {
     uses_of_[static_cast<std::size_t>(n.id)] = {first, uses_.size() - first};
     steps += uses_.size() - first + 1;
     if (!effects_of(p_, i).persistent) return;
-    for (std::size_t k = first; k < uses_.size(); ++k) kept_[uses_[k].array.at()] = 1;
+    for (std::size_t k = first; k < uses_.size(); ++k) saved_[uses_[k].array.at()] = 1;
   });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How long the data of a block matter on this rank, and whether a block certainly exists: liveness (backwards) and
+// The lifetime of a block's data on this rank, and whether a block certainly exists: liveness (backwards) and
 // definite initialisation (forwards) of the rank's own blocks: temps, locals, statics and what it holds of remote
 // arrays.
 //
@@ -39,7 +39,7 @@ class Lifetimes {
     const UseFacts* f = find(node, operand);
     return f != nullptr && f->initialised;
   }
-  /// How much was looked at to find them: a measure of time that is the same everywhere.
+  /// Steps taken to find them: a measure of time that is the same everywhere.
   std::size_t steps() const { return steps_; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// What the two directions of Lifetimes share: every instruction's uses of arrays with the numbers of their names,
-// looked up once, who calls whom, the names inside each loop, and the facts that come out. Refers to the Program; for
+// Shared by the two directions of Lifetimes: every instruction's uses of arrays with the numbers of their names, looked
+// up once, who calls whom, the names inside each loop, and the facts that come out. Refers to the Program; for
 // the files lifetime*.cpp only.
 
 #include <map>
@@ -29,7 +29,7 @@ class LifetimeContext {
   const ir::Program& program() const { return p_; }
   Summaries& summaries() { return summaries_; }
   const CallGraph& calls() const { return calls_; }
-  /// Of a procedure; -1: the main body.
+  /// References of a procedure; -1: of the main body.
   const References& references(std::int32_t proc) const { return refs_[slot(proc)]; }
   const ir::Body& body(std::int32_t proc) const {
     return proc < 0 ? p_.main : p_.procs[static_cast<std::size_t>(proc)].body;
@@ -44,8 +44,8 @@ class LifetimeContext {
   const std::vector<std::int32_t>& inside(const ir::Node& loop, std::int32_t proc);
   bool remote(ArrayId array) const { return is_remote_array(p_, array); }
   /// Marked persistent somewhere.
-  bool kept(ArrayId array) const { return kept_[array.at()] != 0; }
-  /// Where super instructions find arrays that are no arguments.
+  bool saved(ArrayId array) const { return saved_[array.at()] != 0; }
+  /// Whether super instructions find the array by its name, without an argument.
   bool by_name(ArrayId array) const {
     const ArrayKind kind = p_.arrays[array.at()].kind;
     return kind == ArrayKind::static_ || kind == ArrayKind::contiguous_local;
@@ -71,7 +71,7 @@ class LifetimeContext {
   std::vector<std::vector<UseFacts>>& facts_;  // by node
   CallGraph calls_;
   std::vector<References> refs_;  // by procedure, main last
-  std::vector<char> kept_;        // by array
+  std::vector<char> saved_;       // by array
   std::vector<Use> uses_;
   std::vector<std::pair<std::size_t, std::size_t>> uses_of_;  // by node: first, count
   std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::int32_t>> called_names_;

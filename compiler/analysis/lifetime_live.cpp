@@ -43,7 +43,7 @@ class Liveness {
       if (after_calls_[k] != 0) live_.set(static_cast<std::int32_t>(k));
     if (proc_ < 0)
       for (const ArrayId array : refs_.arrays())
-        if (c_.kept(array)) all(array);
+        if (c_.saved(array)) all(array);
     if (const auto& callees = c_.calls().callees(proc_);
         proc_ >= 0 && std::find(callees.begin(), callees.end(), proc_) != callees.end())
       for (const ArrayId array : refs_.arrays()) all(array);  // whatever the activation around does after its call
@@ -124,13 +124,13 @@ class Liveness {
   }
 
   void branch(const ir::If& b) {
-    const std::size_t behind = live_.mark();
+    const std::size_t after = live_.mark();
     walk(b.then_body);
-    Names first = live_.changed(behind);
-    live_.undo(behind);
+    Names first = live_.changed(after);
+    live_.undo(after);
     walk(b.else_body);
-    Names second = live_.changed(behind);
-    live_.undo(behind);
+    Names second = live_.changed(after);
+    live_.undo(after);
     // Live on one way or the other: what was live after both is gone only when both have ended it.
     std::sort(first.begin(), first.end());
     Names ended, begun;
@@ -147,7 +147,7 @@ class Liveness {
   void loop(const ir::Node& n, const ir::Loop& l) {
     const Names& inside = c_.inside(n, proc_);
     for (const IndexId i : l.indices) bind(i);
-    const std::size_t behind = live_.mark();
+    const std::size_t after = live_.mark();
     enter(inside, l.indices);
     const std::size_t left = live_.mark();
     repeat(exposed_.at(n.id), inside, l.indices);
@@ -165,10 +165,10 @@ class Liveness {
     exits_.pop_back();
     for (const IndexId i : l.indices) unbind(i);
     Names begin;
-    for (const Names& list : {live_.changed(behind), inside})
+    for (const Names& list : {live_.changed(after), inside})
       for (const std::int32_t k : list)
         if (live_.has(k)) begin.push_back(k);
-    live_.undo(behind);
+    live_.undo(after);
     leave(begin, l.indices);  // besides what is live after it: there may be no iteration at all
   }
 
@@ -178,7 +178,7 @@ class Liveness {
     return list;
   }
 
-  /// Those of `of` in one array after the other: f(slot, names).
+  /// Calls f(slot, names) for the names in `of`, one array after the other.
   template <class F>
   void by_array(const Names& of, const F& f) {
     std::vector<std::pair<std::int32_t, std::int32_t>> list;
@@ -260,7 +260,7 @@ class Liveness {
     for (const std::int32_t q : found) live_.set(q);
   }
 
-  /// What is live where an iteration begins, seen from before the loop, where its indices have other values.
+  /// Names that are live at the begin of an iteration, seen from before the loop, where indices have other values.
   void leave(const Names& begin, const std::vector<IndexId>& indices) {
     for (const std::int32_t r : begin) live_.set(r);
     const std::vector<IndexId> changed = sorted(indices);
@@ -370,8 +370,8 @@ class Liveness {
         if (needs) all(u.array);
         continue;
       }
-      // What a block keeps when a part of it is written is needed like what is read. Names that nothing has here are
-      // derived from this one where their loops begin.
+      // The rest of a block of which a part is written is needed like a value that is read. Names that nothing has here
+      // are derived from this one where their loops begin.
       if (!needs && (frees || u.replaced)) continue;
       live_.set(u.ref);
       if (const std::int32_t slot = refs_.slot_of(u.ref); refs_.many(slot)) {

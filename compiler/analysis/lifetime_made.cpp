@@ -7,7 +7,7 @@
 namespace sial::analysis {
 namespace {
 
-/// Of one procedure, by its own numbers: what it has made whenever it returns, and what was made whenever it is called.
+/// Blocks of one procedure, by its own numbers: those made whenever it returns, and those made whenever it is called.
 struct Ends {
   std::vector<std::int32_t> exit, entry;
   bool called = false;

@@ -56,7 +56,7 @@ class LiveNames {
     steps_ += journal_.size() - mark;
     return list;
   }
-  /// As it was at the mark, which may be further back than marks still to be undone.
+  /// Returns to the state at the mark, which may be further back than marks still to be undone.
   void restore(std::size_t mark) {
     for (const std::int32_t k : changed(mark)) toggle(k);
   }
@@ -123,7 +123,7 @@ class MadeNames {
     for (; journal_.size() > mark; journal_.pop_back()) times_[journal_.back().slot] = journal_.back().before;
   }
 
-  /// What happened since a mark: goes back to it, and can be done again or met with another branch's.
+  /// The changes since a mark: goes back to it, and can be done again or met with another branch's.
   struct Branch {
     std::vector<std::pair<std::size_t, std::uint32_t>> times;  // last ones, each slot once
   };

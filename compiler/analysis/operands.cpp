@@ -10,7 +10,7 @@
 namespace sial::analysis {
 namespace {
 
-/// What the instruction does with the array, or the scalar in its place, that it uses as a whole.
+/// The instruction's access to the array, or the scalar in its place, that it uses as a whole.
 OperandAccess whole_access(const ir::Instr& instr) {
   const OpcodeInfo& info = *opcode_info(instr.op);
   for (std::size_t k = 0; k < info.operands.size(); ++k)

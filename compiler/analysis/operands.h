@@ -1,5 +1,5 @@
 #pragma once
-// What one instruction does to arrays, registers and the world: the ground that analyses and passes stand on.
+// Effects of one instruction on arrays, registers and the world: the ground that analyses and passes stand on.
 // Everything follows from the opcode's row in opcodes.def and the intents that the operands carry.
 
 #include <cstddef>
@@ -39,7 +39,7 @@ struct RegisterUse {
   std::size_t operand = 0;
 };
 
-/// What an instruction does besides its operands.
+/// Effects of an instruction besides its operands.
 struct Effects {
   bool barrier = false;         // all ranks wait, puts complete, fetched and private copies are dropped: a phase ends
   bool collective = false;      // every rank must come here (barriers included); not inside a pardo

@@ -34,7 +34,7 @@ class Phases {
   /// The barrier-like nodes that begin the phase; empty for the one that a body begins in.
   const std::vector<const ir::Node*>& begins(PhaseId phase) const { return begins_[phase.at()]; }
 
-  /// What statements of the procedure, with those it calls, do in the phase, by array.
+  /// Effects in the phase of statements of the procedure, with those it calls, by array.
   const std::vector<ArrayTouch>& touches(PhaseId phase) const { return local_[phase.at()]; }
   /// The same with what callers do before and after the call.
   const std::vector<ArrayTouch>& all_touches(PhaseId phase) const { return all_[phase.at()]; }

@@ -11,7 +11,7 @@
 
 namespace sial::analysis {
 
-/// What `--emit` calls them.
+/// Their names for `--emit`.
 inline constexpr std::string_view fact_kinds[] = {"intent", "ranges", "access", "cost"};
 
 std::string intent_text(const ir::Program& program);

@@ -1,9 +1,9 @@
 #pragma once
-// How often things run: the iterations of every loop and the executions of every node, as expressions in the numbers of
-// segments. Conditions on indices (where clauses and ifs) are counted exactly where two unconstrained indices of equal
-// range are compared, or an index with a number of its literal range; i < j over n segments each gives (n^2 - n) / 2.
-// Everything else that may leave something out (data, exits, ints) makes the count an upper bound, with a guess what
-// fraction of it runs.
+// Numbers of executions: the iterations of every loop and the executions of every node, as expressions in the numbers
+// of segments. Conditions on indices (where clauses and ifs) are counted exactly where two unconstrained indices of
+// equal range are compared, or an index with a number of its literal range; i < j over n segments each gives (n^2 - n)
+// / 2. Everything else that may leave something out (data, exits, ints) makes the count an upper bound, with a guess
+// what fraction of it runs.
 //
 // Nodes inside a pardo are counted over all ranks, the others on each rank (`per_rank`).
 
@@ -33,7 +33,7 @@ struct LoopRange {
 class Ranges {
  public:
   explicit Ranges(const ir::Program& program);
-  /// Of a loop node: how often it is entered. Of an instruction of a where clause: for each tuple it is asked about.
+  /// Takes a loop node: how often it is entered. Of an instruction of a where clause: for each tuple it is asked about.
   const Executions& of(ir::NodeId node) const { return nodes_[static_cast<std::size_t>(node)]; }
   const LoopRange& loop(ir::NodeId node) const {
     return loops_[static_cast<std::size_t>(loop_of_[static_cast<std::size_t>(node)])];
@@ -48,7 +48,7 @@ class Ranges {
   std::vector<Executions> procs_;
 };
 
-/// What a comparison of ints leaves of `from`. Operands are indices, or numbers known from the text (a literal).
+/// The rest of `from` after a comparison of ints. Operands are indices, or numbers known from the text (a literal).
 struct Comparison {
   struct Side {
     IndexId index = no_index;

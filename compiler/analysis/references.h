@@ -35,7 +35,7 @@ class References {
   std::int32_t find(const RefKey& key) const;  // -1: not in this body
   const ir::Block& block(std::int32_t id) const { return *blocks_[static_cast<std::size_t>(id)]; }
   const RefKey& key(std::int32_t id) const { return *keys_[static_cast<std::size_t>(id)]; }
-  /// Where the array of a number stands in arrays().
+  /// The position in arrays() of the array of that number.
   std::int32_t slot_of(std::int32_t id) const {
     return is_whole(id) ? id - static_cast<std::int32_t>(size()) : block_slots_[static_cast<std::size_t>(id)];
   }

@@ -10,7 +10,7 @@
 
 namespace sial::analysis {
 
-/// Where a node stands. `enclosing` are the loops, ifs and sections around it within its procedure, outermost first.
+/// The place of a node. `enclosing` are the loops, ifs and sections around it within its procedure, outermost first.
 struct Path {
   std::int32_t proc = -1;  // -1: the main body
   std::vector<const ir::Node*> enclosing;

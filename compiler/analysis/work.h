@@ -1,5 +1,5 @@
 #pragma once
-// What one execution of an instruction costs, as expressions in segment extents: floating point operations, counted as
+// The cost of one execution of an instruction, as expressions in segment extents: floating point operations, counted as
 // the runtime counts them (two per multiplication of a contraction), and bytes of block data that it reads or writes. A
 // reference's extents are those of the indices that it names; a subindex has a quarter of its parent's. Regions, whose
 // bounds only the run knows, count as the whole array.

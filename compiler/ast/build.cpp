@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/ast/build_kept.h"
+#include "compiler/ast/build_cached.h"
 #include "compiler/ast/build_lines.h"
 #include "compiler/ast/build_stop.h"
 #include "compiler/ast/build_tokens.h"
@@ -83,7 +83,7 @@ bool nesting_is_fine(const std::vector<Line>& lines, FileId file, Emitter& emitt
   return true;
 }
 
-/// What to do about a file that is no UTF-8.
+/// The remedy for a file that is no UTF-8.
 std::string what_instead(std::string_view text) {
   if (text.size() > 8 && text.substr(4, 4) == "SIOX")
     return "this is a compiled module: give it to sialrun, or sialc its source";
@@ -162,17 +162,17 @@ std::unique_ptr<ast::Module> parse_module(const SourceManager& sources, FileId f
         what_instead(text));
     return nullptr;
   }
-  parsing::KeptLines kept;
-  if (known) kept = parsing::lex_kept(text, *known);
-  else kept.lines = parsing::split_lines(parsing::lex(text), text.size());
-  const std::vector<Line>& lines = kept.lines;
+  parsing::CachedLines cached;
+  if (known) cached = parsing::lex_cached(text, *known);
+  else cached.lines = parsing::split_lines(parsing::lex(text), text.size());
+  const std::vector<Line>& lines = cached.lines;
   if (!nesting_is_fine(lines, file, emitter)) return nullptr;
   check_dots(lines, sources, file, emitter);
   check_sizes(lines, sources, file, emitter);
 
   parsing::BuiltModule built;
   auto stopped_at = static_cast<std::uint32_t>(text.size());
-  if (known) built = parsing::build_from_lines(kept, text, file, next_id, *known);
+  if (known) built = parsing::build_from_lines(cached, text, file, next_id, *known);
   else built = parse_whole(sources, file, next_id, stopped_at);
   if (!built.module || !built.end_names_agree) {
     const int before = emitter.error_count();

@@ -325,7 +325,7 @@ bool Explainer::loop_form() {
                      : std::nullopt);
     if (here() == L::IDENT && at_ > 1 && rule_ == LineRule::pardo_header)
       return say(Code::E_SYNTAX, line_.span(at_), "the indices of `pardo` are separated by commas",
-                 fmt::format("write `, {}`", text_here()), replace("insert a comma", behind(at_ - 1), ","));
+                 fmt::format("write `, {}`", text_here()), replace("insert a comma", after(at_ - 1), ","));
   }
   if (at_end() && at_ == 1 && !expected_end_.empty())
     return say(Code::E_SYNTAX, line_.span(0), fmt::format("`{}` repeats the name of what it closes", word),

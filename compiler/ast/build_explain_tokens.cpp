@@ -64,8 +64,8 @@ std::optional<Fix> Explainer::one_name_per_line(std::size_t first) const {
   return fix;
 }
 
-/// What follows token `i` on its line up to blanks at its end: an empty span there.
-Span Explainer::behind_text(Span span) const {
+/// The rest of the line after token `i` up to blanks at its end: an empty span there.
+Span Explainer::following_text(Span span) const {
   const std::string text = line_.text(at_);
   span.begin += static_cast<std::uint32_t>(text.find_last_not_of(" \t") + 1);
   span.end = span.begin;
@@ -101,7 +101,7 @@ bool Explainer::unknown_character() {
   if (t == L::UNTERMINATED_STRING)
     return say(Code::E_STRING, line_.span(at_), "the string has no closing quote",
                "a string ends with `\"` on the line it began on",
-               replace("close the string", behind_text(line_.span(at_)), "\""));
+               replace("close the string", following_text(line_.span(at_)), "\""));
   if (t != L::UNKNOWN) return false;
   std::size_t last = at_;
   if (static_cast<unsigned char>(text_here()[0]) >= 0x80)

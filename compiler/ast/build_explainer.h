@@ -72,7 +72,7 @@ class Explainer {
   std::optional<Fix> one_name_per_line(std::size_t first) const;
   /// The separator goes, and what follows it begins the next line.
   Fix break_at(std::size_t separator) const;
-  Span behind_text(Span span) const;
+  Span following_text(Span span) const;
   std::optional<Fix> double_quotes() const;
   std::optional<Fix> typographic_quotes() const;
   std::optional<Fix> in_parentheses(std::size_t i) const;
@@ -81,7 +81,7 @@ class Explainer {
   std::optional<Fix> blanks_for_commas() const;
   std::optional<Fix> quoted_rest() const;
   /// The place after a token.
-  Span behind(std::size_t i) const {
+  Span after(std::size_t i) const {
     Span span = line_.span(i);
     span.begin = span.end;
     return span;

@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a file that the grammar does not accept, or whose closing names disagree. The file is read line by
+// Errors of a file that the grammar does not accept, or whose closing names disagree. The file is read line by
 // line: a line that is no statement is reported and skipped, closers find their openers by kind and name. Private to
 // the parser.
 

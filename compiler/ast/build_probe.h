@@ -55,7 +55,7 @@ class LineProbe {
   std::optional<std::size_t> refused_at(LineRule rule, const std::vector<Token>& tokens);
   /// Whether `type` (NL: the end of the line) is possible after the first `count` tokens.
   bool could_follow(LineRule rule, const std::vector<Token>& tokens, std::size_t count, int type);
-  /// What is possible there, in words: "`]`, `,` or an operator"; empty when that would be a long list.
+  /// The possible tokens there, in words: "`]`, `,` or an operator"; empty when that would be a long list.
   std::string expected(LineRule rule, const std::vector<Token>& tokens, std::size_t count);
 
  private:

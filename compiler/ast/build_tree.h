@@ -21,7 +21,7 @@ struct BuiltModule {
   bool end_names_agree = true;  // of loops, procedures and the program
 };
 
-/// What one line says; the fields that its rule has no use for are empty. Nodes are numbered from 0.
+/// The content of one line; the fields that its rule has no use for are empty. Nodes are numbered from 0.
 struct LineTree {
   ast::NodeId ids = 0;  // number of nodes
   std::optional<ast::Import> import;
@@ -31,7 +31,7 @@ struct LineTree {
   std::vector<ast::Name> names;  // of the program, a procedure, or after the closing keyword of a loop
 };
 
-/// Of a number's text: infinite where it is too large, 0 where it is too small.
+/// Takes a number's text: infinite where it is too large, 0 where it is too small.
 double real_value(std::string_view text);
 
 /// `unit` is the tree of a compilationUnit that parsed without errors.

@@ -25,7 +25,7 @@ struct DottedOperator {
   const char* replacement;  // empty: none
 };
 
-/// What to write for a Fortran operator such as `.lt.` (given without its first dot); nullptr for all others.
+/// The replacement for a Fortran operator such as `.lt.` (given without its first dot); nullptr for all others.
 const DottedOperator* dotted_operator(std::string_view word);
 
 /// 1.25 and -3 make 0.00125; empty for exponents that would make a long number.

@@ -10,7 +10,7 @@ Span copy(Span from, const Shift& shift) {
   return {shift.file, from.begin + shift.bytes, from.end + shift.bytes};
 }
 
-// What copy_all takes.
+// The copies that copy_all takes.
 ExprPtr copy(const ExprPtr& from, const Shift& shift);
 BlockIndex copy(const BlockIndex& from, const Shift& shift);
 SegRange copy(const SegRange& from, const Shift& shift);

@@ -5,7 +5,7 @@
 
 namespace sial::ast {
 
-/// Where a copy goes: its file, how many bytes further on, and by how much its nodes' numbers grow.
+/// The target of a copy: its file, how many bytes further on, and by how much its nodes' numbers grow.
 struct Shift {
   FileId file = -1;
   std::uint32_t bytes = 0;

@@ -23,7 +23,7 @@ using SourceTexts = std::map<std::string, std::string>;
 std::unique_ptr<ast::Compilation> load_compilation(SourceManager& sources, const std::string& main_path,
                                                    const std::vector<std::string>& include_dirs, Emitter& emitter);
 
-/// What else a compilation may read than files.
+/// The inputs of a compilation besides files.
 struct LoadOptions {
   std::vector<std::string> include_dirs;
   // By the names of a compilation: there are no other files than these, and an import that no path leads to is the one

@@ -17,7 +17,7 @@ struct ClassedToken {
   std::uint32_t begin = 0, end = 0;  // bytes
 };
 
-/// Of each line that has any; line ends, blanks and comments are no tokens.
+/// The tokens of each line that has any; line ends, blanks and comments are no tokens.
 std::vector<std::vector<ClassedToken>> tokens_by_line(std::string_view text, LineTrees& known);
 
 /// Whether a word is reserved and can be no name.

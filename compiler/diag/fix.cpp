@@ -22,7 +22,7 @@ std::size_t line_end(std::string_view text, std::size_t at) {
   while (at < text.size() && !ends_line(text[at])) ++at;
   return at;
 }
-std::size_t behind_break(std::string_view text, std::size_t end) {
+std::size_t after_break(std::string_view text, std::size_t end) {
   if (end >= text.size()) return text.size();
   return end + (text.substr(end, 2) == "\r\n" ? 2 : 1);
 }
@@ -38,7 +38,7 @@ std::string indentation(std::string_view text, std::size_t at) {
 std::string break_of(std::string_view text) {
   const std::size_t end = line_end(text, 0);
   if (end == text.size()) return "\n";
-  return std::string(text.substr(end, behind_break(text, end) - end));
+  return std::string(text.substr(end, after_break(text, end) - end));
 }
 
 TextEdit text_edit(const Edit& edit, const SourceManager& sources) {
@@ -56,12 +56,12 @@ TextEdit text_edit(const Edit& edit, const SourceManager& sources) {
       return {span(at, at), indent + edit.text + line_break};
     }
     case Edit::What::line_below: {
-      const std::size_t end = line_end(text, edit.span.end), at = behind_break(text, end);
+      const std::size_t end = line_end(text, edit.span.end), at = after_break(text, end);
       if (at == end) return {span(at, at), line_break + indent + edit.text};  // the last line has no break
       return {span(at, at), indent + edit.text + line_break};
     }
     case Edit::What::remove_lines:
-      return {span(line_begin(text, edit.span.begin), behind_break(text, line_end(text, edit.span.end))), ""};
+      return {span(line_begin(text, edit.span.begin), after_break(text, line_end(text, edit.span.end))), ""};
     case Edit::What::break_line: {
       std::size_t begin = edit.span.begin;
       while (begin > 0 && is_blank(text[begin - 1])) --begin;

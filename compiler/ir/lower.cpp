@@ -38,7 +38,7 @@ SourcePlace Lowering::place(Span span) const {
   return {span.file, p.line, p.column};
 }
 
-// Where the closing keyword of a bracketed region stands.
+// The place of the closing keyword of a bracketed region.
 SourcePlace Lowering::last_line(Span span) const {
   const LineColumn p = sources_.position(span.file, span.end > span.begin ? span.end - 1 : span.begin);
   const std::size_t blanks = sources_.line_text(span.file, p.line).find_first_not_of(" \t\f");

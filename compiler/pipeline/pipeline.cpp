@@ -22,8 +22,8 @@
 #include "compiler/plan/remote/discard_values.h"
 #include "compiler/plan/remote/idle_barriers.h"
 #include "compiler/plan/remote/invariant_gets.h"
-#include "compiler/plan/remote/kept_copies.h"
 #include "compiler/plan/remote/redundant_gets.h"
+#include "compiler/plan/remote/retained_copies.h"
 #include "compiler/plan/remote/shared_puts.h"
 #include "compiler/plan/slice/access_slice.h"
 #include "compiler/plan/slice/static_slices.h"
@@ -38,7 +38,7 @@
 namespace sial {
 namespace {
 
-// What the passes hand on. Each fills one more field; earlier ones stay, since later values refer to them.
+// The state that the passes hand on. Each fills one more field; earlier ones stay, since later values refer to them.
 struct Work {
   const std::string& path;
   const CompileOptions& options;
@@ -46,7 +46,7 @@ struct Work {
   Emitter& emitter;
   std::unique_ptr<ast::Compilation> ast;
   std::unique_ptr<CheckedProgram> checked;
-  ir::Program ir, as_written;
+  ir::Program ir, unoptimized;
   plan::Plan plan;
   Module module;
 };
@@ -109,7 +109,7 @@ const std::vector<Pass>& passes() {
          w.ir = ir::build(*w.checked, w.sources);
          ir::save_at_end(w.ir, w.options.saved);
          ir::verify(w.ir, "ir");
-         if (w.options.optimisation > 0) w.as_written = w.ir;  // what the finished plan is checked against
+         if (w.options.optimisation > 0) w.unoptimized = w.ir;  // what the finished plan is checked against
          return true;
        },
        [](const Work& w) { return ir::print(w.ir); }},
@@ -134,7 +134,7 @@ const std::vector<Pass>& passes() {
       {"verify-plan", 1,  // after all passes: checks what they decided against the facts
        [](Work& w) {
          if (!any_fault_enabled())
-           plan::verify(w.as_written, w.ir, w.plan);  // bugs on purpose are for the tests to find
+           plan::verify(w.unoptimized, w.ir, w.plan);  // bugs on purpose are for the tests to find
          return true;
        },
        [](const Work& w) { return ir::print(w.ir) + plan::print(w.ir, w.plan); }},
@@ -177,7 +177,7 @@ CompileResult compile_file(const std::string& path, const CompileOptions& option
         {pass.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
     if (!good || emitter.has_errors()) return result;
     if (options.dump_after == pass.name) result.dump = pass.dump(work);
-    if (pass.name == "ir" && options.keep_ir) result.as_written = work.ir;
+    if (pass.name == "ir" && options.keep_ir) result.unoptimized = work.ir;
     if (pass.name == "ir" && !options.facts.empty()) {
       result.dump = analysis::facts_text(work.ir, options.facts, options.job);
       return result;

@@ -39,7 +39,7 @@ struct PassTime {
 
 struct CompileResult {
   std::optional<Module> module;  // absent when there were errors, or when the pipeline stopped earlier
-  std::optional<ir::Program> as_written;
+  std::optional<ir::Program> unoptimized;
   std::string dump;             // text asked for with dump_after or facts
   std::vector<PassTime> times;  // passes in the order they ran
 };

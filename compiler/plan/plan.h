@@ -1,5 +1,5 @@
 #pragma once
-// What the optimisation passes decided about a program: tables keyed by the IR's node ids, and the remarks that tell
+// Decisions of the optimisation passes about a program: tables keyed by the IR's node ids, and the remarks that tell
 // the user. A pass is a function `void pass(ir::Program&, Plan&)` of its own file pair; it may rewrite the IR (new
 // nodes get ids from new_id()) and add to the plan. emit() obeys the plan and adds nothing. Built once per compilation;
 // refers to nothing.

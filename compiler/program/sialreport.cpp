@@ -41,7 +41,7 @@ void check_place(const Arguments& a, const std::vector<sial::NamedFile>& inputs)
   if (!a.output.empty()) sial::check_distinct(std::span(&report, 1), inputs);
 }
 
-/// What the user should hear but the output must not contain.
+/// Messages that the user should hear but the output must not contain.
 void note(const std::string& text) { fmt::print(stderr, "sialreport: note: {}\n", sial::printable_name(text)); }
 
 std::string compared(const Arguments& a) {

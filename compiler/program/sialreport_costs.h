@@ -1,5 +1,5 @@
 #pragma once
-// What orders of indices cost, by the planner of the kernels: contractions as they would be planned for vectors of
+// Costs of orders of indices, by the planner of the kernels: contractions as they would be planned for vectors of
 // eight, whatever the processor that reads the report, so that advice does not depend on it.
 
 #include <map>

@@ -26,9 +26,9 @@ std::optional<std::string> contents(const std::string& path) {
 }
 
 std::optional<Module> compiled(const std::string& main, const SourceTexts& texts, int optimisation,
-                               const std::vector<std::string>& kept) {
+                               const std::vector<std::string>& saved) {
   CompileOptions options;
-  options.saved = kept;
+  options.saved = saved;
   options.optimisation = optimisation;
   options.texts = &texts;
   SourceManager sources;
@@ -51,7 +51,7 @@ class Finder {
       return;
     }
     if (!p_.module) p_.module = compiled(main_file(), p_.texts, p_.run.optimisation, p_.run.kept);
-    p_.as_written = compiled(main_file(), p_.texts, 0, p_.run.kept);
+    p_.unoptimized = compiled(main_file(), p_.texts, 0, p_.run.kept);
     if (!p_.module) p_.problem = fmt::format("the sources of program `{}` do not compile with this version", p_.name);
   }
 

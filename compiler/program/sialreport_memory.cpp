@@ -6,8 +6,8 @@
 #include "runtime/core/base/error.h"
 #include "runtime/core/bytecode/layout.h"
 #include "runtime/core/interp/context/bind.h"
+#include "runtime/core/model/memory/memory_model.h"
 #include "runtime/core/model/spill/spill_model.h"
-#include "runtime/core/model/walk/memory_model.h"
 
 namespace sial {
 namespace {

@@ -14,8 +14,8 @@ namespace sial {
 void predict_memory(const std::shared_ptr<const Module>& module, const report::Run& run,
                     report::Prediction& prediction);
 
-/// What blocks that do not fit into memory move in a job, of which some have; nothing where that is not known: without
-/// all modules, or for more accesses than are soon followed.
+/// Bytes that blocks move in a job that does not fit into memory, of which some have; nothing where that is not known:
+/// without all modules, or for more accesses than are soon followed.
 std::optional<report::TierPrediction> predicted_tiers(const report::Job& job);
 
 }  // namespace sial

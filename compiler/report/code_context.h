@@ -1,5 +1,5 @@
 #pragma once
-// What stands around an instruction of a module, through the calls of the procedure it stands in: loops, and
+// The surroundings of an instruction of a module, through the calls of the procedure it stands in: loops, and
 // comparisons of indices that decide whether it runs. A guide for advice, not for optimisation: where a procedure is
 // called from several places, any of them counts. Refers to the module.
 

@@ -15,7 +15,7 @@ namespace sial::report {
 struct JobProgram {
   std::string name;
   std::optional<Module> module;              // empty: neither a module nor the sources were found; `problem` says so
-  std::optional<Module> as_written;          // at -O0, where the sources were found
+  std::optional<Module> unoptimized;         // at -O0, where the sources were found
   std::map<std::string, std::string> texts;  // sources as they were compiled, by name; empty: not found
   Run run;                                   // what was measured of this program
   double seconds = 0;                        // of a mean rank

@@ -14,7 +14,7 @@ namespace {
 struct Dim {
   IndexId index;
   std::int32_t occurrence = 0;
-  bool gap_behind = false;  // the next dimension does not begin where this one ends: a part of it is used
+  bool gap_after = false;  // the next dimension does not begin where this one ends: a part of it is used
   std::string name;
   bool same(const Dim& other) const { return index == other.index && occurrence == other.occurrence; }
 };
@@ -24,7 +24,7 @@ bool holds(const Dims& dims, const Dim& dim) {
   return std::any_of(dims.begin(), dims.end(), [&](const Dim& d) { return d.same(dim); });
 }
 
-/// Those of `dims` that `other` has, or has not.
+/// The `dims` that `other` has, or has not.
 Dims common(const Dims& dims, const Dims& other, bool wanted = true) {
   Dims result;
   std::copy_if(dims.begin(), dims.end(), std::back_inserter(result),
@@ -116,7 +116,7 @@ class Layouts {
         return fmt::format("its {} are in the order {}, not {}", g->what, fmt::join(names(found), ","),
                            fmt::join(names(g->order), ","));
       for (std::size_t d = 0; d + 1 < found.size(); ++d)
-        if (found[d].gap_behind) return fmt::format("its {} have gaps: part of a larger block", g->what);
+        if (found[d].gap_after) return fmt::format("its {} have gaps: part of a larger block", g->what);
     }
     return {};
   }
@@ -128,7 +128,7 @@ class Layouts {
     result.in_place = false;
     result.why = *why;
     const ArrayRow& row = array(o);
-    const bool gaps = std::any_of(o.dims.begin(), o.dims.end(), [](const Dim& d) { return d.gap_behind; });
+    const bool gaps = std::any_of(o.dims.begin(), o.dims.end(), [](const Dim& d) { return d.gap_after; });
     if (row.predefined || gaps) return result;
     const bool one_first = holds(one.order, o.dims.front());
     std::vector<std::string> order = names(one_first ? one.order : two.order);

@@ -1,5 +1,5 @@
 #pragma once
-// How the index orders of a program's contractions suit a matrix product, without sizes: which indices are rows,
+// The fit of a program's index orders of contractions to a matrix product, without sizes: which indices are rows,
 // columns and sums, which operands are matrices where they lie, and how others would have to be declared. A guide for
 // people: kernels choose by the sizes of a job, and may pack an operand although they need not. Values, made from a
 // module.
@@ -28,13 +28,13 @@ struct ContractionLayout {
   std::vector<OperandLayout> operands;  // a, b, then the target, if it is a block
 };
 
-/// Of all contractions, in the order of the code.
+/// The layouts of all contractions, in the order of the code.
 std::vector<ContractionLayout> contraction_layouts(const Module& module);
 
 /// The listing of `sialc --explain-kernels`.
 std::string explain_kernels(const Module& module);
 
-/// What can be done about the contractions at a line, in one sentence; empty: nothing that is known without sizes.
+/// A remedy for the contractions at a line, in one sentence; empty: nothing that is known without sizes.
 std::string layout_advice(const std::vector<ContractionLayout>& layouts, const std::vector<std::string>& files,
                           const std::string& file, int line);
 

@@ -18,7 +18,7 @@ Deed deed_of(Intent intent) {
   return intent == Intent::read ? Deed::read : intent == Intent::write ? Deed::write : Deed::update;
 }
 
-/// How often something happens: shared out among the ranks, and on each of them.
+/// The number of times something happens: shared out among the ranks, and on each of them.
 struct Often {
   Cost shared, each_rank;
   Often& operator+=(const Often& o) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a module, its sources and the statistics of a run of it say to their reader: a plain value that text.cpp,
+// The content of a report on a module, its sources and the statistics of a run of it: a plain value that text.cpp,
 // annotate.cpp, json.cpp, yaml.cpp and html.cpp print. Sizes are symbolic, since a module knows no molecule; bind()
 // sets numbers beside them when a run says how large every index was.
 
@@ -21,7 +21,7 @@ struct IndexLine {
   std::string name, kind, range, segments;  // range "1:norb" or "of p"; segments: how many, symbolic
 };
 
-/// How often statements use an array, by what they do with it.
+/// The number of statements that use an array, by what they do with it.
 struct Uses {
   int read = 0, written = 0, updated = 0, fetched = 0, put = 0, accumulated = 0, whole = 0;
   bool none() const { return read + written + updated + fetched + put + accumulated + whole == 0; }
@@ -70,7 +70,7 @@ struct RemarkLine {
   std::optional<double> seconds;    // of all ranks, measured at its line
 };
 
-/// Which arrays the statements of a line use, and how; in the order of the code.
+/// The uses of arrays by the statements of a line, in the order of the code.
 enum class Deed { read, write, update, get, put, accumulate, pass };
 struct Deeds {
   Deed deed = Deed::read;
@@ -121,7 +121,7 @@ struct TransferLine {
 /// Block operations of a line that went one way. `slow`: a contraction below half of the speed of the program's fastest
 /// one.
 struct KernelLine {
-  std::string file, way, why;
+  std::string file, method, why;
   int line = 0;
   std::int64_t calls = 0;
   double flops = 0.0, bytes = 0.0, seconds = 0.0;
@@ -134,7 +134,7 @@ struct GeneratedCode {
   std::int64_t asked = 0, compiled = 0, from_disk = 0, failed = 0;
   double compile_seconds = 0.0;
 };
-/// What decides how large things are and how often they happen; segments: extents, by kind as in sialrun's flags.
+/// Values that decide how large things are and how often they happen; segments: extents, by kind as in sialrun's flags.
 struct JobValues {
   std::map<std::string, std::int32_t> ints;
   std::map<std::string, double> scalars;
@@ -146,8 +146,8 @@ struct SavedArray {
   std::vector<std::int32_t> first_segment;
   std::vector<std::vector<std::int64_t>> extents;
 };
-/// What a device's time went to, in seconds: at kernels, at copies to it, from it and either way; at kernels and
-/// copies; a rank waited for it.
+/// A device's time by its use, in seconds: at kernels, at copies to it, from it and either way; at kernels and copies;
+/// a rank waited for it.
 struct DeviceSeconds {
   double kernels = 0.0, in = 0.0, out = 0.0, copies = 0.0, overlapped = 0.0, waited = 0.0;
   std::optional<double> overlap() const {
@@ -159,12 +159,12 @@ struct TierBytes {
   double written = 0.0, read = 0.0;
   double sum() const { return written + read; }
 };
-/// What the model of a dry run says that a run moves, and what it would at least with all its uses of blocks known from
-/// the start.
+/// The bytes that a run moves by the model of a dry run, and the bytes it would at least move with all its uses of
+/// blocks known from the start.
 struct TierPrediction {
   TierBytes moved, optimum;
 };
-/// What a run predicted for a pardo that memory was short for.
+/// A run's prediction for a pardo that memory was short for.
 struct PardoOrderLine {
   std::string file;
   int line = 0;
@@ -202,7 +202,7 @@ struct Run {
   double counter(const std::string& name, double otherwise = 0) const;
   /// All ranks and programs; nothing where it was not measured.
   std::optional<DeviceSeconds> device_seconds() const;
-  /// Of a whole run with `--spill` that moved anything.
+  /// The bytes of a whole run with `--spill` that moved anything.
   std::optional<TierBytes> tier_movement() const;
   std::optional<TierPrediction> predicted_tiers;  // of the job; nothing where the model says nothing
   std::string option(const std::string& name) const;
@@ -273,7 +273,7 @@ void bind(Report& report, Run run);
 /// Finds the module's source files under their names, then along the folders, by their last name.
 void find_sources(Report& report, const std::vector<std::string>& folders);
 
-/// What part of the remarks is wanted. Empty fields: all.
+/// The part of the remarks that is wanted. Empty fields: all.
 struct Filter {
   std::string only;  // passed, missed, analysis
   std::string array, pass;
@@ -293,8 +293,8 @@ std::string to_json(const Report& report);
 std::string to_yaml(const Report& report);
 std::string to_html(const Report& report);
 
-/// What a row of block kernels did, in words of the program: "3402 products of 171 flop each".
-std::string kernel_words(const KernelLine& kernel);
+/// The work of a row of block kernels, in words of the program: "3402 products of 171 flop each".
+std::string kernel_text(const KernelLine& kernel);
 
 std::string kind_text(RemarkKind kind);
 const char* deed_text(Deed deed);

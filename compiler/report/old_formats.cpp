@@ -41,7 +41,7 @@ constexpr std::array<Renamed, 23> counter_names{{
     {"near_ahead", "cache_prefetches"},
 }};
 
-/// Of a row of `device_transfers`.
+/// Names in a row of `device_transfers`.
 constexpr std::array<Renamed, 8> transfer_names{{
     {"in_as_written", "in_unoptimized"},
     {"bytes_in_as_written", "bytes_in_unoptimized"},

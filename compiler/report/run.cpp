@@ -37,7 +37,7 @@ std::vector<CounterLine> counters(const Json& object) {
   return result;
 }
 
-/// Where it lies in the job, and what it found and needed there.
+/// The program's place in the job, its findings and its needs there.
 void read_program(Run& run, const Json& p) {
   run.number = static_cast<int>(run.programs.size()) - 1;
   run.optimisation = p.at("optimisation");

@@ -1,5 +1,5 @@
 #pragma once
-// Which blocks one statement reads, writes, fetches and puts: the common ground of the data-flow warnings. Compound
+// The blocks that one statement reads, writes, fetches and puts: the common ground of the data-flow warnings. Compound
 // statements have no accesses of their own; their relations are asked for separately.
 
 #include <vector>

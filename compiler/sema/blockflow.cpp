@@ -188,7 +188,7 @@ class BlockDomain {
   void returned(const ast::Stmt&, const State& before, State& s) { restore(before, s, false); }
 
  private:
-  /// Of a block of the program; made once, since every put is compared with many others.
+  /// The labels of a block of the program; made once, since every put is compared with many others.
   const std::vector<Label>& names_of(const ast::Block& block) const {
     const auto [entry, added] = labels_.try_emplace(&block);
     if (added) entry->second = labels_of(program_, block);
@@ -454,7 +454,7 @@ class BlockDomain {
     });
   }
 
-  /// Those around the statement in its own procedure, and those of the pardo, which may be around a call.
+  /// Clauses around the statement in its own procedure, and those of the pardo, which may be around a call.
   std::vector<Clause> clauses_of(const ast::Stmt& stmt, const ast::Stmt* pardo) const {
     std::vector<Clause> result;
     if (const auto known = conditions_.find(&stmt); known != conditions_.end()) result = known->second;

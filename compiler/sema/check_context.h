@@ -1,5 +1,5 @@
 #pragma once
-// What all core checks share: the program being made, the module being checked, the messages, and the names that are
+// Shared by all core checks: the program being made, the module being checked, the messages, and the names that are
 // visible. A name is reported once for each module; a declaration that was refused counts as reported. Owned by the
 // Checker, which outlives none of what is referred to here.
 

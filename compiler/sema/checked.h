@@ -61,7 +61,7 @@ struct Symbol {
 /// whose value is the int.
 enum class Type { none, index, int_, scalar, block, region, array, string };
 
-/// How `A[..] op rhs`, `R[..:..] op rhs` and the value of a put are computed. `op` of the statement still applies.
+/// The computation of `A[..] op rhs`, `R[..:..] op rhs` and the value of a put. `op` of the statement still applies.
 enum class AssignForm {
   fill,        // scalar: =
   add_scalar,  // scalar: += or -=

@@ -1,5 +1,5 @@
 #pragma once
-// What the form of an expression says before its type is known.
+// The form of an expression before its type is known.
 
 #include <string>
 

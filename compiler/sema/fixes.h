@@ -1,6 +1,6 @@
 #pragma once
-// What the checks propose in place of what they refuse: keywords, conversions, declarations that the uses of a name
-// ask for. Values; see compiler/diag/fix.h.
+// Proposals of the checks in place of what they refuse: keywords, conversions, declarations that the uses of a name ask
+// for. Values; see compiler/diag/fix.h.
 
 #include <optional>
 #include <string>
@@ -26,8 +26,8 @@ std::optional<Fix> without_cast(const ast::Expr& e, const ast::Cast& cast);
 /// "t[i,(index)j]", as it is written.
 std::string text_of(const ast::Block& block);
 
-/// What a module's uses of a name that nothing declares say about it, as a declaration; empty: nothing, or they
-/// disagree. An index has the kind and range of the dimensions that it selects; a variable the type of what it is set
+/// The declaration that a module's uses of an undeclared name suggest; empty: nothing, or they disagree. An index has
+/// the kind and range of the dimensions that it selects; a variable the type of what it is set
 /// to; an array the indices of the block that is set, and the kind that its statements work on. `kinds`: what the first
 /// use needs.
 std::string declaration_for(const ast::Name& use, const std::vector<SymbolKind>& kinds, const ast::Module& module,

@@ -1,6 +1,6 @@
 #pragma once
-// How the value of a block is computed (AssignForm): which forms the operator, the value's type and the indices on both
-// sides allow. Decides for the types within the value.
+// The form in which the value of a block is computed (AssignForm): which forms the operator, the value's type and the
+// indices on both sides allow. Decides for the types within the value.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// How the index lists of two block references compare.
+// The comparison of the index lists of two block references.
 
 #include <vector>
 

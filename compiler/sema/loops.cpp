@@ -63,11 +63,11 @@ void LoopHeads::open(const ast::Stmt& stmt, const ast::PardoLoop& loop) {
 
 // Header and end without an index that is not the first.
 static Fix without_index(const ast::PardoLoop& loop, std::size_t i) {
-  const auto behind = [i](const std::vector<ast::Name>& names) {
+  const auto after = [i](const std::vector<ast::Name>& names) {
     return Span{names[i].span.file, names[i - 1].span.end, names[i].span.end};
   };
   return {fmt::format("remove the second `{}`", loop.indices[i].text),
-          {{Edit::What::replace, behind(loop.indices)}, {Edit::What::replace, behind(loop.end_indices)}}};
+          {{Edit::What::replace, after(loop.indices)}, {Edit::What::replace, after(loop.end_indices)}}};
 }
 
 // Every index once; no_symbol where it was refused.

@@ -144,8 +144,8 @@ class Overwritten {
            std::holds_alternative<ast::Return>(stmt.node) || std::holds_alternative<ast::Stop>(stmt.node);
   }
 
-  // What pardos make of fetched blocks, or sum from zero, and nothing in the program reads: another name stands where
-  // it was meant.
+  // Finds names that pardos make of fetched blocks, or sum from zero, and that nothing in the program reads: another
+  // name stands where they were meant.
   void check_unread() {
     std::set<SymbolId> read, zeroed, seen;
     std::map<SymbolId, const ast::Stmt*> made;  // by array or scalar: the first such statement
@@ -256,7 +256,7 @@ class Overwritten {
     }
   }
 
-  // What the loop sets to values of blocks that its index names, or to values of what varies so.
+  // Finds names that the loop sets to values of blocks that its index names, or to values of names that vary so.
   void find_varying(const Loop& loop) {
     varying_.clear();
     std::map<SymbolId, std::vector<SymbolId>> made_of;  // by operand: what is made of it
@@ -386,7 +386,7 @@ class Overwritten {
     return found;
   }
 
-  // What the statements and the procedures they call use, but for the targets of assignments.
+  // Names that the statements and the procedures they call use, but for the targets of assignments.
   void uses(const ast::Body& body, std::set<SymbolId>& found, std::set<SymbolId>& seen) const {
     const auto in = [&](const ast::Expr& e) {
       for (const Access& access : accesses(program_, e)) found.insert(access.array);

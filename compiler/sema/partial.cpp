@@ -19,7 +19,7 @@ namespace sial::sema {
 
 namespace {
 
-/// What a variable or array holds of a value that the ranks have shares of.
+/// The share that a variable or array holds of a value that is spread over the ranks.
 struct Share {
   enum class Stage : std::uint8_t {
     whole,

@@ -323,7 +323,7 @@ class Patterns {
     if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node); persistent && persistent->restore)
       written_.insert(program_.names.at(&persistent->item));
     if (const auto* persistent = std::get_if<ast::Persistent>(&stmt.node)) {
-      kept_.insert(program_.names.at(&persistent->item));
+      saved_.insert(program_.names.at(&persistent->item));
       if (!persistent->restore) saves_.push_back(persistent);
     }
     if (const auto* broadcast = std::get_if<ast::Broadcast>(&stmt.node))
@@ -343,7 +343,7 @@ class Patterns {
       const Symbol& item = program_.symbol_of(save->item);
       if (item.text == save->label) continue;
       for (const Symbol& other : program_.symbols) {
-        if (other.text != save->label || other.kind != item.kind || other.hidden || kept_.contains(other.id)) continue;
+        if (other.text != save->label || other.kind != item.kind || other.hidden || saved_.contains(other.id)) continue;
         if (item.kind == SymbolKind::array && other.remote() != item.remote()) continue;
         Diagnostic& d = emitter_.report(
             Code::W_LABEL, save->item.span,
@@ -414,7 +414,7 @@ class Patterns {
   std::set<SymbolId> compared_;
   std::map<SymbolId, Span> first_read_;
   std::set<SymbolId> filled_, written_, executed_;
-  std::set<SymbolId> kept_;  // saved or restored under any label
+  std::set<SymbolId> saved_;  // saved or restored under any label
   std::vector<const ast::Persistent*> saves_;
   std::vector<const ast::Relation*> conditions_;
   const ast::Stmt* pardo_ = nullptr;

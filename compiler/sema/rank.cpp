@@ -13,7 +13,7 @@ namespace sial::sema {
 
 namespace {
 
-// How sure it is that a value differs between workers. `restored`: it does not where all workers restore the same from
+// The certainty that a value differs between workers. `restored`: it does not where all workers restore the same from
 // earlier programs, which the runtime knows. `perhaps` is enough to give up dynamic scheduling, which needs all workers
 // to meet the same pardos with the same candidates; a warning needs `surely`.
 using Level = std::uint8_t;

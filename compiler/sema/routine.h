@@ -1,6 +1,6 @@
 #pragma once
-// What the walk over one routine (a module's main body, or a procedure) collects for the checks that need the call
-// graph.
+// The facts about one routine (a module's main body, or a procedure) that its walk collects for the checks that need
+// the call graph.
 
 #include <vector>
 

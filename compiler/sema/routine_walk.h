@@ -1,6 +1,6 @@
 #pragma once
-// Where the walk over a routine (a module's main body, or a procedure) is: its open loops and the indices they bind,
-// the pardo around, the innermost statement list. It collects the facts that the interprocedural checks (calls.h) need.
+// The place of the walk over a routine (a main body, or a procedure): its open loops and the indices they bind, the
+// pardo around, the innermost statement list. It collects the facts that the interprocedural checks (calls.h) need.
 
 #include <utility>
 #include <vector>
@@ -17,7 +17,7 @@ class RoutineWalk {
     routine_.proc = proc;
     routine_.body = &body;
   }
-  /// What was collected since begin().
+  /// The facts collected since begin().
   Routine end() { return std::move(routine_); }
   bool is_routine(const ast::Body& body) const { return routine_.body == &body; }
 
@@ -43,7 +43,7 @@ class RoutineWalk {
     routine_.bindings.push_back({index, span});
     bound_.push_back({index, span});
   }
-  /// Where an outer loop binds the index; null where none does.
+  /// The place where an outer loop binds the index; null where none does.
   const Span* binding(SymbolId index) const {
     for (const Binding& open : bound_)
       if (open.index == index) return &open.span;

@@ -20,7 +20,7 @@ std::vector<std::string> signature_words(std::string_view text) {
   return words;
 }
 
-/// What the accepted signatures do with one argument.
+/// The direction of one argument in the accepted signatures.
 std::string direction(const std::vector<std::string>& signatures, std::size_t k) {
   std::string letters;
   for (const std::string& s : signatures)

@@ -56,14 +56,14 @@ inline std::string message_of(const std::function<void()>& f) {
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 inline BlockOp matrix_product(double* d, const double* a, const double* b, std::int64_t n, double alpha, double beta,
-                              bool turned) {
+                              bool transposed) {
   BlockOp op;
   op.has_b = true;
   op.alpha = alpha;
   op.beta = beta;
   const Shape square{2, {n, n}};
   op.d = dense_view(d, square, {0, 1});
-  op.a = dense_view(a, square, {turned ? 2 : 0, turned ? 0 : 2});
+  op.a = dense_view(a, square, {transposed ? 2 : 0, transposed ? 0 : 2});
   op.b = dense_view(b, square, {2, 1});
   return op;
 }

@@ -188,23 +188,23 @@ class GenerationEnds final : public Protocol {
     before = co_await t.add(nodes, 1, nodes_advanced);
     if (before + 1 != 2) co_return;
     co_await t.write(entry, 0);
-    co_await t.note(given_back);
+    co_await t.note(returned);
   }
   std::string at_end(const Memory& m) const override {
-    return m.value(given_back) == 1 ? "" : "a generation is given back twice, or never";
+    return m.value(returned) == 1 ? "" : "a generation is given back twice, or never";
   }
 
  private:
   Atomic ranks = atomic("ranks_advanced"), nodes = atomic("nodes_advanced");
   Plain entry = plain("entry", 7);
-  Ghost given_back = ghost("given back");
+  Ghost returned = ghost("given back");
   Orders ranks_advanced =
       site("rank_advanced", blocks_cpp, "shelf->ranks_advanced.fetch_add(1, std::memory_order_acq_rel)");
   Orders nodes_advanced =
       site("node_advanced", blocks_cpp, "shelf->nodes_advanced.fetch_add(1, std::memory_order_acq_rel)");
 };
 
-/// A kept copy of another node's block and the version it is of: a helper thread serves two gets of it,
+/// A retained copy of another node's block and the version it is of: a helper thread serves two gets of it,
 /// StoreService::answer() with NodeBlocks::lease(), while a rank of its node puts twice. The second get says which
 /// version is known, and takes no data where the block is of that version still.
 class Versions final : public Protocol {
@@ -390,7 +390,7 @@ std::vector<Listed> directory_protocols() {
   return {listed<FindOrCreate>("find or create", "a block has one entry, which all find; no addition to it is lost"),
           listed<ChainRemoval>("chain removal", "who walks a chain reads no entry that was given back"),
           listed<GenerationEnds>("generation ends", "entries are given back once, when nobody uses them any more"),
-          listed<Versions>("version confirmation", "a kept copy has the values of the version it is said to be of"),
+          listed<Versions>("version confirmation", "a retained copy has the values of the version it is said to be of"),
           listed<WorkQueueModel>("work queue", "each iteration is handed out once")};
 }
 

@@ -98,7 +98,7 @@ class Explorer {
   Exploration run() {
     State first{protocol_.memory(), std::vector<ThreadState>(static_cast<std::size_t>(protocol_.threads()))};
     bool fine = true;
-    for (int t = 0; fine && t < protocol_.threads(); ++t) fine = settle(first, t);
+    for (int t = 0; fine && t < protocol_.threads(); ++t) fine = run_plain(first, t);
     if (fine) visit(first);
     return std::move(found_);
   }
@@ -116,7 +116,7 @@ class Explorer {
   }
 
   /// The thread's plain accesses up to its next atomic one. False: a property is broken.
-  bool settle(State& s, int number) {
+  bool run_plain(State& s, int number) {
     ThreadState& thread = s.threads[static_cast<std::size_t>(number)];
     while (true) {
       find_pending(thread, number);
@@ -158,7 +158,7 @@ class Explorer {
         const Value v = next.memory.apply(t, op, choice);
         trace(t, op, v);
         next.threads[static_cast<std::size_t>(t)].results.push_back(v);
-        if (!settle(next, t) || !visit(next)) return false;
+        if (!run_plain(next, t) || !visit(next)) return false;
         trace_.resize(depth);
       }
     }

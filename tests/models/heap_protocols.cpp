@@ -244,9 +244,9 @@ class Arrivals final : public Protocol {
       site("arrival_error", heap_h, "return c->content.load(std::memory_order_acquire) == failed_content");
 };
 
-/// NodeHeap::wait_for_spare(): who needs memory gives up when no rank has spare chunks or lends any more, no passing
-/// reference is left, and none is found behind that. Others give back what they have: drop_shared() of spare chunks,
-/// RankCache::give(), which drops and says behind it that it lends no more, and drop_passing().
+/// NodeHeap::wait_for_spare(): who needs memory gives up when no rank has spare chunks or reclaimable copies any more,
+/// no passing reference is left, and none is found behind that. Others give back what they have: drop_shared() of spare
+/// chunks, RankCache::give(), which drops and says after it that it has none left, and drop_passing().
 class GivingBack : public Protocol {
  public:
   using Protocol::Protocol;
@@ -255,7 +255,7 @@ class GivingBack : public Protocol {
     switch (t.number()) {
       case 0: return waits(t);
       case 1: return drops_spare(t);
-      case 2: return stops_lending(t);
+      case 2: return clears_reclaimable(t);
       default: return drops_passing(t);
     }
   }
@@ -264,7 +264,7 @@ class GivingBack : public Protocol {
   /// The last look: none() holds.
   Task<> waits(Thread& t) const {
     co_await t.await_equal(spare_in_use, 0, none);
-    co_await t.await_equal(lends, 0, lent);
+    co_await t.await_equal(reclaimable, 0, any_reclaimable);
     co_await t.await_equal(passing, 0, has_passing);
     Value chunks = 0;
     for (const Atomic list : {returned, returned_elsewhere, returned_by_writer}) {
@@ -281,10 +281,10 @@ class GivingBack : public Protocol {
     co_await t.compare(returned, first, 1, std::memory_order_release);
     if (!count_first()) co_await t.add(spare_in_use, -1, count);
   }
-  Task<> stops_lending(Thread& t) const {
+  Task<> clears_reclaimable(Thread& t) const {
     Value first = co_await t.load(returned_elsewhere, relaxed);
     co_await t.compare(returned_elsewhere, first, 2, std::memory_order_release);
-    co_await t.store(lends, 0, lend);
+    co_await t.store(reclaimable, 0, set_reclaimable);
   }
   Task<> drops_passing(Thread& t) const {
     Value first = co_await t.load(returned_by_writer, relaxed);
@@ -294,11 +294,13 @@ class GivingBack : public Protocol {
 
   Atomic returned = atomic("returned"), returned_elsewhere = atomic("returned of another arena"),
          returned_by_writer = atomic("returned of a third arena");
-  Atomic spare_in_use = atomic("spare_in_use", 1), lends = atomic("lends", 1), passing = atomic("passing", 1);
+  Atomic spare_in_use = atomic("spare_in_use", 1), reclaimable = atomic("reclaimable", 1),
+         passing = atomic("passing", 1);
   Orders none = site("none", heap_cpp, "node.spare_in_use.load(std::memory_order_acquire) == 0");
-  Orders lent = site("lent", heap_cpp, "arena(a).lends.load(std::memory_order_acquire)");
+  Orders any_reclaimable = site("any_reclaimable", heap_cpp, "arena(a).reclaimable.load(std::memory_order_acquire)");
   Orders count = site("count", heap_cpp, "arena(0).spare_in_use.fetch_sub(bytes, std::memory_order_release)");
-  Orders lend = site("lend", heap_h, "arena(a).lends.store(lends, std::memory_order_release)");
+  Orders set_reclaimable =
+      site("set_reclaimable", heap_h, "arena(a).reclaimable.store(reclaimable, std::memory_order_release)");
   Orders has_passing = site("has_passing", heap_h, "arena(a).passing.load(std::memory_order_acquire) > 0");
   Orders passed = site("drop_passing", heap_h, "arena(a).passing.fetch_sub(1, std::memory_order_release)");
 };

@@ -18,7 +18,7 @@ constexpr const char* heap_cpp = "runtime/core/memory/node_heap.cpp";
 constexpr Value empty = 0, writing = 1, written = 2, failed = 3;
 
 /// TierCopy of a value that two blocks share, whose ranks both begin to write it (begin_write), which the tier's thread
-/// ends, or fails (Transfer::completed). One rank changes its block's value then (forget_below); the other lets it
+/// ends, or fails (Transfer::completed). One rank changes its block's value then (discard_tier_copy); the other lets it
 /// leave memory if it is written (send_away), and reads it back (begin_read).
 class TierCopies final : public Protocol {
  public:
@@ -118,8 +118,9 @@ class TierCopies final : public Protocol {
   Atomic queued = atomic("the tier's queue");
   Plain place = plain("at"), bytes = plain("bytes"), data = plain("data", 7), disk = plain("the tier's memory");
   Ghost chunk_freed = ghost("chunk freed"), copy_freed = ghost("copy given back");
-  Orders begin_failed = site("begin_write, failed", spilled_cpp,
-                             "area_.copy(e.below).state.load(std::memory_order_acquire) == TierCopyState::failed");
+  Orders begin_failed =
+      site("begin_write, failed", spilled_cpp,
+           "area_.copy(e.tier_handle).state.load(std::memory_order_acquire) == TierCopyState::failed");
   Orders begin_write =
       site("begin_write", spilled_cpp,
            "copy.state.compare_exchange_strong(expected, TierCopyState::writing, std::memory_order_acq_rel)");
@@ -132,19 +133,19 @@ class TierCopies final : public Protocol {
                            "} catch (const EnvironmentError& e) { copy.state.store(TierCopyState::empty, "
                            "std::memory_order_release)");
   Orders may_leave = site("may_leave", spilled_cpp, "c->references.load(std::memory_order_acquire) <= users");
-  Orders send_away =
-      site("send_away", spilled_cpp,
-           "e.below == 0 ? TierCopyState::empty : area_.copy(e.below).state.load(std::memory_order_acquire)");
+  Orders send_away = site(
+      "send_away", spilled_cpp,
+      "e.tier_handle == 0 ? TierCopyState::empty : area_.copy(e.tier_handle).state.load(std::memory_order_acquire)");
   Orders begin_read = site("begin_read", spilled_cpp,
                            "copy.state.load(std::memory_order_acquire) == TierCopyState::written && chunk->doubles");
   Orders add_user = site("add_user", area_h, "copy.users.fetch_add(1, std::memory_order_relaxed)");
   Orders drop_user = site("drop_user", area_cpp, "c.users.fetch_sub(1, std::memory_order_acq_rel) != 1");
 };
 
-/// SpilledBlocks::put_away() and take_back(): a rank gives a value of its own to a tier, and waits for it later.
-class PutAway final : public Protocol {
+/// SpilledBlocks::spill() and take_back(): a rank gives a value of its own to a tier, and waits for it later.
+class SpillValue final : public Protocol {
  public:
-  explicit PutAway(Weakening w = {}) : Protocol(std::move(w)) {
+  explicit SpillValue(Weakening w = {}) : Protocol(std::move(w)) {
     keep("take_back, wait", relaxed, "the state is read again with acquire");
     keep("take_back", relaxed, "who waits has read the state with acquire");
     weaken_together({{"take_back, wait", relaxed}, {"take_back", relaxed}});
@@ -174,7 +175,7 @@ class PutAway final : public Protocol {
 
   Atomic state = atomic("state"), queued = atomic("the tier's queue");
   Plain data = plain("data"), disk = plain("the tier's memory");
-  Orders begin = site("put_away", spilled_cpp, "copy.state.store(TierCopyState::writing, std::memory_order_relaxed)");
+  Orders begin = site("spill", spilled_cpp, "copy.state.store(TierCopyState::writing, std::memory_order_relaxed)");
   Orders completed = site(
       "completed", spilled_cpp,
       "copy->state.store(result == 0 ? TierCopyState::written : TierCopyState::failed, std::memory_order_release)");
@@ -242,7 +243,7 @@ class ReturnedCopies final : public TakenList {
                   "returned.compare_exchange_weak(first, offset(c), std::memory_order_release, relaxed_order)") {}
 };
 
-/// Transfers that have ended: Transfer::completed() on two threads, SpilledBlocks::settle().
+/// Transfers that have ended: Transfer::completed() on two threads, SpilledBlocks::complete_transfers().
 class DoneTransfers final : public TakenList {
  public:
   explicit DoneTransfers(Weakening w = {})
@@ -298,7 +299,7 @@ std::vector<Listed> tier_protocols() {
   return {listed<TierCopies>("copies in a tier",
                              "who reads a copy back reads what was written; chunk and copy are "
                              "given back once, when nobody uses them"),
-          listed<PutAway>("values put away", "who waits for a write reads what was written"),
+          listed<SpillValue>("values spilled", "who waits for a write reads what was written"),
           listed<ReturnedCopies>("returned copies", "no copy is lost or there twice; who takes one has it alone"),
           listed<DoneTransfers>("done transfers", "no transfer is lost or there twice; its result is there"),
           listed<Holds>("holds", "who needs memory does not give up before it has looked behind the last hold")};

@@ -122,14 +122,14 @@ def configurations(seed, long, fake_cuda=None):
                    Configuration("optimised, blocks on a disk, 2 simulated ranks and a server", [*leaves(), "--simulate", f"ranks=2,seed={seed},servers=1", *look(), *disk])]
     if seed % 4 == 2 or long:
         result.append(Configuration("optimised, blocks on a disk, mpirun 3, 2 per node", [*leaves(), "--ranks-per-node", "2", *look(), *disk], 3))
-    # Where lenders have no more, a disk takes the rest.
-    lends = random.Random(f"{seed} of lenders")
-    lent = ["--spill", f"nodes:{lends.choice(['2MB', '20kB', '200kB'])},{folder}", "--memory", lends.choice(["2MB", "400kB", "200kB"])]  # half of it is lent
-    often = lambda: ["--spill-every", str(lends.choice([1, 1, 2, 3, 7])), "--look-ahead", lends.choice(["off", "2", "16", "auto"])]
+    # Where nodes have no more, a disk takes the rest.
+    choice = random.Random(f"{seed} of lenders")
+    remote_tier = ["--spill", f"nodes:{choice.choice(['2MB', '20kB', '200kB'])},{folder}", "--memory", choice.choice(["2MB", "400kB", "200kB"])]  # half of it is provided
+    often = lambda: ["--spill-every", str(choice.choice([1, 1, 2, 3, 7])), "--look-ahead", choice.choice(["off", "2", "16", "auto"])]
     if seed % 2 or long:
-        result.append(Configuration("optimised, blocks at other nodes, 3 simulated ranks, each its node", [*often(), *lent, "--simulate", f"ranks=3,seed={seed},ranks-per-node=1{network}"]))
+        result.append(Configuration("optimised, blocks at other nodes, 3 simulated ranks, each its node", [*often(), *remote_tier, "--simulate", f"ranks=3,seed={seed},ranks-per-node=1{network}"]))
     else:
-        result.append(Configuration("optimised, blocks at other nodes, 4 simulated ranks on 2 nodes, a server", [*often(), *lent, "--simulate", f"ranks=4,seed={seed},ranks-per-node=2,servers=1", "--homes", lends.choice(["servers", "workers"])]))
+        result.append(Configuration("optimised, blocks at other nodes, 4 simulated ranks on 2 nodes, a server", [*often(), *remote_tier, "--simulate", f"ranks=4,seed={seed},ranks-per-node=2,servers=1", "--homes", choice.choice(["servers", "workers"])]))
     if seed % 4 == 1 or long:
         result.append(Configuration("optimised, blocks on a disk, simulated device, 2 simulated ranks", [*leaves(), "--device", "simulated", "--simulate", f"ranks=2,seed={seed}", "--ranks-per-node", str(1 + seed // 4 % 2), *disk]))
     return result

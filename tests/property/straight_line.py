@@ -240,9 +240,9 @@ class StraightLine:
             t = self.temp(labels if self.g.chance(70) else self.other_way(labels))
             first = self.r.choice(sources)
             self.assign(body, st, t, "=", f"{self.factor()} * {text(first)}" if first[1] == t[1] and self.g.chance(50) else text(first))
-        turned = (t[0], self.other_way(t[1]))
-        if turned in st.exists and self.g.chance(60):
-            sources.append(turned)
+        transposed = (t[0], self.other_way(t[1]))
+        if transposed in st.exists and self.g.chance(60):
+            sources.append(transposed)
         same = [b for b in sources if b[1] == t[1]] + [t]
         for _ in range(self.r.randint(1, 5)):
             pick = self.r.randrange(10)

@@ -5,7 +5,7 @@
 
 Of test_canonical_config.py all tests (memory, scratch folders, cores), of test_canonical_fields.py that of native files, each with inputs and results of
 QCSchema 1 and 2. Its standard suite and its tests of orientation run for Hartree-Fock (RHF and UHF), energies and gradients: against its reference values, of molecules
-that are moved, turned and renumbered. Each case of the standard suite runs in all five combinations of schemas; of those of orientation, whose molecules take the same way
+that are moved, rotated and renumbered. Each case of the standard suite runs in all five combinations of schemas; of those of orientation, whose molecules take the same way
 through the schemas, each runs in one and all five occur, with run.sh --long each in all. Exits with 77 where QCEngine or pytest is missing.
 """
 import ast

@@ -26,7 +26,7 @@
 namespace sial::plan {
 namespace {
 
-/// What a statement gives its target: factor * a, or factor * a * b.
+/// The value that a statement gives its target: factor * a, or factor * a * b.
 struct Value {
   ir::Block target, a;
   std::optional<ir::Block> b;

@@ -56,7 +56,7 @@ class Fuse {
     return target;
   }
 
-  /// What may stand between two statements of a run.
+  /// Whether the node may stand between two statements of a run.
   bool passes_by(const ir::Node& n, const ir::Block& target) const {
     const ir::Instr* i = instr_of(n);
     if (i == nullptr) return false;
@@ -97,8 +97,8 @@ class Fuse {
   void missed(std::size_t first, const ir::Block& target, std::size_t k) {
     const ir::Instr* i = instr_of(body_[k]);
     if (i == nullptr || i->op == Opcode::call || k + 1 >= body_.size()) return;
-    const ir::Block* behind = target_of(body_[k + 1]);
-    if (behind == nullptr || !same_reference(*behind, target) || l_.touches(body_[k], target.array)) return;
+    const ir::Block* after = target_of(body_[k + 1]);
+    if (after == nullptr || !same_reference(*after, target) || l_.touches(body_[k], target.array)) return;
     l_.remark(
         RemarkKind::missed, "pass-interrupted", body_[first], path_, target,
         fmt::format("what is done to {} here and at line {} takes a pass over its memory each: line {} stands between",

@@ -7,7 +7,7 @@
 namespace sial::plan {
 namespace {
 
-constexpr int most_rounds = 4;  // chains of temps are folded one link a round
+constexpr int max_rounds = 4;  // chains of temps are folded one link a round
 
 /// The statement list of `outer` that holds `inner`.
 const ir::Body* list_with(const ir::Node& outer, const ir::Node& inner) {
@@ -150,10 +150,10 @@ const std::vector<std::size_t>& Local::top_touches(std::int32_t proc, const ir::
 /// after the branches around the list.
 bool Local::of_this_loop(const analysis::Path& path, ArrayId array) {
   if (path.proc >= 0 && used_outside(path.proc, array)) return false;  // whatever its callers may have made
-  bool behind_loop = false;
+  bool after_loop = false;
   for (std::size_t depth = path.enclosing.size(); depth-- > 0;) {
     const ir::Node* around = path.enclosing[depth];
-    behind_loop = behind_loop || std::holds_alternative<ir::Loop>(around->value);
+    after_loop = after_loop || std::holds_alternative<ir::Loop>(around->value);
     const ir::Body* list = path.proc < 0 ? &p_.main : &p_.procs[static_cast<std::size_t>(path.proc)].body;
     if (depth > 0) list = list_with(*path.enclosing[depth - 1], *around);
     if (list == nullptr) return false;
@@ -161,11 +161,11 @@ bool Local::of_this_loop(const analysis::Path& path, ArrayId array) {
     // Lists around are as they were: passes rewrite inner ones first. The outermost is the long one.
     if (depth == 0 && kind_of(array) == ArrayKind::temp) {
       for (const std::size_t k : top_touches(path.proc, *list, array))
-        if (behind_loop ? k < here && made_here((*list)[k], array) : k > here) return false;
+        if (after_loop ? k < here && made_here((*list)[k], array) : k > here) return false;
       continue;
     }
     for (std::size_t k = 0; k < list->size(); ++k)
-      if (behind_loop ? k < here && made_here((*list)[k], array) : k > here && touches((*list)[k], array)) return false;
+      if (after_loop ? k < here && made_here((*list)[k], array) : k > here && touches((*list)[k], array)) return false;
   }
   return true;
 }
@@ -290,7 +290,7 @@ void Local::remark(RemarkKind kind, std::string_view name, const ir::Node& at, c
 
 void rewrite_bodies(ir::Program& program, Plan& plan, std::string_view pass,
                     const std::function<bool(Local&, ir::Body&, const analysis::Path&)>& visit_body) {
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < max_rounds; ++round) {
     Local local(program, plan, pass);
     bool changed = false;
     analysis::for_each_body(

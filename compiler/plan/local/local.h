@@ -1,5 +1,5 @@
 #pragma once
-// What the local passes (-O1) share: questions about one statement list of a program, the making of new nodes, and
+// Shared by the local passes (-O1): questions about one statement list of a program, the making of new nodes, and
 // remarks with their cost. A Local holds facts about the program as it was when the Local was made; nodes that a pass
 // adds have no facts, and every question about them is answered on the safe side, so that a pass may rewrite lists
 // while it asks. The program and the plan outlive it.
@@ -125,7 +125,7 @@ class Local {
   const std::vector<std::size_t>& top_touches(std::int32_t proc, const ir::Body& list, ArrayId array);
   bool made_here(const ir::Node& node, ArrayId array);
   bool of_this_loop(const analysis::Path& path, ArrayId array);
-  /// What last_use() asks of the statement itself.
+  /// The question of last_use() about the statement itself.
   bool may_end(const ir::Node& node, std::size_t operand) const;
   ir::Program& p_;
   Plan& plan_;

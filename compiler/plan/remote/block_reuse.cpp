@@ -20,10 +20,10 @@ namespace sial::plan {
 namespace {
 
 constexpr const char* pass = "block-reuse";
-constexpr std::size_t most_nested = 5;
+constexpr std::size_t max_nested = 5;
 /// Amounts are compared as if every range had ten segments of twenty elements, as reports without a run do.
 constexpr IndexSize typical{10, 20};
-/// Of what the gets of a nest move as written: less is not worth a remark.
+/// A part of the bytes that a nest's gets move as written: less is not worth a remark.
 constexpr double worth = 0.25;
 
 /// One index of a loop around a get; those of a pardo are as many loops, the first inside.
@@ -133,8 +133,8 @@ class Reuse {
 
   // --- other orders of loops
 
-  /// What one execution of the nest brings of a block, for loops around it in some order: once for each iteration of
-  /// the loops down to the innermost one that moves it.
+  /// The transfers of a block by one execution of the nest, for loops around it in some order: once for each iteration
+  /// of the loops down to the innermost one that moves it.
   struct NestGet {
     const ir::Block* block = nullptr;
     std::vector<bool> moved_by;  // per loop of the nest
@@ -151,7 +151,7 @@ class Reuse {
       nest.push_back(n);
       nested_.insert(n->id);
     }
-    if (nest.size() < 2 || nest.size() > most_nested || path.in_where || !is_orderless(nest)) return;
+    if (nest.size() < 2 || nest.size() > max_nested || path.in_where || !is_orderless(nest)) return;
     const std::vector<NestGet> gets = gets_of(nest);
     if (gets.empty()) return;
     std::vector<std::size_t> order(nest.size());
@@ -171,11 +171,11 @@ class Reuse {
               const analysis::Path& path) {
     Cost saved;
     const NestGet* most = nullptr;
-    double most_saved = 0;
+    double max_saved = 0;
     for (const NestGet& get : gets) {
       const Cost one = bytes(get, nest, written) + bytes(get, nest, best) * -1.0;
       saved += one;
-      if (const double value = typical_of(one); value > most_saved) most_saved = value, most = &get;
+      if (const double value = typical_of(one); value > max_saved) max_saved = value, most = &get;
     }
     const auto name = [&](std::size_t k) {
       return fmt::format("`{}`", p_.indices[std::get<ir::Loop>(nest[k]->value).indices.front().at()].name);
@@ -211,7 +211,7 @@ class Reuse {
     return all;
   }
 
-  /// Of remote blocks that no loop further inside moves.
+  /// Takes remote blocks that no loop further inside moves.
   std::vector<NestGet> gets_of(const std::vector<const ir::Node*>& nest) const {
     std::vector<NestGet> gets;
     std::set<std::vector<std::int32_t>> seen;
@@ -257,7 +257,7 @@ class Reuse {
     });
     return good;
   }
-  /// What one iteration puts no other one replaces.
+  /// No other iteration replaces a block that one iteration puts.
   static bool each_block_once(const ir::Instr& put, const std::vector<IndexId>& indices) {
     if (std::any_of(put.operands.begin(), put.operands.end(), [](const ir::Operand& o) {
           const auto* op = std::get_if<SetOp>(&o);

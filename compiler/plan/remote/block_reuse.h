@@ -1,5 +1,5 @@
 #pragma once
-// How often the blocks that a get asks for come again, for programs whose arrays do not fit into memory: remarks only.
+// Reuse of the blocks that a get asks for, for programs whose arrays do not fit into memory: remarks only.
 // Nothing is changed.
 
 #include "compiler/plan/plan.h"

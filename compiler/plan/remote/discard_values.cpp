@@ -33,7 +33,7 @@ class Discarder {
     const analysis::Phases& phases = lifetimes_.phases();
     for (const analysis::ArrayTouch& t : phases.all_touches(phases.of(barrier.id))) {
       if (!analysis::is_remote_array(p_, t.array) || !(t.home.any() || t.own.any()) || t.home.freed) continue;
-      if (!lifetimes_.dead_behind(barrier.id, t.array)) continue;
+      if (!lifetimes_.dead_after(barrier.id, t.array)) continue;
       dead_[barrier.id].push_back(t.array);
       plan_.remarks.push_back(
           {RemarkKind::passed,

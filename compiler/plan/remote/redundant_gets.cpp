@@ -54,7 +54,7 @@ class Dropper {
     std::erase_if(s, [&](const ValidCopy& h) { return what.may_put(h.block->array); });
   }
 
-  void forget_indices(State& s, const std::vector<IndexId>& indices) const {
+  void invalidate_indices(State& s, const std::vector<IndexId>& indices) const {
     std::erase_if(s, [&](const ValidCopy& h) {
       return std::any_of(h.block->entries.begin(), h.block->entries.end(), [&](const RefEntry& e) {
         const IndexId parent = p_.indices[e.index.at()].parent;
@@ -73,7 +73,7 @@ class Dropper {
       path_.enclosing.push_back(&n);
       if (const auto* l = std::get_if<ir::Loop>(&n.value)) {
         take(s, summaries_.of_node(n));
-        forget_indices(s, l->indices);
+        invalidate_indices(s, l->indices);
         State inside = s;
         walk(l->body, inside);
       } else if (const auto* b = std::get_if<ir::If>(&n.value)) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the passes about remote blocks share: costs of a block and of a statement, new nodes, remarks, and the loops
-// that run around a statement through every chain of calls. Refers to the program and is stale as soon as that changes.
+// Shared by the passes about remote blocks: costs of a block and of a statement, new nodes, remarks, and the loops that
+// run around a statement through every chain of calls. Refers to the program and is stale as soon as that changes.
 
 #include <functional>
 #include <string>
@@ -36,10 +36,10 @@ class Traffic {
   explicit Traffic(const ir::Program& program);
 
   const analysis::CallGraph& calls() const { return calls_; }
-  /// How often a statement runs in a job at most, over all ranks: trips of the loops around it and around the calls
-  /// that lead to it.
+  /// Executions of a statement in a job at most, over all ranks: trips of the loops around it and around the calls that
+  /// lead to it.
   Cost executions(const analysis::Path& path) const;
-  /// How often a procedure is entered at most (-1, the main body: once), but for calls of itself. Stays right while
+  /// Entries of a procedure at most (-1, the main body: once), but for calls of itself. Stays right while
   /// passes rewrite bodies.
   const Cost& entries(std::int32_t proc) const { return entries_[static_cast<std::size_t>(proc) + 1]; }
   /// f(loops, complete) for chains of calls that lead to the statement: loops around it, outermost first. At most

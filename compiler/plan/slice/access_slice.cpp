@@ -2,7 +2,8 @@
 // nothing that a program can see, as long as
 //   - the block is one that this rank will get in the same phase: slice_flow.h leaves out what it cannot know, and no
 //     loop that has a slice contains a barrier or another synchronization of ranks;
-//   - its value is the one that the get would find: the phase rule (runtime/core/store/README.md) keeps other ranks from
+//   - its value is the one that the get would find: the phase rule (runtime/core/store/README.md) keeps other ranks
+// from
 //     writing what this rank gets, and gets that this rank's own puts of the loop may come before are left to the
 //     program (slice_sites.h);
 //   - it does not count as a get: absence is reported, and the phase rule enforced, at the get itself.
@@ -150,11 +151,11 @@ class AccessSlices {
 
     std::set<ir::NodeId> ends;
     for (const Loss& l : flow.losses())
-      if (l.kind == LossKind::given_up || l.kind == LossKind::ended) ends.insert(l.node->id);
+      if (l.kind == LossKind::abandoned || l.kind == LossKind::ended) ends.insert(l.node->id);
     const std::vector<Site> reached = ends.empty() ? *sites : *find_sites(p_, n, ends);
     for (const Loss& l : flow.losses())
-      if (flow.fetches() && (l.kind == LossKind::given_up || l.kind == LossKind::ended))
-        gives_up(l, n, loop, *sites, outside);
+      if (flow.fetches() && (l.kind == LossKind::abandoned || l.kind == LossKind::ended))
+        abandons(l, n, loop, *sites, outside);
 
     std::set<ir::NodeId> said;
     for (const Site& site : *sites) {
@@ -179,7 +180,7 @@ class AccessSlices {
             "nothing, unless the range can be made longer by shorter segments");
       } else if (flow.actions().contains(site.node->id) &&
                  std::any_of(reached.begin(), reached.end(),
-                             [&](const Site& r) { return r.node == site.node && !r.behind_end; })) {
+                             [&](const Site& r) { return r.node == site.node && !r.after_end; })) {
         say(RemarkKind::passed, "prefetched",
             fmt::format("`{}` is fetched ahead, over {}", text(*site.node), around(site)), "");
       } else {
@@ -188,8 +189,8 @@ class AccessSlices {
     }
   }
 
-  /// Where data decide that iterations, or the loop, go on.
-  void gives_up(const Loss& loss, const ir::Node& root, const ir::Loop& loop, const std::vector<Site>& sites,
+  /// Data decide here that iterations, or the loop, go on.
+  void abandons(const Loss& loss, const ir::Node& root, const ir::Loop& loop, const std::vector<Site>& sites,
                 const Outside& outside) {
     const bool ended = loss.kind == LossKind::ended;
     Cost bytes;  // what later iterations of the loops around it may get
@@ -228,10 +229,10 @@ class AccessSlices {
     const std::string condition = fmt::format("the {} at line {} depends on {}", where ? "where clause" : "condition",
                                               loss->place.line, origin(*loss, root));
     const char* name =
-        loss->kind == LossKind::given_up || loss->kind == LossKind::ended ? "ends-at-exit" : "unknown-condition";
-    const std::string then = loss->kind == LossKind::given_up ? ", and decides whether the iteration goes on"
-                             : loss->kind == LossKind::ended  ? ", and decides whether the loop goes on"
-                                                              : "";
+        loss->kind == LossKind::abandoned || loss->kind == LossKind::ended ? "ends-at-exit" : "unknown-condition";
+    const std::string then = loss->kind == LossKind::abandoned ? ", and decides whether the iteration goes on"
+                             : loss->kind == LossKind::ended   ? ", and decides whether the loop goes on"
+                                                               : "";
     say(RemarkKind::missed, name, fmt::format("`{}` is not fetched ahead: {}{}", text(*site.node), condition, then),
         where
             ? "use ints, indices or elements of a static array that the loop does not write in the where clause"

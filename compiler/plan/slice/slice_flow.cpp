@@ -121,10 +121,10 @@ SliceFlow::Decision SliceFlow::decision(const ir::Node& node) const {
 
 void SliceFlow::decide(const ir::Node& node, Decision d, Loss loss) {
   if (!decisions_.try_emplace(node.id, d).second) return;
-  loss.kind = d == Decision::skip ? LossKind::skipped : d == Decision::give_up ? LossKind::given_up : LossKind::ended;
+  loss.kind = d == Decision::skip ? LossKind::skipped : d == Decision::abandon ? LossKind::abandoned : LossKind::ended;
   if (node.id == root_.id) loss.kind = LossKind::no_slice;
   losses_.push_back(loss);
-  gives_up_ = gives_up_ || d == Decision::give_up;
+  abandons_ = abandons_ || d == Decision::abandon;
   changed_ = true;
 }
 
@@ -146,7 +146,7 @@ bool SliceFlow::contains_exit(const ir::Body& body) const {
   return false;
 }
 
-/// What to do about an `if`, or a loop with a where clause, whose condition nobody knows ahead of the program.
+/// Treats an `if`, or a loop with a where clause, whose condition nobody knows ahead of the program.
 void SliceFlow::unknown_condition(const ir::Node& node, SourcePlace place, std::int32_t condition, const State& s) {
   const Frame& frame = frames_.back();
   const bool own_frame = frames_.size() == 1;  // of the loop itself: a return leaves it
@@ -161,7 +161,7 @@ void SliceFlow::unknown_condition(const ir::Node& node, SourcePlace place, std::
       // A loop that gets nothing is passed over as a whole: what is after it may still be known.
       if (!gets(summaries_.of_node(loop)) && !contains_ret(std::get<ir::Loop>(loop.value).body))
         return decide(loop, Decision::skip, loss);
-      return decide(node, Decision::give_up, loss);
+      return decide(node, Decision::abandon, loss);
     }
   } else {
     rets = contains_ret(std::get<ir::Loop>(node.value).body);
@@ -172,7 +172,7 @@ void SliceFlow::unknown_condition(const ir::Node& node, SourcePlace place, std::
     changed_ = skipped_procs_.insert(frame.proc).second || changed_;
     return;
   }
-  decide(node, own_frame ? Decision::end : Decision::give_up, loss);
+  decide(node, own_frame ? Decision::end : Decision::abandon, loss);
 }
 
 void SliceFlow::kill(const ir::Node& node, State& s) {
@@ -263,7 +263,7 @@ void SliceFlow::forward(const ir::Node& n, const ir::If& branch, State& s) {
       return;
     }
     case Decision::skip: kill(n, s); return;
-    case Decision::give_up:
+    case Decision::abandon:
     case Decision::end: s.live = false; return;
   }
 }
@@ -278,7 +278,7 @@ void SliceFlow::forward(const ir::Node& n, const ir::Loop& loop, State& s) {
   frames_.back().loops.push_back(&n);
   frames_.back().exits.push_back({});
   State head = s, exits, back;
-  if (n.id == root_.id && gives_up_) kill(n, head);
+  if (n.id == root_.id && abandons_) kill(n, head);
   for (bool again = true; again;) {
     State now = head;
     back = {};

@@ -1,8 +1,8 @@
 #pragma once
-// Which part of a loop decides what it gets and puts. Two passes over the loop and the procedures it calls, both until
-// nothing changes: forwards, what a run ahead of the program can know (everything at the loop's entry; what follows
-// from it by arithmetic on ints, scalars, indices and elements of statics that the loop does not write); backwards from
-// the gets and puts, which of that it needs.
+// The part of a loop that decides what it gets and puts. Two passes over the loop and the procedures it calls, both
+// until nothing changes: forwards, what a run ahead of the program can know (everything at the loop's entry; what
+// follows from it by arithmetic on ints, scalars, indices and elements of statics that the loop does not write);
+// backwards from the gets and puts, which of that it needs.
 //
 // Where a condition cannot be known, the construct it controls is passed over if nothing but what is inside hangs on
 // it: its gets and puts are left to the program, and the variables it sets are unknown from there on. Where an exit or
@@ -21,12 +21,12 @@
 
 namespace sial::plan {
 
-/// What stands between the slice and a get, or is passed over by it.
+/// An obstacle between the slice and a get, or a get that the slice passes over.
 enum class LossKind {
-  skipped,   // the construct is passed over
-  given_up,  // the iteration is not followed further
-  ended,     // the slice ends
-  no_slice,  // a where clause of the loop itself
+  skipped,    // the construct is passed over
+  abandoned,  // the iteration is not followed further
+  ended,      // the slice ends
+  no_slice,   // a where clause of the loop itself
 };
 struct Loss {
   LossKind kind = LossKind::skipped;
@@ -52,7 +52,7 @@ class SliceFlow {
   bool reached(ir::NodeId node) const { return reached_.contains(node); }
 
  private:
-  enum class Decision { run, skip, give_up, end };
+  enum class Decision { run, skip, abandon, end };
   struct State {
     bool live = false;
     std::vector<ir::NodeId> origin;  // per register: -1 known, else the node that made it unknown
@@ -110,7 +110,7 @@ class SliceFlow {
   bool changed_ = false;
   std::map<ir::NodeId, Decision> decisions_;
   std::vector<Loss> losses_;
-  bool gives_up_ = false;
+  bool abandons_ = false;
   std::vector<Frame> frames_;
   std::map<std::int32_t, State> proc_in_, proc_out_;
   std::set<std::int32_t> proc_done_;      // in this pass

@@ -122,7 +122,7 @@ bool SliceFlow::backward(const ir::Node& n, const ir::If& branch, Live& live) {
   if (!reached_.contains(n.id)) return false;
   switch (decision(n)) {
     case Decision::skip: return false;
-    case Decision::give_up:
+    case Decision::abandon:
     case Decision::end: live.assign(n_registers_, 0); return need(n);
     case Decision::run: break;
   }
@@ -139,7 +139,7 @@ bool SliceFlow::backward(const ir::Node& n, const ir::Loop& loop, Live& live) {
   if (!reached_.contains(n.id)) return false;
   switch (decision(n)) {
     case Decision::skip: return false;
-    case Decision::give_up:
+    case Decision::abandon:
     case Decision::end: live.assign(n_registers_, 0); return need(n);
     case Decision::run: break;
   }

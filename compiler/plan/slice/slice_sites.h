@@ -20,7 +20,7 @@ struct Site {
     std::int32_t instance = 0;
   };  // a procedure's loop has one instance per call
   std::vector<Around> loops;  // the slice's own first
-  bool behind_end = false;    // comes after an end when all loops around that have iterations
+  bool after_end = false;     // comes after an end when all loops around that have iterations
 };
 
 /// In the order of the text. Nothing when there are too many (procedures that call procedures that call ...) or without
@@ -34,7 +34,7 @@ std::optional<std::vector<Site>> find_sites(const ir::Program& program, const ir
 /// first.
 const Site* put_before_get(const ir::Program& program, const std::vector<Site>& sites, std::size_t get);
 
-/// How often a site runs at most, where `outer` are the loops around the slice's own.
+/// Executions of a site at most, where `outer` are the loops around the slice's own.
 Cost executions(const Site& site, const std::vector<const ir::Loop*>& outer);
 
 /// Bytes of a block.

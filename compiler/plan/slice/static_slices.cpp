@@ -148,7 +148,7 @@ class Slices {
                              traffic_.executions(path)});
   }
 
-  /// Where in the list the statement stands, or what contains it; body.size(): elsewhere.
+  /// The position in the list of the statement, or of its container; body.size(): elsewhere.
   static std::size_t position(const ir::Body& body, const ir::Node& node, const analysis::Path& path,
                               const analysis::Path& list) {
     if (path.proc != list.proc || path.in_where || path.enclosing.size() < list.enclosing.size()) return body.size();

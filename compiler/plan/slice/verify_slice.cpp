@@ -70,7 +70,7 @@ class SliceVerifier {
     for (const ir::Node& n : body) collect(n);
   }
 
-  /// What may be carried out on shadow registers: arithmetic, control, and elements of statics that the loop does not
+  /// Checks that shadow registers allow the node: arithmetic, control, and elements of statics that the loop does not
   /// write.
   void permitted(const ir::Node& n, SliceAction a) const {
     const auto* i = std::get_if<ir::Instr>(&n.value);
@@ -90,7 +90,7 @@ class SliceVerifier {
             fmt::format("look-ahead reads `{}`, which is no static or is written in the loop", array_name(p_, array)));
   }
 
-  static void forget(const Summary& s, Unknown& unknown) {
+  static void invalidate(const Summary& s, Unknown& unknown) {
     for (const std::int32_t r : s.ints_written) unknown.insert({false, r});
     for (const std::int32_t r : s.scalars_written) unknown.insert({true, r});
   }
@@ -127,7 +127,7 @@ class SliceVerifier {
     if (a == SliceAction::stop || a == SliceAction::abandon) return false;
     if (const auto* i = std::get_if<ir::Instr>(&n.value)) return instr(n, *i, a, unknown);
     if (!a) {  // passed over
-      forget(summaries_.of_node(n), unknown);
+      invalidate(summaries_.of_node(n), unknown);
       return true;
     }
     if (const auto* l = std::get_if<ir::Loop>(&n.value)) {
@@ -147,7 +147,7 @@ class SliceVerifier {
 
   bool instr(const ir::Node& n, const ir::Instr& i, std::optional<SliceAction> a, Unknown& unknown) {
     if (a != SliceAction::run) {
-      forget(summaries_.of_instr(i), unknown);  // a call's procedure included
+      invalidate(summaries_.of_instr(i), unknown);  // a call's procedure included
       for (const RegisterUse& r : register_uses(i))
         if (r.write) unknown.insert({r.scalar, r.reg});
       return true;

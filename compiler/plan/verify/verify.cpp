@@ -43,7 +43,7 @@ class Verifier {
   }
 
  private:
-  /// What the world sees, and what ranks do together, is all there, under the same numbers and with the same operation.
+  /// All effects on the world and all collectives are there, under the same numbers and with the same operation.
   void effects() const {
     visit(before_, [&](const ir::Node& n, const Path&) {
       const ir::Instr* i = instruction_of(n);
@@ -130,7 +130,7 @@ class Verifier {
     for (const auto& [n, operand] : freed)
       SIAL_CHECK(lifetimes_->dead_after(n->id, operand), "plan: {}: `{}` is freed before its last use", place(p_, *n),
                  text_of(p_, std::get<ir::Block>(std::get<ir::Instr>(n->value).operands[operand])));
-    given_up(discarded);
+    check_discards(discarded);
     if (kept.empty()) return;
     const Phases phases(p_);
     for (const ir::Node* n : kept) {
@@ -145,7 +145,7 @@ class Verifier {
   }
 
   /// Values that are given up stand after a barrier after which nobody uses them.
-  void given_up(const std::vector<const ir::Node*>& discarded) {
+  void check_discards(const std::vector<const ir::Node*>& discarded) {
     if (discarded.empty()) return;
     const HomeLifetimes lifetimes(p_);
     std::map<ir::NodeId, ir::NodeId> barriers;  // by node, of those that follow one in its list of statements
@@ -163,7 +163,7 @@ class Verifier {
       const ArrayId array = std::get<ArrayId>(instruction_of(*n)->operands[0]);
       const auto barrier = barriers.find(n->id);
       SIAL_CHECK(
-          barrier != barriers.end() && is_remote_array(p_, array) && lifetimes.dead_behind(barrier->second, array),
+          barrier != barriers.end() && is_remote_array(p_, array) && lifetimes.dead_after(barrier->second, array),
           "plan: {}: values of `{}` are given up that may be used later", place(p_, *n), array_name(p_, array));
     }
   }
@@ -228,8 +228,8 @@ class Verifier {
 
 }  // namespace
 
-void verify(const ir::Program& as_written, const ir::Program& program, const Plan& plan) {
-  Verifier(as_written, program, plan).run();
+void verify(const ir::Program& unoptimized, const ir::Program& program, const Plan& plan) {
+  Verifier(unoptimized, program, plan).run();
 }
 
 }  // namespace sial::plan

@@ -15,6 +15,6 @@
 
 namespace sial::plan {
 
-void verify(const ir::Program& as_written, const ir::Program& program, const Plan& plan);
+void verify(const ir::Program& unoptimized, const ir::Program& program, const Plan& plan);
 
 }  // namespace sial::plan

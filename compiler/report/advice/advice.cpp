@@ -49,7 +49,7 @@ class Adviser {
 
   void declarations() {
     for (const JobProgram& p : job_.programs)
-      if (!p.as_written && p.seconds > 0)
+      if (!p.unoptimized && p.seconds > 0)
         result_.undecided.push_back(fmt::format(
             "orders of indices were not judged, for which the sources of all programs of the job are needed{}",
             p.problem.empty() ? "" : ": " + p.problem));
@@ -117,7 +117,7 @@ class Adviser {
     result_.reason += "; no change of it is known that would pay" + (why.empty() ? "" : ": " + why);
   }
 
-  /// What the compiler could not do about the costliest line.
+  /// The missed remark about the costliest line.
   std::string missed_there() const {
     if (!program_->module) return {};
     for (const RemarkRow& remark : program_->module->remarks)

@@ -1,5 +1,5 @@
 #pragma once
-// What a job would gain from changes of its programs, the change that pays most first. Every gain is predicted from
+// The gain of a job from changes of its programs, the change that pays most first. Every gain is predicted from
 // what the run measured; where no change is known to pay, the advice says so and why. Values; nothing here reads files
 // or compiles.
 

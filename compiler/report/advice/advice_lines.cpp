@@ -1,4 +1,4 @@
-// What a source line does, in a chemist's words.
+// The meaning of a source line, in a chemist's words.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

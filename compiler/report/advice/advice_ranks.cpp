@@ -1,4 +1,4 @@
-// What ranks lose by having unequal shares of the work, by waiting for blocks, and for want of memory.
+// Losses of ranks by unequal shares of the work, by waiting for blocks, and for want of memory.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// Which arrays of a job must have their indices in orders alike, and which must stay as they are: read off the programs
-// as written, where no optimisation has hidden a statement.
+// The arrays of a job that must have their indices in orders alike, and those that must stay as they are: read off the
+// programs as written, where no optimisation has hidden a statement.
 
 #include <algorithm>
 #include <numeric>
@@ -47,7 +47,7 @@ class Union {
   std::set<Key> fixed_;
 };
 
-/// What one program asks of its arrays.
+/// The demands of one program on its arrays.
 class Demands {
  public:
   Demands(const Module& m, std::size_t program, Union& joined) : m_(m), program_(program), joined_(joined) {}
@@ -84,7 +84,7 @@ class Demands {
       if (ranks_differ(in.a, in.b)) joined_.fix(of_ref(in.a)), joined_.fix(of_ref(in.b));
       return;
     }
-    // What others read, or people.
+    // Arrays that others read, or people.
     if (info.op_class == OpClass::execute) for_each_argument(m_, in, [&](const ArgRow& arg) { argument(arg); });
     if (info.op_class != OpClass::output && info.count(OperandKind::region) == 0) return;
     for_each_block(in, [&](std::int32_t ref, Intent) { joined_.fix(of_ref(ref)); });
@@ -117,16 +117,17 @@ void join_imports(const Job& job, Union& joined) {
   };
   for (std::size_t p = 0; p < job.programs.size(); ++p)
     for (std::size_t q = 0; q < p; ++q) {
-      if (!job.programs[p].as_written || !job.programs[q].as_written || !shares_file(job.programs[p], job.programs[q]))
+      if (!job.programs[p].unoptimized || !job.programs[q].unoptimized ||
+          !shares_file(job.programs[p], job.programs[q]))
         continue;
-      const std::vector<ArrayRow>& theirs = job.programs[q].as_written->arrays;
-      for (const ArrayRow& a : job.programs[p].as_written->arrays)
+      const std::vector<ArrayRow>& theirs = job.programs[q].unoptimized->arrays;
+      for (const ArrayRow& a : job.programs[p].unoptimized->arrays)
         if (std::any_of(theirs.begin(), theirs.end(), [&](const ArrayRow& b) { return a.name == b.name; }))
           joined.join({p, a.name}, {q, a.name});
     }
 }
 
-/// Who keeps an array under a label and who takes it from there.
+/// The programs that save an array under a label, and those that take it from there.
 struct Kept {
   std::vector<Key> set, restored;
 };
@@ -134,8 +135,8 @@ struct Kept {
 std::map<std::string, Kept> kept_arrays(const Job& job) {
   std::map<std::string, Kept> kept;
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
-    if (!job.programs[p].as_written) continue;
-    const Module& m = *job.programs[p].as_written;
+    if (!job.programs[p].unoptimized) continue;
+    const Module& m = *job.programs[p].unoptimized;
     for (const Instruction& in : m.code) {
       if (op_class(in.op) != OpClass::persist || in.a != 1) continue;
       Kept& k = kept[m.strings[static_cast<std::size_t>(in.c)]];
@@ -152,7 +153,7 @@ ArrayClasses::ArrayClasses(const Job& job) {
   Union joined;
   bool whole = true;
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
-    if (job.programs[p].as_written) Demands(*job.programs[p].as_written, p, joined).run();
+    if (job.programs[p].unoptimized) Demands(*job.programs[p].unoptimized, p, joined).run();
     else whole = false;
   }
   join_imports(job, joined);

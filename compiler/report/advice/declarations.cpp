@@ -17,7 +17,7 @@ namespace {
 /// so that nobody edits twenty references for nothing.
 constexpr double min_part = 0.005, min_part_of_one = 0.0025;
 constexpr double min_step = 0.0005;  // of the search
-constexpr int most_rounds = 6;
+constexpr int max_rounds = 6;
 
 using Orders = std::vector<Order>;  // by class
 
@@ -46,7 +46,7 @@ class Search {
   Orders run(double least, const std::set<std::size_t>& fixed) {
     Orders orders;
     for (const ArrayClass& c : classes_.all) orders.push_back(identity(c.rank));
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < max_rounds; ++round) {
       bool changed = false;
       for (std::size_t c = 0; c < orders.size(); ++c)
         if (!of_class_[c].empty() && !fixed.contains(c)) changed |= improve(c, orders, least);
@@ -93,7 +93,7 @@ class Judge {
   std::vector<DeclarationAdvice> run() {
     std::vector<DeclarationAdvice> result;
     if (cost_before_ <= 0) return result;
-    const Orders found = without_small_ones(settle());
+    const Orders found = without_small_ones(choose_orders());
     for (std::vector<std::size_t>& package : packages(found)) {
       const std::optional<Orders> kept = without_idle(found, std::move(package));
       if (!kept) continue;
@@ -107,12 +107,12 @@ class Judge {
 
  private:
   /// Searches again on what each proposal compiles to, until the code as it would run asks for no further change.
-  Orders settle() {
+  Orders choose_orders() {
     std::set<std::size_t> fixed;
     Orders now = as_declared_;
     std::vector<BlockStatement> statements = before_;
     double cost = cost_before_;
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < max_rounds; ++round) {
       const Orders step = Search(statements, classes_, costs_).run(min_step * cost_before_, fixed);
       if (step == as_declared_) return now;
       Orders next;
@@ -162,7 +162,7 @@ class Judge {
     for (std::size_t c = 0; c < orders.size(); ++c) {
       if (orders[c] == as_declared_[c]) continue;
       for (const auto& [program, name] : classes_.all[c].arrays) {
-        const Module& m = *job_.programs[program].as_written;
+        const Module& m = *job_.programs[program].unoptimized;
         const auto row = std::find_if(m.arrays.begin(), m.arrays.end(),
                                       [&, array = &name](const ArrayRow& a) { return a.name == *array; });
         Redeclaration r{job_.programs[program].name, name, name + "[", name + "[", orders[c], classes_.all[c].label};
@@ -272,7 +272,7 @@ double order_cost(const Job& job, const std::vector<const Module*>& modules, con
 
 std::vector<DeclarationAdvice> judge_declarations(const Job& job, const OrderCosts& costs, const Recompile& recompile) {
   const bool all = std::all_of(job.programs.begin(), job.programs.end(),
-                               [](const JobProgram& p) { return p.module && p.as_written; });
+                               [](const JobProgram& p) { return p.module && p.unoptimized; });
   return all ? Judge(job, costs, recompile).run() : std::vector<DeclarationAdvice>();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// In which orders the arrays of a job should have their indices. An order is judged over every use of the array, in all
+// The orders of indices that the arrays of a job should have. An order is judged over every use of the array, in all
 // programs that share it under a label, by the cost model of the kernels and by how often the run carried out each
 // statement; arrays that a `put` or a sum ties together change together. A proposal is compiled before it is made: its
 // cost is that of the code which would run. Values.

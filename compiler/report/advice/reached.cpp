@@ -9,7 +9,7 @@ namespace {
 
 std::string last_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// What a line says, without blanks around it; empty: not known.
+/// The text of a line, without blanks around it; empty: not known.
 std::string text_of(const JobProgram& program, const std::string& file, int line) {
   const auto source = program.texts.find(file);
   if (source == program.texts.end()) return {};

@@ -1,5 +1,5 @@
 #pragma once
-// What became of a report's advice in a later run: which of it was followed, and the time that its lines took before
+// The effect of a report's advice in a later run: the advice that was followed, and the time that its lines took before
 // and after. Values.
 
 #include <optional>

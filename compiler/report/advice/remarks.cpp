@@ -98,7 +98,7 @@ void sort_remarks(Report& report, const std::vector<IndexSize>& sizes) {
   place_remarks(report);
 }
 
-/// What the lines of remarks took in the run.
+/// Sets the time that the lines of remarks took in the run.
 static void set_seconds(Report& report, const Run& run) {
   std::map<std::pair<std::string, int>, double> seconds;
   for (const CostLine& line : run.lines) seconds[{line.file, line.line}] += line.seconds;
@@ -133,7 +133,7 @@ void place_remarks(Report& report) {
   }
 }
 
-/// What only the run can tell: that blocks were too large to be fetched ahead in its memory.
+/// Adds a remark that only the run can give: blocks were too large to be fetched ahead in its memory.
 static void add_too_large(Report& report, const AccessLine& a) {
   if (a.too_large == 0) return;
   const auto file = std::find(report.files.begin(), report.files.end(), a.file);
@@ -162,7 +162,7 @@ static void add_too_large(Report& report, const AccessLine& a) {
   report.remarks.push_back(std::move(r));
 }
 
-/// What only the run can tell: in which order a pardo ran its iterations where memory was short.
+/// Adds a remark that only the run can give: the order of a pardo's iterations where memory was short.
 static void add_pardo_order(Report& report, const PardoOrderLine& o) {
   const auto file = std::find(report.files.begin(), report.files.end(), o.file);
   if (file == report.files.end()) return;
@@ -175,16 +175,16 @@ static void add_pardo_order(Report& report, const PardoOrderLine& o) {
   r.place.line = o.line;
   for (const RemarkLine& other : report.remarks)
     if (other.place.file == r.place.file && other.place.line == r.place.line) r.part = other.part;
-  const std::string as_written = fmt::format("{} per node and execution", bytes_number(o.bytes_as_written));
+  const std::string unoptimized = fmt::format("{} per node and execution", bytes_number(o.bytes_as_written));
   if (written) {
     r.text = fmt::format("memory is short, and no order of the iterations moves less than the one as written: {}",
-                         as_written);
+                         unoptimized);
   } else if (o.refusal.empty()) {
     r.text = fmt::format("memory is short: iterations run with {}, which moves {} in place of {}", o.order,
-                         bytes_number(o.bytes), as_written);
+                         bytes_number(o.bytes), unoptimized);
   } else {
     r.text = fmt::format("memory is short, and iterations run as written: {}. With {} {} would move in place of {}",
-                         o.refusal, o.order, bytes_number(o.bytes), as_written);
+                         o.refusal, o.order, bytes_number(o.bytes), unoptimized);
     r.advice = "write the pardo's indices in that order, the fastest first, or take away what fixes the order";
   }
   const double saved = o.bytes_as_written - o.bytes;
@@ -255,7 +255,7 @@ void bind(Report& report, Run run) {
 
 namespace {
 
-/// What was found about the orders of the arrays at a line.
+/// The finding about the orders of the arrays at a line.
 std::string verdict_at(const JobAdvice& job, const std::string& program, const std::string& file, int line) {
   if (!job.undecided.empty()) return job.undecided.front();
   for (const Advice& a : job.advice)

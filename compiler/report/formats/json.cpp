@@ -144,14 +144,14 @@ Json run_json(const Run& run) {
                   return Json{
                       {"file", k.file},
                       {"line", k.line},
-                      {"strategy", k.way},
+                      {"strategy", k.method},
                       {"calls", k.calls},
                       {"seconds", k.seconds},
                       {"flops", k.flops},
                       {"bytes", k.bytes},
                       {"gflop_per_second", k.flops > 0 && k.seconds > 0 ? Json(k.flops / k.seconds * 1e-9) : Json()},
                       {"why", k.why},
-                      {"words", kernel_words(k)},
+                      {"words", kernel_text(k)},
                       {"slow", k.slow},
                       {"advice", k.advice}};
                 })},

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t parts_listed = 12;
 
-/// Of the prediction, as a fraction of what was measured; nothing measured: none.
+/// The error of the prediction, as a fraction of the measured value; nothing measured: none.
 std::optional<double> error_of(double predicted, double measured) {
   if (measured <= 0) return {};
   return predicted / measured - 1;

@@ -72,7 +72,7 @@ class Text : Writer {
     return text;
   }
 
-  /// What was missed, or all else: the former is what a reader can do something about.
+  /// Remarks that were missed, or all else: the former are those that a reader can act on.
   void remarks(bool missed) {
     const auto wanted = [&](std::size_t i) { return (r_.remarks[i].kind == RemarkKind::missed) == missed; };
     std::vector<const SourceLine*> lines;
@@ -157,7 +157,7 @@ class Text : Writer {
     return nullptr;
   }
 
-  /// What the line was expected to do, and did.
+  /// The expected and the measured values of the line.
   void measured(const SourceLine& l) {
     std::string text;
     const auto item = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
@@ -367,12 +367,12 @@ class Text : Writer {
       const std::string speed =
           k.seconds > 0 ? fmt::format("{:.2f} {}", amount / k.seconds * 1e-9, k.flops > 0 ? "GFLOP/s" : "GB/s") : "-";
       line("  {:>10.4f} {:>10} {:>16}  {:<24} {}", k.seconds, k.calls, speed, fmt::format("{}:{}", k.file, k.line),
-           kernel_words(k));
+           kernel_text(k));
       if (k.slow) line("  {:>38}  below half of the fastest contraction; {}", "", k.advice);
     }
   }
 
-  /// What blocks that did not fit into memory moved.
+  /// Transfers of blocks that did not fit into memory.
   void tiers(const Run& run) {
     const std::optional<TierBytes> measured = run.tier_movement();
     if (!measured) return;
@@ -391,7 +391,7 @@ class Text : Writer {
     else line("  with all uses known beforehand nothing would have moved");
   }
 
-  /// What crossed between host and device, and what the device's memory had to do with it.
+  /// Transfers between host and device, and the part of the device's memory in them.
   void device(const Run& run) {
     if (run.counter("device_operations") == 0) return;
     const auto sum = [&](const std::string& way) {
@@ -429,11 +429,11 @@ class Text : Writer {
     if (const double late = run.counter("device_deferred_puts"); late > 0)
       line("  {} of what only it had left for later, {} of them waited for in the end", plural(late, "put"),
            count_number(run.counter("device_deferred_puts_awaited")));
-    if (const double straight = run.counter("device_bytes_sent_direct"),
+    if (const double direct = run.counter("device_bytes_sent_direct"),
         pieces = run.counter("device_bytes_sent_pipelined");
-        straight + pieces > 0)
+        direct + pieces > 0)
       line("  sent to other nodes: {} straight from its memory ({}), {} through the host in overlapped pieces ({})",
-           plural(run.counter("device_sent_direct"), "block"), bytes_number(straight),
+           plural(run.counter("device_sent_direct"), "block"), bytes_number(direct),
            plural(run.counter("device_sent_pipelined"), "block"), bytes_number(pieces));
     if (const double received = run.counter("device_received_direct"); received > 0)
       line("  received from other nodes straight in its memory: {} ({})", plural(received, "block"),

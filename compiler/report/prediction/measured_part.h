@@ -1,5 +1,5 @@
 #pragma once
-// What a run measured of one of its parts, as predictions start from it. Values.
+// A run's measurements of one of its parts, as predictions start from them. Values.
 
 #include <cstdint>
 #include <vector>
@@ -22,7 +22,7 @@ struct Get {
   ArrayId array;
   double count = 0, moved = 0;
 };
-/// What the run measured of a part.
+/// The run's measurements of a part.
 struct Measured {
   std::int32_t loop = -1;
   double runs = 0;  // executions of its lines

@@ -21,9 +21,9 @@
 
 #include <fmt/format.h>
 
-#include "compiler/report/parts.h"
 #include "compiler/report/prediction/measured_part.h"
 #include "compiler/report/prediction/timeline.h"
+#include "compiler/report/program_parts.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/placement.h"
 
@@ -32,7 +32,7 @@ namespace {
 
 /// Larger pardos are played with every n-th iteration.
 constexpr double max_tuples = 200'000, max_gets = 2'000'000;
-constexpr std::int64_t most_steps = 100'000'000;  // of all slices
+constexpr std::int64_t max_steps = 100'000'000;  // of all slices
 
 /// Spreads over 0..1, the same for the same number.
 double fraction_of(std::uint64_t number) { return static_cast<double>(mix_hash(0x51a1, number) >> 11) * 0x1p-53; }
@@ -76,7 +76,7 @@ class Model {
     return t;
   }
 
-  /// What a mean rank of a run spent in a part, idling left out.
+  /// The time of a mean rank of a run in a part, idling left out.
   double measured(const Run& run, const PredictedPart& part) const {
     double seconds = 0;
     for (const CostLine& l : run.lines) {
@@ -158,7 +158,7 @@ class Model {
     }
   }
 
-  /// What is handed out to ranks: a serial loop is one piece.
+  /// The pieces that are handed out to ranks: a serial loop is one piece.
   double tuples_of(const LoopRow& row) const { return row.kind == LoopKind::pardo ? values_of(row) : 1; }
   double values_of(const LoopRow& row) const {
     double n = 1;
@@ -207,7 +207,7 @@ class Model {
     return e;
   }
 
-  /// What the access slice says; returns how many of each get it foresaw.
+  /// Follows the access slice; returns how many of each get it foresaw.
   std::map<std::int32_t, double> by_slice(const Measured& part, const Target& t, std::span<const std::int32_t> outer,
                                           Enumerated& e) {
     std::map<std::int32_t, double> found;
@@ -264,8 +264,8 @@ class Model {
   /// A serial loop goes on after an iteration that cannot be known.
   bool next(SliceCursor& cursor, FetchRequest& request) {
     do last_ = cursor.next(request, steps_left_);
-    while (last_ == SliceOutcome::given_up && !cursor.slice()->parallel());
-    if (last_ == SliceOutcome::given_up) last_ = SliceOutcome::done;
+    while (last_ == SliceOutcome::abandoned && !cursor.slice()->parallel());
+    if (last_ == SliceOutcome::abandoned) last_ = SliceOutcome::done;
     return last_ == SliceOutcome::fetch;
   }
 
@@ -368,7 +368,7 @@ class Model {
     double times = 1;
     bool barrier = false;
     std::optional<double> put_last;  // bytes of what is put outside of parts
-    std::set<ArrayId> kept;
+    std::set<ArrayId> retained;
   };
 
   double put_bytes(std::int32_t pc) const {
@@ -376,7 +376,7 @@ class Model {
     return puts_block(in.op) ? sizes_.bytes(m_.refs[static_cast<std::size_t>(in.a)]) : 0;
   }
 
-  /// Of what happens once in each iteration of a loop: the part of its first iterations, or of all others.
+  /// The share of an event in each iteration of a loop: the part of its first iterations, or of all others.
   double share_of(const Parts::Event& e, const std::map<std::int32_t, double>& appearances) const {
     if (e.turn == Parts::Turn::every) return 1;
     const double met = synchronizations_at(e.synchronization) / appearances.at(-1 - e.synchronization);
@@ -390,7 +390,7 @@ class Model {
     return e.turn == Parts::Turn::first ? first : 1 - first;
   }
 
-  /// How often a rank was there.
+  /// The number of times that a rank was there.
   double synchronizations_at(std::int32_t pc) const {
     const auto executed = executions_.find(parts_.line_of(pc));
     return executed == executions_.end() ? 0 : executed->second / run_.ranks;
@@ -406,7 +406,7 @@ class Model {
       const double share = share_of(e, appearances);
       if (share <= 0) continue;
       Phase& now = all.back();
-      if (e.what == Parts::What::keep) now.kept.insert(ArrayId(e.row));
+      if (e.what == Parts::What::keep) now.retained.insert(ArrayId(e.row));
       if (e.what == Parts::What::part) {
         const auto part = measured_.find(e.row);
         if (part != measured_.end() && part->second.runs > 0)
@@ -455,7 +455,7 @@ class Model {
             idle = idle_now;
           }
         }
-        state.meet(phase.barrier, phase.kept);
+        state.meet(phase.barrier, phase.retained);
       }
     return sum;
   }
@@ -552,7 +552,7 @@ class Model {
   std::map<std::pair<std::int32_t, std::vector<std::int32_t>>, Enumerated> enumerated_;  // on one target
   std::vector<std::int32_t> heavy_before_;
   double synchronizations_ = 0;  // of a rank
-  std::int64_t steps_left_ = most_steps;
+  std::int64_t steps_left_ = max_steps;
   SliceOutcome last_ = SliceOutcome::done;  // of a slice, after its gets
   std::int32_t unknown_ = 0;                // blocks that no slice names
 };

@@ -1,6 +1,6 @@
 #pragma once
-// What a run would cost on a machine that is not at hand: the work of each pardo, as a run measured it, spread over
-// other ranks; its fetches, as its access slice foresees them, over another network; what ranks wait for each other. A
+// The cost of a run on a machine that is not at hand: the work of each pardo, as a run measured it, spread over other
+// ranks; its fetches, as its access slice foresees them, over another network; the waits of ranks for each other. A
 // plain value computed from a module and a run.json; predict.cpp states the model. Memory comes from the planner of dry
 // runs, which the command line asks.
 
@@ -41,7 +41,7 @@ struct PredictedPart {
   std::optional<double> measured;  // of a real run: the same without idling
 };
 
-/// What a rank needs for this program: with copies of other nodes' blocks kept while there is room, and at least.
+/// A rank's memory for this program: with copies of other nodes' blocks kept while there is room, and at least.
 struct PredictedMemory {
   double peak = 0, least = 0;
   bool exact = true;
@@ -74,7 +74,7 @@ struct Prediction {
 /// or when `real` was made with other ranks, values or segments.
 Prediction predict(const Module& module, const Run& run, const Target& target, const std::optional<Run>& real);
 
-/// Where a mean rank of a run spent its time in this program, as its lines say.
+/// The time of a mean rank of a run in this program, as its lines say.
 Times measured_times(const Module& module, const Run& run);
 
 std::string predict_text(const Prediction& prediction, const Run& run, const std::optional<Run>& real);

@@ -14,16 +14,16 @@ namespace {
 
 constexpr double service_seconds = 1e-6;  // an owner's work for one request
 constexpr double header_bytes = 100;
-// As in the run's look-ahead and work queue:
+// The same values as the run's look-ahead and work queue:
 constexpr int first_depth = 8, max_depth = 128, gets_between_looks = 16;
-constexpr std::size_t max_coming = 512;
+constexpr std::size_t max_foreseen = 512;
 
 struct Range {
   std::int64_t first = 0, last = 0;
   bool empty() const { return first >= last; }
 };
 
-/// Of a question for work.
+/// The time of a question for work.
 double round_trip(const Target& t) { return 2 * t.latency + service_seconds; }
 
 class Timeline {
@@ -73,7 +73,7 @@ class Timeline {
   }
 
  private:
-  struct Coming {
+  struct Foreseen {
     std::size_t iteration = 0, get = 0;
     bool asked = false;
   };
@@ -87,7 +87,7 @@ class Timeline {
     std::size_t get = 0;
     std::int64_t begun = 0;
     // Look-ahead: gets foreseen and not made yet, and how far it has come.
-    std::deque<Coming> coming;
+    std::deque<Foreseen> foreseen;
     std::size_t offered = 0, asked = 0;
     std::int64_t ahead_iteration = -1, ahead_tuple = 0;
     std::size_t ahead_get = 0;
@@ -140,11 +140,12 @@ class Timeline {
     const std::int64_t last = set_aside.last;
     set_aside.last -= (last - set_aside.first + 1) / 2;
     if (largest->in_reserved) {  // what it foresaw there will not come
-      while (!largest->coming.empty() && loop_.iterations[largest->coming.back().iteration].tuple >= set_aside.last) {
-        largest->asked -= largest->coming.back().asked ? 1 : 0;
-        largest->coming.pop_back();
+      while (!largest->foreseen.empty() &&
+             loop_.iterations[largest->foreseen.back().iteration].tuple >= set_aside.last) {
+        largest->asked -= largest->foreseen.back().asked ? 1 : 0;
+        largest->foreseen.pop_back();
       }
-      largest->offered = std::min(largest->offered, largest->coming.size());
+      largest->offered = std::min(largest->offered, largest->foreseen.size());
       if (largest->ahead_iteration >= 0 &&
           loop_.iterations[static_cast<std::size_t>(largest->ahead_iteration)].tuple >= set_aside.last)
         largest->ahead_iteration = -1;
@@ -157,11 +158,11 @@ class Timeline {
     rank.in_reserved = false;
     rank.ahead_iteration = -1;
     rank.ahead_tuple = chunk.first;
-    rank.coming.clear();
+    rank.foreseen.clear();
     rank.asked = rank.offered = 0;
   }
 
-  /// Of what the rank has set aside.
+  /// Begins a piece that the rank has set aside.
   void begin_piece(Rank& rank) {
     const Range& queue = queues_[static_cast<std::size_t>(rank.node)];
     const std::int64_t aside = rank.reserved.last - rank.reserved.first;
@@ -183,7 +184,7 @@ class Timeline {
       if (!rank.reserved.empty()) return begin_piece(rank), true;
       int& known = victims_[static_cast<std::size_t>(rank.node)];
       known = rank.victims = std::max(rank.victims, known);
-      if (rank.victims >= std::min(t_.nodes() - 1, most_asked) ||
+      if (rank.victims >= std::min(t_.nodes() - 1, max_asked) ||
           !may_ask(in_vain(rank), round_trip(t_), state_.passed + rank.clock))
         return false;
     }
@@ -228,7 +229,7 @@ class Timeline {
         const LoopIteration& i = loop_.iterations[static_cast<std::size_t>(rank.ahead_iteration)];
         while (rank.ahead_get < i.gets.size() && !i.gets[rank.ahead_get].ahead) ++rank.ahead_get;
         if (rank.ahead_get < i.gets.size()) {
-          rank.coming.push_back({static_cast<std::size_t>(rank.ahead_iteration), rank.ahead_get++, false});
+          rank.foreseen.push_back({static_cast<std::size_t>(rank.ahead_iteration), rank.ahead_get++, false});
           return true;
         }
         rank.ahead_iteration = -1;
@@ -251,8 +252,8 @@ class Timeline {
   void advance(Rank& rank) {
     if (t_.look_ahead == 0) return;
     while (rank.asked < static_cast<std::size_t>(depth(rank))) {
-      if (rank.offered == rank.coming.size() && (rank.coming.size() >= max_coming || !produce(rank))) return;
-      Coming& c = rank.coming[rank.offered++];
+      if (rank.offered == rank.foreseen.size() && (rank.foreseen.size() >= max_foreseen || !produce(rank))) return;
+      Foreseen& c = rank.foreseen[rank.offered++];
       const LoopGet& g = loop_.iterations[c.iteration].gets[c.get];
       if (is_here(rank, g) || held(rank).contains(g.block)) continue;
       held(rank)[g.block] = {post(rank, g), g.array, false};
@@ -293,10 +294,10 @@ class Timeline {
       }
     }
     if (!g.ahead || t_.look_ahead == 0) return there;
-    if (rank.coming.empty()) produce(rank);
-    if (!rank.coming.empty()) {
-      if (rank.coming.front().asked) --rank.asked, rank.late += there > rank.clock ? 1 : 0;
-      rank.coming.pop_front();
+    if (rank.foreseen.empty()) produce(rank);
+    if (!rank.foreseen.empty()) {
+      if (rank.foreseen.front().asked) --rank.asked, rank.late += there > rank.clock ? 1 : 0;
+      rank.foreseen.pop_front();
       rank.offered -= rank.offered > 0 ? 1 : 0;
     }
     advance(rank);
@@ -352,11 +353,11 @@ double RanksState::mean() const {
   return std::accumulate(clock.begin(), clock.end(), 0.0) / static_cast<double>(clock.size());
 }
 
-void RanksState::meet(bool barrier, const std::set<ArrayId>& kept) {
+void RanksState::meet(bool barrier, const std::set<ArrayId>& retained) {
   passed += longest();
   std::fill(clock.begin(), clock.end(), 0.0);
   for (auto& blocks : held) {
-    if (barrier) std::erase_if(blocks, [&](const auto& block) { return !kept.contains(block.second.array); });
+    if (barrier) std::erase_if(blocks, [&](const auto& block) { return !retained.contains(block.second.array); });
     for (auto& [number, block] : blocks) block.there = 0;
   }
 }
@@ -366,7 +367,7 @@ LoopTimes run_loop(const TimedLoop& loop, const Target& target, RanksState& stat
 }
 
 double asking_seconds(const Target& t, double at_work) {
-  return std::min(std::min(t.nodes() - 1, most_asked) * round_trip(t), asking_part * at_work);
+  return std::min(std::min(t.nodes() - 1, max_asked) * round_trip(t), asking_part * at_work);
 }
 
 double trip_seconds(const Target& t, double bytes) {

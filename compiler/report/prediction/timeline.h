@@ -37,7 +37,7 @@ struct TimedLoop {
   double work = 0;  // seconds of all iterations together (everywhere: of one rank's)
 };
 
-/// What ranks have when a loop begins, and when it ends.
+/// The state of the ranks when a loop begins, and when it ends.
 struct RanksState {
   explicit RanksState(const Target& target);
   struct FetchedCopy {
@@ -52,8 +52,8 @@ struct RanksState {
   std::vector<std::unordered_map<std::uint64_t, FetchedCopy>> held;  // fetched blocks
   double longest() const;
   double mean() const;
-  /// All ranks have met. At a barrier they let go of what they have fetched, but for `kept` arrays.
-  void meet(bool barrier, const std::set<ArrayId>& kept);
+  /// All ranks have met. At a barrier they drop what they have fetched, but for `retained` arrays.
+  void meet(bool barrier, const std::set<ArrayId>& retained);
 };
 
 /// Means over the ranks; fetches and bytes are those of all ranks.
@@ -63,7 +63,7 @@ struct LoopTimes {
 
 LoopTimes run_loop(const TimedLoop& loop, const Target& target, RanksState& state);
 
-/// What a rank takes to learn that nobody has iterations left, after so many seconds of work.
+/// The time that a rank takes to learn that nobody has iterations left, after so many seconds of work.
 double asking_seconds(const Target& target, double at_work);
 
 /// A fetch that nothing else delays.

@@ -39,7 +39,7 @@ class Gatherer {
  private:
   LineFacts& line(LineKey key) { return f_.lines[key]; }
 
-  /// Those of the job, or of the run, if they are all that the program needs.
+  /// Chooses the job's numbers, or the run's, if they are all that the program needs.
   void choose_numbers() {
     if (!in_.numbers && in_.run && in_.run->job) in_.numbers = Numbers{*in_.run->job, "the last run"};
     if (!in_.numbers) return;

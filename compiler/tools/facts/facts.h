@@ -1,6 +1,6 @@
 #pragma once
-// What is known of each line and each array of a program: what its statements move and compute, how often, with the
-// numbers of a job; the compiler's remarks; what the last run measured. A value made from a compiled program, for
+// The facts of each line and each array of a program: what its statements move and compute, how often, with the numbers
+// of a job; the compiler's remarks; the measurements of the last run. A value made from a compiled program, for
 // editors: words.h makes short and long texts of it. Files are numbered as in the program (0 is the main one), lines
 // from 1.
 
@@ -17,7 +17,7 @@
 
 namespace sial::facts {
 
-/// Of a job, and what people call the place they come from: "job.toml".
+/// Numbers of a job, and what people call the place they come from: "job.toml".
 struct Numbers {
   report::JobValues values;
   std::string origin;
@@ -33,7 +33,7 @@ struct Input {
   std::optional<report::Run> run = {};                 // of this program, in this or an earlier version
 };
 
-/// Of the last run; seconds are those of a mean rank, counts and bytes those of all ranks.
+/// Measurements of the last run; seconds are those of a mean rank, counts and bytes those of all ranks.
 struct Measured {
   std::int64_t executions = 0, moved = 0;
   double seconds = 0, slowest = 0, waits = 0, flops = 0;
@@ -60,7 +60,7 @@ struct Dimension {
   std::vector<std::int32_t> extents;            // of these; empty: not known, or a simple index
 };
 
-/// What happens to an array between two barriers.
+/// The uses of an array between two barriers.
 struct PhaseUse {
   std::string procedure;           // empty: the main body
   std::vector<SourcePlace> from;   // the barriers where it begins; line 0: the beginning

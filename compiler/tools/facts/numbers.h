@@ -10,7 +10,7 @@ namespace sial::facts {
 
 analysis::Job job_of(const report::JobValues& values);
 
-/// Of the segments in an index's range, in order; of a simple index ones. Throws SialError where the job lacks some.
+/// Extents of the segments in an index's range, in order; ones for a simple index. Throws SialError if one is missing.
 std::vector<std::int32_t> extents_of(const ir::Program& program, const analysis::Job& job, IndexId index);
 
 }  // namespace sial::facts

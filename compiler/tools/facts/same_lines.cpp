@@ -145,7 +145,7 @@ class Matcher {
     if (!chain.empty()) match(a, a1, b, b1, depth + 1);
   }
 
-  /// Of places in the order of b those whose places in a rise as well, as many as possible.
+  /// Places in the order of b whose places in a rise as well, as many as possible.
   template <class Places>
   static std::vector<std::size_t> longest_rising(const Places& places) {
     std::vector<std::size_t> tails, before(places.size());

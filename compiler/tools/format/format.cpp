@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// What most lines end with; LF where that is undecided.
+/// The end of most lines; LF where that is undecided.
 std::string usual_line_end(std::string_view text) {
   std::ptrdiff_t lf = 0, crlf = 0, cr = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -40,15 +40,15 @@ std::vector<std::string> essence(std::string_view text) {
   const std::vector<parsing::Token> tokens = parsing::lex(text);
   auto token = tokens.begin();
   for (const LineExtent& extent : line_extents(text)) {
-    std::size_t behind = extent.begin;
+    std::size_t after = extent.begin;
     for (; token != tokens.end() && token->begin < extent.end; ++token) {
       const std::string_view written = text.substr(token->begin, token->end - token->begin);
       out.push_back(parsing::is_keyword(token->type) ? parsing::keyword_text(token->type) : std::string(written));
-      behind = token->end;
+      after = token->end;
     }
-    if (behind > extent.begin) out.emplace_back("\n");
+    if (after > extent.begin) out.emplace_back("\n");
     while (token != tokens.end() && token->begin == extent.end) ++token;
-    const std::size_t hash = text.substr(0, extent.end).find('#', behind);
+    const std::size_t hash = text.substr(0, extent.end).find('#', after);
     if (hash == std::string_view::npos) continue;
     const std::string_view comment = text.substr(hash, extent.end - hash);
     out.emplace_back(comment.substr(0, comment.find_last_not_of(" \t\f") + 1));

@@ -40,7 +40,7 @@ std::optional<Formatted> format_source(const SourceManager& sources, FileId file
 /// that come or go beside them.
 std::vector<LineEdit> edits_in(const Formatted& formatted, int first, int last);
 
-/// What `diff -u` prints of the two texts; empty when they are equal. `name` stands in both header lines.
+/// The output of `diff -u` for the two texts; empty when they are equal. `name` stands in both header lines.
 std::string unified_diff(std::string_view before, const Formatted& after, std::string_view name);
 
 }  // namespace sial::format

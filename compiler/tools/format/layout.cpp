@@ -47,7 +47,7 @@ int column_of(std::string_view line, std::size_t offset) {
   return column;
 }
 
-std::string_view without_blanks_behind(std::string_view text) {
+std::string_view without_trailing_blanks(std::string_view text) {
   const std::size_t last = text.find_last_not_of(" \t\f");
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
 }
@@ -59,19 +59,19 @@ std::vector<LaidLine> read_lines(std::string_view text, const std::vector<Token>
     LaidLine line;
     line.source_line = static_cast<int>(lines.size()) + 1;
     const std::string_view whole = text.substr(extent.begin, extent.end - extent.begin);
-    std::size_t behind = 0;
+    std::size_t after = 0;
     for (; token != tokens.end() && token->begin < extent.end; ++token) {
       line.tokens.push_back(*token);
-      behind = token->end - extent.begin;
+      after = token->end - extent.begin;
     }
     while (token != tokens.end() && parsing::symbolic_name(token->type) == "NL" && token->begin == extent.end) ++token;
     if (line.has_code()) {
       line.code_column = column_of(whole, line.tokens.front().begin - extent.begin);
-      line.code_end = column_of(whole, behind);
+      line.code_end = column_of(whole, after);
       line.code = spaced_line(line.tokens, text);
     }
-    if (const std::size_t hash = whole.find('#', behind); hash != std::string_view::npos) {
-      line.comment = without_blanks_behind(whole.substr(hash));
+    if (const std::size_t hash = whole.find('#', after); hash != std::string_view::npos) {
+      line.comment = without_trailing_blanks(whole.substr(hash));
       line.comment_column = column_of(whole, hash);
     }
     lines.push_back(std::move(line));

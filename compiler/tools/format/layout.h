@@ -9,7 +9,7 @@
 
 namespace sial::format {
 
-/// Where the lines of a text begin and end: [begin, end) without the line end, whichever of LF, CRLF and CR it is.
+/// The begin and end of the lines of a text: [begin, end) without the line end, whichever of LF, CRLF and CR it is.
 struct LineExtent {
   std::size_t begin = 0, end = 0;
 };

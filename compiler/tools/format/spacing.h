@@ -9,7 +9,7 @@
 
 namespace sial::format {
 
-/// What a line does to the indentation.
+/// The effect of a line on the indentation.
 enum class LineKind { plain, opens, closes, turns };  // `turns`: else
 LineKind kind_of_line(const std::vector<parsing::Token>& tokens);
 bool begins_procedure(const std::vector<parsing::Token>& tokens);

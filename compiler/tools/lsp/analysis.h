@@ -28,7 +28,7 @@ using AnalysisPtr = std::shared_ptr<const Analysis>;
 /// `name`: the program's file as the editor calls it; it need not exist when there is a buffer for it.
 AnalysisPtr analyse(const std::string& name, Workspace& files, const WarningOptions& warnings);
 
-/// How an editor wants diagnostics.
+/// The form in which an editor wants diagnostics.
 struct DiagnosticStyle {
   Encoding encoding = Encoding::utf16;
   bool related = true;  // notes as related information; else as lines of the message

@@ -1,4 +1,4 @@
-// What can stand at the cursor, by what stands before it in its line.
+// The completions at the cursor, by the text before it in its line.
 
 #include <fmt/format.h>
 
@@ -342,7 +342,7 @@ class Completer {
       add(t.declared->text, method, page ? arguments(*page, t.declared->signature) : t.declared->signature, "3",
           page ? json{{"documentation", std::string(page->meaning)}} : json::object());
     }
-    // Those that are not declared yet, with their declarations.
+    // Completes names that are not declared yet, with their declarations.
     const Declared* last = nullptr;
     for (const Declared& d : file_->outline.declared)
       if (d.kind != DeclKind::proc && (!last || d.line > last->line)) last = &d;

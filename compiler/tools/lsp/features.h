@@ -1,5 +1,5 @@
 #pragma once
-// What an editor asks about a place in a file, as results of the protocol. All of them work on the tokens of the
+// An editor's questions about a place in a file, as results of the protocol. All of them work on the tokens of the
 // current text (outline.h), so they answer in programs that are half typed.
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace sial::lsp {
 
 using nlohmann::json;
 
-/// What the features share: the files, and what the editor said it can do.
+/// Shared by the features: the files, and what the editor said it can do.
 struct Context {
   Workspace files;
   Encoding encoding = Encoding::utf16;
@@ -55,7 +55,7 @@ json folding_ranges(const FilePtr& file);
 
 // colours.cpp
 json semantic_legend();
-/// Of the lines first..last.
+/// The tokens of the lines first..last.
 json semantic_tokens(Context& context, const FilePtr& file, int first, int last);
 
 }  // namespace sial::lsp

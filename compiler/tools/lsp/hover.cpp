@@ -1,4 +1,4 @@
-// What a name is: its declaration, its comment, the page of a super instruction; and the arguments of `execute`.
+// The text about a name: its declaration, its comment, the page of a super instruction; and the arguments of `execute`.
 
 #include <fmt/format.h>
 

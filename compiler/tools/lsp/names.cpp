@@ -51,7 +51,7 @@ void check_new_name(const std::string& name) {
   if (is_reserved_word(name)) throw Refusal{fmt::format("`{}` is a keyword", name)};
 }
 
-/// Where the new name would mean something else than now, or hide or repeat a declaration.
+/// Finds places where the new name would mean something else than now, or hide or repeat a declaration.
 void check_clashes(Context& context, const Target& target, const std::string& lower) {
   std::vector<FilePtr> files = context.files.importers(*target.file);
   files.insert(files.begin(), target.file);

@@ -181,7 +181,7 @@ class Reader {
   std::vector<int> open_;
 };
 
-/// What stands after `#` in a line, or nullopt. A `#` within a string begins no comment.
+/// The text after `#` in a line, or nullopt. A `#` within a string begins no comment.
 std::optional<std::string> comment_in(std::string_view line, bool whole_line) {
   bool in_string = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -232,7 +232,7 @@ std::string comment_at(const Text& text, int line) {
   int first = line;
   while (first > 0 && comment_in(text.line(first - 1), true)) --first;
   for (int k = first; k < line; ++k) out += *comment_in(text.line(k), true) + "\n";
-  if (const std::optional<std::string> behind = comment_in(text.line(line), false)) out += *behind + "\n";
+  if (const std::optional<std::string> after = comment_in(text.line(line), false)) out += *after + "\n";
   while (!out.empty() && out.back() == '\n') out.pop_back();
   return out;
 }

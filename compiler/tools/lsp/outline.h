@@ -1,7 +1,7 @@
 #pragma once
-// What the tokens of a file say without a tree: its declarations, the uses of names, and the blocks that lines open and
-// close. A name of SIAL means the same everywhere in its file, so this answers what an editor asks about names, in half
-// typed programs as well. A value; made from a text in one pass.
+// The outline of a file from its tokens, without a tree: its declarations, the uses of names, and the blocks that lines
+// open and close. A name of SIAL means the same everywhere in its file, so this answers what an editor asks about
+// names, in half typed programs as well. A value; made from a text in one pass.
 
 #include <cstdint>
 #include <map>

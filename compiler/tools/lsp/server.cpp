@@ -264,7 +264,7 @@ void Server::did_close(const json& params) {
   stale_.erase(uri);
   make_stale(path);
   changed_.insert(uri);
-  settle();
+  publish_pending();
 }
 
 void Server::did_save(const json& params) {
@@ -301,14 +301,14 @@ void Server::look_for_jobs() {
 void Server::idle() {
   if (!initialized_ || shut_down_) return;
   look_for_jobs();
-  if (unsettled()) settle();
+  if (has_pending()) publish_pending();
   if (!providers_.idle || !providers_.idle(context_) || !context_.refreshes_hints) return;
   send_({{"jsonrpc", "2.0"},
          {"id", fmt::format("sialc-{}", ++requests_sent_)},
          {"method", "workspace/inlayHint/refresh"}});
 }
 
-void Server::settle() {
+void Server::publish_pending() {
   std::set<std::string> touched = std::exchange(changed_, {});  // URIs to publish
   const std::set<std::string> answered = touched;
   const auto touch = [&](const Analysis& analysis) {
@@ -339,7 +339,7 @@ void Server::settle() {
   for (const std::string& uri : touched) publish(uri, answered.contains(uri));
 }
 
-/// What all open programs say of a file, each thing once.
+/// Publishes the diagnostics of all open programs about a file, each once.
 void Server::publish(const std::string& uri, bool always) {
   const bool open = context_.files.is_open(uri);
   const std::string path = open ? context_.files.path(uri) : physical_path(path_of(uri));
@@ -376,7 +376,7 @@ std::uint32_t Server::offset_of(const File& file, const json& position) const {
 }
 
 AnalysisPtr Server::analysis_of(const File& file) {
-  if (unsettled()) settle();
+  if (has_pending()) publish_pending();
   const auto found = analyses_.find(file.uri);
   return found == analyses_.end() ? analyse(file.name, context_.files, settings_.warnings) : found->second;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // The language server as a value that takes messages and sends messages: it knows nothing of streams. Requests are
-// answered at once, in the order in which they come; diagnostics are made by `settle`, once for any number of changes.
-// Further features (code actions, inlay hints, formatting) plug in as Providers.
+// answered at once, in the order in which they come; diagnostics are made by `publish_pending`, once for any number of
+// changes. Further features (code actions, inlay hints, formatting) plug in as Providers.
 
 #include <functional>
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace sial::lsp {
 
-/// What other components add. Empty functions are not offered to the editor. All get the file as it is now.
+/// The additions of other components. Empty functions are not offered to the editor. All get the file as it is now.
 struct Providers {
   /// Code actions for a range of bytes.
   std::function<json(Context&, const FilePtr&, const Analysis&, std::uint32_t begin, std::uint32_t end)> code_actions;
@@ -55,8 +55,8 @@ class Server {
   /// A body that is no JSON.
   void refuse_malformed(const std::string& why);
   /// Makes and publishes the diagnostics that changes have made old.
-  void settle();
-  bool unsettled() const { return !stale_.empty(); }
+  void publish_pending();
+  bool has_pending() const { return !stale_.empty(); }
   /// To be called when nothing has come for a moment, and now and then while nothing comes.
   void idle();
 

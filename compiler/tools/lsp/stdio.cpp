@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t longest_header = 1 << 16;
 constexpr std::size_t longest_body = std::size_t{1} << 29;
 /// Requests that come without a pause do not keep diagnostics from being made.
-constexpr auto longest_unsettled = std::chrono::milliseconds(200);
+constexpr auto max_pending_time = std::chrono::milliseconds(200);
 /// Milliseconds without a message after which the editor counts as silent.
 constexpr int silence = 300;
 /// Milliseconds between looks at files while it stays silent.
@@ -66,7 +66,7 @@ class Loop {
 
   int run() {
     while (!server_.finished() && !failed_) {
-      const bool wait = queue_.empty() && !server_.unsettled();
+      const bool wait = queue_.empty() && !server_.has_pending();
       if (wait && !ended_ && !readable(was_idle_ ? longer_silence : silence)) {
         was_idle_ = true;
         server_.idle();
@@ -74,7 +74,7 @@ class Loop {
       }
       receive(wait);
       if (!queue_.empty()) handle();
-      else if (server_.unsettled() && !readable()) server_.settle();
+      else if (server_.has_pending() && !readable()) server_.publish_pending();
       else if (ended_) break;
     }
     return failed_ ? exit_environment_error : server_.exit_code();
@@ -137,8 +137,8 @@ class Loop {
     const auto now = std::chrono::steady_clock::now();
     const bool changes =
         next.message.is_object() && next.message.value("method", json()) == json("textDocument/didChange");
-    if (!server_.unsettled()) unsettled_since_ = now;
-    else if (!changes && now - unsettled_since_ > longest_unsettled) server_.settle();
+    if (!server_.has_pending()) pending_since_ = now;
+    else if (!changes && now - pending_since_ > max_pending_time) server_.publish_pending();
     if (next.cancelled) server_.refuse_cancelled(next.message["id"]);
     else server_.receive(next.message);
   }
@@ -156,7 +156,7 @@ class Loop {
   int in_, out_;
   MessageParser parser_;
   std::deque<Queued> queue_;
-  std::chrono::steady_clock::time_point unsettled_since_;
+  std::chrono::steady_clock::time_point pending_since_;
   bool ended_ = false, failed_ = false, was_idle_ = false;
   Server server_;
 };

@@ -15,7 +15,7 @@ struct Position {
   int line = 0, character = 0;  // from 0
 };
 
-/// How many characters the bytes of a part of a line are.
+/// The number of characters in the bytes of a part of a line.
 int characters(std::string_view bytes, Encoding encoding);
 
 class Text {

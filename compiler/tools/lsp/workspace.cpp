@@ -10,10 +10,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // A workspace may be a whole home folder.
-constexpr std::size_t most_files = 2000;
-constexpr std::size_t most_entries = 50000;
+constexpr std::size_t max_files = 2000;
+constexpr std::size_t max_entries = 50000;
 constexpr auto listing_holds = std::chrono::seconds(3);
-constexpr std::size_t most_on_disk = 200;
+constexpr std::size_t max_on_disk = 200;
 
 bool is_program(const fs::path& path) { return path.extension() == ".sialx" || path.extension() == ".sial"; }
 
@@ -22,7 +22,7 @@ void list_programs(const std::string& folder, std::set<std::string>& out) {
   std::size_t entries = 0;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, failed), end;
   for (; !failed && it != end; it.increment(failed)) {
-    if (++entries > most_entries || out.size() >= most_files) return;
+    if (++entries > max_entries || out.size() >= max_files) return;
     std::error_code ignored;
     const std::string name = it->path().filename().string();
     if (it->is_directory(ignored)) {
@@ -144,7 +144,7 @@ FilePtr Workspace::file(const std::string& name) {
   std::string error;
   std::optional<std::string> text = read_source_file(path, error);
   if (!text) return nullptr;
-  if (disk_.size() > most_on_disk) disk_.clear();
+  if (disk_.size() > max_on_disk) disk_.clear();
   FilePtr made = make(path, name, uri_of(path), Text(std::move(*text)));
   disk_[path] = {time, size, made};
   return made;
@@ -178,7 +178,7 @@ const std::vector<std::string>& Workspace::disk_files() {
   for (const fs::path& folder : beside) {
     std::error_code failed;
     for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed))
-      if (is_program(it->path()) && found.size() < most_files) found.insert(physical_path(it->path().string()));
+      if (is_program(it->path()) && found.size() < max_files) found.insert(physical_path(it->path().string()));
   }
   for (const std::string& folder : folders_) list_programs(folder, found);
   disk_files_.assign(found.begin(), found.end());
@@ -292,7 +292,7 @@ std::vector<Use> Workspace::uses_in(const FilePtr& file, const Target& target) c
   const bool home = file->path == target.file->path;
   const Declared& d = *target.declared;
   const bool hidden = !home && file->outline.find(d.name);
-  // Where the program itself is named: after `sial` and `endsial`.
+  // The program's own name: after `sial` and `endsial`.
   int first = -1, last = -1;
   for (const Block& block : file->outline.blocks)
     if (block.word == "sial" && first < 0) {

@@ -40,7 +40,7 @@ struct Use {
   bool declares = false;
 };
 
-/// What a place in a file names: a name, or the qualifier before the dot.
+/// The name at a place in a file: a name, or the qualifier before the dot.
 struct NamedPlace {
   const NameUse* use = nullptr;
   bool qualifier = false;
@@ -69,7 +69,7 @@ class Workspace {
   const std::vector<std::string>& include_dirs() const { return include_dirs_; }
   /// What `find` says of a program holds until look_for_jobs().
   void set_job_include_dirs(std::function<std::vector<std::string>(const std::string& program)> find);
-  /// Where imports of a file are searched: the folders of its job, then the others.
+  /// The folders in which imports of a file are searched: those of its job, then the others.
   std::vector<std::string> include_dirs(const std::string& name);
   /// The URIs of open files whose folders are others than they were.
   std::vector<std::string> look_for_jobs();
@@ -88,7 +88,7 @@ class Workspace {
 
   // ---- names
   std::optional<NamedPlace> named_at(const File& file, std::uint32_t offset) const;
-  /// What a name means in a file; several when imports declare it more than once.
+  /// The meanings of a name in a file; several when imports declare it more than once.
   std::vector<Target> resolve(const FilePtr& file, const std::string& name, const std::string& qualifier = {});
   std::vector<Target> resolve(const FilePtr& file, const NamedPlace& place);
   /// Everything that can be named in a file without a qualifier.

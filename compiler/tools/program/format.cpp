@@ -45,7 +45,7 @@ void show_diagnostics(const Emitter& emitter, const SourceManager& sources, bool
   std::fputs(out.c_str(), stderr);
 }
 
-/// What an editor sends through a pipe, which read_source_file() refuses.
+/// The text that an editor sends through a pipe, which read_source_file() refuses.
 std::optional<std::string> read_standard_input(std::string& error) {
   std::string text;
   std::array<char, 1 << 16> piece{};

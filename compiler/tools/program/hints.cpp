@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "compiler/ast/imports.h"
-#include "compiler/tools/facts/words.h"
+#include "compiler/tools/facts/display_text.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/input_file.h"
 #include "runtime/core/base/output_file.h"
@@ -77,7 +77,7 @@ std::optional<Job> find_job(const HintRequest& request, std::vector<std::string>
   return {};
 }
 
-/// Of the files that a run of the program may have left: the newest one that has it.
+/// The newest file that has a run of the program, among those that such a run may have left.
 std::optional<report::Run> find_run(const HintRequest& request, const std::optional<Job>& job,
                                     const std::string& program, std::vector<std::string>& notes) {
   if (!request.run_file.empty()) return report::read_run(request.run_file, program);
@@ -140,11 +140,11 @@ std::optional<facts::Facts> hints_of(const HintRequest& request, SourceManager& 
       request.job_file.empty() ? job_include_dirs(request.path) : read_job_imports(request.job_file).include_dirs;
   options.include_dirs.insert(options.include_dirs.begin(), of_job.begin(), of_job.end());
   CompileResult compiled = compile_file(request.path, options, sources, emitter);
-  if (!compiled.module || !compiled.as_written) return {};
+  if (!compiled.module || !compiled.unoptimized) return {};
   std::vector<std::string> notes;
   std::optional<Job> job;
   if (!request.job) job = find_job(request, notes);
-  facts::Input input{*compiled.module, *compiled.as_written, {}, compiled.module->source_hash};
+  facts::Input input{*compiled.module, *compiled.unoptimized, {}, compiled.module->source_hash};
   for (FileId f = 0; f < sources.file_count(); ++f) input.texts.emplace_back(sources.text(f));
   if (request.job) input.numbers = facts::Numbers{*request.job, "the command line"};
   else if (job) input.numbers = numbers_of(*job);

@@ -30,14 +30,14 @@ std::optional<facts::Facts> hints_of(const HintRequest& request, SourceManager& 
 /// A job's numbers as run.json has them.
 report::JobValues values_of(const analysis::Job& job);
 
-/// Where a program's job and the statistics of its run are looked for: in its folder, and where a link leads to it also
-/// in that of the file itself.
+/// The folders in which a program's job and the statistics of its run are sought: its folder, and where a link leads to
+/// it also that of the file itself.
 std::vector<std::string> folders_of_job(const std::string& program);
 
 /// The newest *.toml of these folders whose `programs` name it; empty: there is none.
 std::string find_job_file(const std::string& program);
 
-/// Where imports of the program are searched before other folders: `include` of the newest job file that names it,
+/// The folders in which imports of the program are searched first: `include` of the newest job file that names it,
 /// whatever else is wrong in that.
 std::vector<std::string> job_include_dirs(const std::string& program);
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "compiler/tools/facts/display_text.h"
 #include "compiler/tools/facts/same_lines.h"
-#include "compiler/tools/facts/words.h"
 #include "compiler/tools/format/format.h"
 #include "compiler/tools/program/hints.h"
 #include "runtime/core/base/error.h"
@@ -212,7 +212,7 @@ class KnownFacts {
     }
     for (FileId f = 0; f < sources.file_count(); ++f) known.others.push_back(sources.canonical_path(f));
     known.files = files_of(file->name, known.others);
-    // What has changed meanwhile is looked at again.
+    // Files that have changed meanwhile are looked at again.
     if (files_of(file->name, {}) != beside) known.files.clear();
     std::string shown = known.facts ? hints_text(*known.facts, true) : std::string();
     const bool changed = shown != known.shown;

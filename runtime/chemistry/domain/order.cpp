@@ -13,12 +13,13 @@ namespace sial {
 namespace {
 
 /// A matrix over basis functions, scaled to a diagonal of ones; empty where it can be no overlap.
-std::vector<double> scaled_overlap(const std::vector<double>& given, std::size_t n) {
+std::vector<double> scaled_overlap(const std::vector<double>& overlap, std::size_t n) {
   std::vector<double> scaled(n * n);
   for (std::size_t j = 0; j < n; ++j)
     for (std::size_t i = 0; i < n; ++i) {
-      const double norms = given[i * n + i] * given[j * n + j], x = given[j * n + i];
-      if (!(given[i * n + i] > 0.0) || !(std::abs(x - given[i * n + j]) < 1e-8) || x * x > 1.0001 * norms) return {};
+      const double norms = overlap[i * n + i] * overlap[j * n + j], x = overlap[j * n + i];
+      if (!(overlap[i * n + i] > 0.0) || !(std::abs(x - overlap[i * n + j]) < 1e-8) || x * x > 1.0001 * norms)
+        return {};
       scaled[j * n + i] = x / std::sqrt(norms);
     }
   return scaled;
@@ -36,13 +37,13 @@ std::vector<Domain::Remark> ChemistryDomain::remarks_on_arrays(const Job& job) c
   const auto n = static_cast<std::size_t>(functions);
   std::vector<double> own;
   std::vector<std::size_t> other;  // our functions in the order m = -l .. l
-  for (const std::string& name : job.given_arrays) {
+  for (const std::string& name : job.input_arrays) {
     const auto found = job.data.arrays.find(name);
     if (found == job.data.arrays.end() || found->second.extents != std::vector<std::int64_t>{functions, functions} ||
         found->second.data.size() != n * n)
       continue;
-    const std::vector<double>& given = found->second.data;
-    const std::vector<double> scaled = scaled_overlap(given, n);
+    const std::vector<double>& overlap = found->second.data;
+    const std::vector<double> scaled = scaled_overlap(overlap, n);
     if (scaled.empty()) continue;
     if (own.empty()) {
       own.resize(n * n);
@@ -53,19 +54,19 @@ std::vector<Domain::Remark> ChemistryDomain::remarks_on_arrays(const Job& job) c
           for (std::size_t f = 0; f < size; ++f) other.push_back(first + (s.pure && s.l > 1 ? size - 1 - f : f));
         }
     }
-    double same = 0, turned = 0, norms = 0;
+    double same = 0, transposed = 0, norms = 0;
     for (std::size_t j = 0; j < n; ++j)
       for (std::size_t i = 0; i < n; ++i) {
         same = std::max(same, std::abs(scaled[j * n + i] - own[j * n + i]));
-        turned = std::max(turned, std::abs(scaled[j * n + i] - own[other[j] * n + other[i]]));
-        if (i == j) norms = std::max(norms, std::abs(given[i * n + i] - 1.0));
+        transposed = std::max(transposed, std::abs(scaled[j * n + i] - own[other[j] * n + other[i]]));
+        if (i == j) norms = std::max(norms, std::abs(overlap[i * n + i] - 1.0));
       }
     constexpr double equal = 1e-5;
     const bool is_named = name == "s" || name == "ovl" || name == "overlap" || name == "smat";
     std::string what;
     if (same < equal && norms > equal)
       what = "is the overlap of the job's basis functions with other norms, and programs take functions of norm 1";
-    else if (same > equal && turned < equal)
+    else if (same > equal && transposed < equal)
       what =
           "is the overlap of the job's basis functions in another order, that of m = -l .. l within a shell, and programs take m = +l .. -l";
     else if (same > equal && norms < equal && is_named)

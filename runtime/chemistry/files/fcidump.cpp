@@ -29,7 +29,7 @@ namespace sial {
 namespace {
 
 constexpr double same = 1e-8;  // up to which elements that a file has twice are equal; relative to those above 1
-constexpr std::int32_t most_orbitals = 5000;
+constexpr std::int32_t max_orbitals = 5000;
 constexpr const char* line_form =
     "a line is `value i j k l`: (ij|kl) has four indices, h has `i j 0 0`, the energy of an orbital `i 0 0 0`, the energy of the core `0 0 0 0`";
 
@@ -39,7 +39,7 @@ std::string upper_case(std::string_view text) {
   return out;
 }
 
-/// Elements in the order of GivenHamiltonian; what is not set has no number.
+/// Elements in the order of InputHamiltonian; what is not set has no number.
 using Indices = std::array<std::int32_t, 4>;
 
 /// One kind of element and its place in its list.
@@ -51,9 +51,9 @@ struct Element {
 
 Element element_of(const Indices& i) {
   const auto pair = [](std::int32_t p, std::int32_t q) {
-    return GivenHamiltonian::pair(static_cast<std::size_t>(p) - 1, static_cast<std::size_t>(q) - 1);
+    return InputHamiltonian::pair(static_cast<std::size_t>(p) - 1, static_cast<std::size_t>(q) - 1);
   };
-  if (i[2] > 0) return {Element::Kind::two, GivenHamiltonian::pair(pair(i[0], i[1]), pair(i[2], i[3]))};
+  if (i[2] > 0) return {Element::Kind::two, InputHamiltonian::pair(pair(i[0], i[1]), pair(i[2], i[3]))};
   if (i[1] > 0) return {Element::Kind::one, pair(i[0], i[1])};
   if (i[0] > 0) return {Element::Kind::energy, static_cast<std::size_t>(i[0]) - 1};
   return {};
@@ -75,11 +75,11 @@ class Reader {
     if (!problem.empty()) throw InputError(fmt::format("cannot read the FCIDUMP file `{}`: {}", path, problem));
   }
 
-  GivenHamiltonian read() {
+  InputHamiltonian read() {
     header();
     refuse();
     found_.file = path_;
-    found_.orbitals = integer("NORB", std::nullopt, 1, most_orbitals);
+    found_.orbitals = integer("NORB", std::nullopt, 1, max_orbitals);
     const std::int32_t most = 2 * found_.orbitals;
     found_.electrons = integer("NELEC", std::nullopt, 0, most);
     const std::int32_t unpaired = integer("MS2", 0, 0, most);
@@ -255,7 +255,7 @@ class Reader {
     for (const std::string_view word : key->second.values) {
       const std::size_t star = word.find('*');
       const auto times = star == std::string_view::npos ? std::optional<std::int64_t>(1)
-                                                        : read_integer(word.substr(0, star), 1, most_orbitals);
+                                                        : read_integer(word.substr(0, star), 1, max_orbitals);
       if (!times || !read_integer(star == std::string_view::npos ? word : word.substr(star + 1)))
         fail(at_of(word), fmt::format("`{}` in ORBSYM is no integer", printable(word)),
              "ORBSYM has the number of an irreducible representation per orbital");
@@ -362,19 +362,19 @@ class Reader {
   std::vector<std::string>& warnings_;
   std::map<std::string, Key> keys_;
   std::size_t records_begin_ = 0;
-  GivenHamiltonian found_;
+  InputHamiltonian found_;
 };
 
-/// The orbitals, the lowest first, where these nearly solve RHF, as those of a file that an SCF wrote: from orbitals of one
-/// electron it may end in a higher state. Else nothing. As Hamiltonian.hartree_fock() of the Python package.
-std::vector<std::size_t> solution(const GivenHamiltonian& h) {
+/// The orbitals, the lowest first, where these nearly solve RHF, as those of a file that an SCF wrote: from orbitals of
+/// one electron it may end in a higher state. Else nothing. As Hamiltonian.hartree_fock() of the Python package.
+std::vector<std::size_t> solution(const InputHamiltonian& h) {
   const auto n = static_cast<std::size_t>(h.orbitals), occupied = static_cast<std::size_t>(h.electrons) / 2;
   if (h.multiplicity != 1 || occupied == 0 || occupied == n) return {};
   std::vector<std::size_t> order(n), filled;
   std::iota(order.begin(), order.end(), 0);
   if (!h.energies.empty()) std::ranges::stable_sort(order, {}, [&](std::size_t p) { return h.energies[p]; });
   const auto fock = [&](std::size_t p, std::size_t q) {
-    double sum = h.one[GivenHamiltonian::pair(p, q)];
+    double sum = h.one[InputHamiltonian::pair(p, q)];
     for (const std::size_t i : filled) sum += 2.0 * h.repulsion(p, q, i, i) - h.repulsion(p, i, i, q);
     return sum;
   };
@@ -396,12 +396,12 @@ std::vector<std::size_t> solution(const GivenHamiltonian& h) {
 
 }  // namespace
 
-GivenHamiltonian read_fcidump(const std::string& path, std::vector<std::string>& warnings) {
+InputHamiltonian read_fcidump(const std::string& path, std::vector<std::string>& warnings) {
   return Reader(path, warnings).read();
 }
 
 void take_fcidump(Job& job, const std::string& path) {
-  const auto hamiltonian = std::make_shared<const GivenHamiltonian>(read_fcidump(path, job.warnings));
+  const auto hamiltonian = std::make_shared<const InputHamiltonian>(read_fcidump(path, job.warnings));
   chemistry(job.data).hamiltonian = hamiltonian;
   job.data.scalars["given_core_energy"] = hamiltonian->core_energy;
   chemistry(job.data).molecule.basis_name =

@@ -8,7 +8,7 @@
 
 namespace sial {
 
-void write_fcidump(const GivenHamiltonian& hamiltonian, const std::string& path) {
+void write_fcidump(const InputHamiltonian& hamiltonian, const std::string& path) {
   constexpr double threshold = 1e-15;
   constexpr std::size_t piece = 1 << 20;
   OutputFile file(path);

@@ -15,7 +15,7 @@
 namespace sial {
 namespace {
 
-constexpr std::int32_t most_l = 4;
+constexpr std::int32_t max_l = 4;
 constexpr const char* letters = "spdfg";
 
 /// The format's Cartesian functions, in its order and words.
@@ -52,13 +52,13 @@ Functions functions_of(const Molecule& m) {
     start.push_back(n);
     n += m.shells[s].n_functions();
   }
-  std::array<bool, most_l + 1> pure{}, cartesian{};
+  std::array<bool, max_l + 1> pure{}, cartesian{};
   f.basis = "[GTO]\n";
   for (std::size_t a = 0; a < m.atoms.size(); ++a) {
     f.basis += fmt::format("{:5d} 0\n", a + 1);
     for (const std::int32_t s : first[a]) {
       const Shell& shell = m.shells[static_cast<std::size_t>(s)];
-      if (shell.l > most_l)
+      if (shell.l > max_l)
         throw InputError(
             fmt::format("the Molden format has functions up to g, and the basis set of atom {} ({}) has l = {}", a + 1,
                         m.atoms[a].symbol, shell.l),
@@ -82,7 +82,7 @@ Functions functions_of(const Molecule& m) {
     }
     f.basis += "\n";
   }
-  for (std::size_t l = 2; l <= most_l; ++l)
+  for (std::size_t l = 2; l <= max_l; ++l)
     if (pure[l] && cartesian[l])
       throw InputError(
           fmt::format("the basis set has pure and Cartesian {} functions, and a Molden file has one kind", letters[l]),

@@ -17,7 +17,7 @@
 namespace sial {
 namespace {
 
-constexpr std::int32_t most_momentum = 20;
+constexpr std::int32_t max_momentum = 20;
 
 double double_factorial(std::int32_t n) {
   double product = 1.0;
@@ -163,7 +163,7 @@ std::vector<Shell> shells_of(const TrexioData& data, const std::string& path) {
     shells[s].atom = data.shell_nucleus[s];
     shells[s].l = data.shell_l[s];
     shells[s].pure = !data.cartesian;
-    if (shells[s].atom < 0 || shells[s].atom >= atoms || shells[s].l < 0 || shells[s].l > most_momentum)
+    if (shells[s].atom < 0 || shells[s].atom >= atoms || shells[s].l < 0 || shells[s].l > max_momentum)
       fail(path,
            fmt::format("has a shell {} of nucleus {} with angular momentum {}", s + 1, shells[s].atom + 1, shells[s].l),
            damaged);
@@ -195,7 +195,7 @@ std::vector<Ecp> potentials_of(const TrexioData& data, const std::string& path) 
         fail(path, fmt::format("has a term {} of a potential at nucleus {}", t + 1, data.ecp_nucleus[t] + 1), damaged);
       if (data.ecp_nucleus[t] != ecp.atom || data.ecp_coefficient[t] == 0.0) continue;
       const std::int32_t l = data.ecp_l[t], local = data.ecp_max_l_plus_1[a];
-      if (l < 0 || l > local || local > most_momentum || data.ecp_power[t] < -2 || !(data.ecp_exponent[t] > 0.0))
+      if (l < 0 || l > local || local > max_momentum || data.ecp_power[t] < -2 || !(data.ecp_exponent[t] > 0.0))
         fail(path,
              fmt::format("has a term {} of a potential with angular momentum {} of {}, power {} and exponent {}", t + 1,
                          l, local, data.ecp_power[t], data.ecp_exponent[t]),

@@ -24,7 +24,7 @@ namespace sial {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::int64_t most_elements = 100'000'000;
+constexpr std::int64_t max_elements = 100'000'000;
 constexpr std::int32_t text_length = 256;  // of labels, with the NUL
 
 /// An open file; `E` is what its errors are.
@@ -70,7 +70,7 @@ class File {
   /// A list of as many as there are; required.
   template <class Read, class T>
   void list(const char* what, Read function, std::vector<T>& out, std::int64_t size) {
-    if (size < 0 || size > most_elements) fail(fmt::format("has {} elements of {}", size, what), TREXIO_INVALID_NUM);
+    if (size < 0 || size > max_elements) fail(fmt::format("has {} elements of {}", size, what), TREXIO_INVALID_NUM);
     out.resize(static_cast<std::size_t>(size));
     call(what, function, out.data());
   }

@@ -61,7 +61,7 @@ void DisplacementPlan::add_orbits(std::span<const PointOperation> operations) {
 
 /// Elimination with the largest pivot of all: sum of g = 0, sum of r x g = 0.
 void DisplacementPlan::leave_out(std::span<const Vector3> points) {
-  constexpr double most_error = 6.0;  // by which errors of the others may be multiplied, all together
+  constexpr double max_error = 6.0;  // by which errors of the others may be multiplied, all together
   Vector3 centre{};
   double reach = 1e-9;
   for (const Vector3& p : points)
@@ -103,7 +103,7 @@ void DisplacementPlan::leave_out(std::span<const Vector3> points) {
         if (!left_out[k]) sum += std::abs(next[r][k]);
       error = std::max(error, sum);
     }
-    if (error > most_error) {
+    if (error > max_error) {
       left_out[column] = false;
       break;
     }

@@ -2,7 +2,7 @@
 // Which displacements of single atoms give the whole gradient of a function of their positions. With the operations of
 // the molecule's point group an atom stands for those that it can be carried to, and has a derivative only along
 // directions that all operations leave alone which leave the atom where it is. Of what is left some follow from the
-// others: the function does not change when the molecule is moved or turned as a whole.
+// others: the function does not change when the molecule is moved or rotated as a whole.
 
 #include <span>
 #include <string>
@@ -20,7 +20,7 @@ struct Derivative {
 
 class DisplacementPlan {
  public:
-  /// `operations`: at least the identity. `rigid`: the function is the same for the molecule moved or turned as a
+  /// `operations`: at least the identity. `rigid`: the function is the same for the molecule moved or rotated as a
   /// whole. Directions that would follow from many others are not left out: errors add up.
   DisplacementPlan(std::span<const Vector3> points, std::span<const PointOperation> operations, bool rigid);
 

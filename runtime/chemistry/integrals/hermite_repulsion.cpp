@@ -163,18 +163,18 @@ namespace {
 /// Two dimensions of a block.
 struct Half {
   std::shared_ptr<const PairList> list;
-  bool turned;          // the block has the ranges of the list in the other order
+  bool transposed;      // the block has the ranges of the list in the other order
   std::int64_t stride;  // of its pairs of functions in the block
   bool same;            // both ranges are one: pairs stand at two places
 };
 
-const std::vector<std::int64_t>& places(const HermitePair& pair, bool turned) {
-  return turned ? pair.place_transposed : pair.place;
+const std::vector<std::int64_t>& places(const HermitePair& pair, bool transposed) {
+  return transposed ? pair.place_transposed : pair.place;
 }
 
 void scatter_row(const double* values, const HermitePair& pair, const Half& half, double* out) {
-  const std::int64_t n = std::ssize(pair.functions), *at = places(pair, half.turned).data(),
-                     *other = places(pair, !half.turned).data();
+  const std::int64_t n = std::ssize(pair.functions), *at = places(pair, half.transposed).data(),
+                     *other = places(pair, !half.transposed).data();
   for (std::int64_t k = 0; k < n; ++k) out[at[k] * half.stride] = values[k];
   if (half.same)
     for (std::int64_t k = 0; k < n; ++k) out[other[k] * half.stride] = values[k];
@@ -184,8 +184,8 @@ void scatter_row(const double* values, const HermitePair& pair, const Half& half
 void scatter(const double* values, const HermitePair& p, const Half& of_p, const HermitePair& q, const Half& of_q,
              double* out) {
   for (std::size_t f = 0; f < p.functions.size(); ++f, values += q.columns) {
-    scatter_row(values, q, of_q, out + places(p, of_p.turned)[f] * of_p.stride);
-    if (of_p.same) scatter_row(values, q, of_q, out + places(p, !of_p.turned)[f] * of_p.stride);
+    scatter_row(values, q, of_q, out + places(p, of_p.transposed)[f] * of_p.stride);
+    if (of_p.same) scatter_row(values, q, of_q, out + places(p, !of_p.transposed)[f] * of_p.stride);
   }
 }
 
@@ -194,10 +194,10 @@ void scatter(const double* values, const HermitePair& p, const Half& of_p, const
 void HermiteRepulsion::block(const std::array<FunctionRange, 4>& ranges, std::span<const FockMatrix> densities,
                              double* out) {
   const auto half = [&](int d, std::int64_t stride) {
-    const bool turned = ranges[d + 1].first < ranges[d].first ||
-                        (ranges[d + 1].first == ranges[d].first && ranges[d + 1].count < ranges[d].count);
-    return Half{turned ? pair_list(ranges[d + 1], ranges[d]) : pair_list(ranges[d], ranges[d + 1]), turned, stride,
-                ranges[d] == ranges[d + 1]};
+    const bool transposed = ranges[d + 1].first < ranges[d].first ||
+                            (ranges[d + 1].first == ranges[d].first && ranges[d + 1].count < ranges[d].count);
+    return Half{transposed ? pair_list(ranges[d + 1], ranges[d]) : pair_list(ranges[d], ranges[d + 1]), transposed,
+                stride, ranges[d] == ranges[d + 1]};
   };
   const std::int64_t bra_size = ranges[0].count * ranges[1].count;
   std::fill_n(out, bra_size * ranges[2].count * ranges[3].count, 0.0);

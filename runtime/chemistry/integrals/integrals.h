@@ -43,8 +43,8 @@ bool uses_hermite_repulsion(const Molecule& molecule, IntegralCode method);
 /// The molecule is copied. Throws SialError for shells beyond what the library computes.
 std::unique_ptr<AoIntegrals> make_ao_integrals(const Molecule& molecule, IntegralCode method = IntegralCode::automatic);
 
-struct GivenHamiltonian;
+struct InputHamiltonian;
 /// Those that a job gives over its orbitals, which stand for basis functions: orthonormal, without positions.
-std::unique_ptr<AoIntegrals> make_given_integrals(std::shared_ptr<const GivenHamiltonian> hamiltonian);
+std::unique_ptr<AoIntegrals> make_hamiltonian_integrals(std::shared_ptr<const InputHamiltonian> hamiltonian);
 
 }  // namespace sial

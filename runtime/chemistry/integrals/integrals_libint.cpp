@@ -203,14 +203,14 @@ class LibintIntegrals : public AoIntegrals {
             const bool swapped_bra = i < j, swapped_ket = k < l;
             std::array<std::size_t, 4> quartet{std::max(k, l), std::min(k, l), std::max(i, j), std::min(i, j)};
             // One order of the pairs whatever the block: its arrangements agree to the last bit.
-            const bool turned = std::pair{quartet[0], quartet[1]} < std::pair{quartet[2], quartet[3]};
-            if (turned) {
+            const bool exchanged = std::pair{quartet[0], quartet[1]} < std::pair{quartet[2], quartet[3]};
+            if (exchanged) {
               std::swap(quartet[0], quartet[2]);
               std::swap(quartet[1], quartet[3]);
             }
             const auto& results = repulsion_.compute2<libint2::Operator::coulomb, libint2::BraKet::xx_xx, 0>(
                 pieces_[quartet[0]].shell, pieces_[quartet[1]].shell, pieces_[quartet[2]].shell,
-                pieces_[quartet[3]].shell, turned ? &bra.data : &ket.data, turned ? &ket.data : &bra.data);
+                pieces_[quartet[3]].shell, exchanged ? &bra.data : &ket.data, exchanged ? &ket.data : &bra.data);
             if (!results[0]) continue;
             for (int image = 0; image < 8; ++image) {
               bool swap_bra = image & 1, swap_ket = image & 2, swap_pairs = image & 4;
@@ -221,7 +221,7 @@ class LibintIntegrals : public AoIntegrals {
               if (swap_pairs) dimension = {0, 1, 2, 3};
               if (swap_ket != swapped_ket) std::swap(dimension[0], dimension[1]);
               if (swap_bra != swapped_bra) std::swap(dimension[2], dimension[3]);
-              if (turned) {
+              if (exchanged) {
                 std::swap(dimension[0], dimension[2]);
                 std::swap(dimension[1], dimension[3]);
               }

@@ -29,7 +29,7 @@ class Transformation {
         functions_(functions),
         n_(static_cast<std::size_t>(functions.n_basis())),
         core_(static_cast<std::size_t>(chemistry(job).molecule.frozen_core)),
-        integrals_(chemistry(job).hamiltonian ? make_given_integrals(chemistry(job).hamiltonian)
+        integrals_(chemistry(job).hamiltonian ? make_hamiltonian_integrals(chemistry(job).hamiltonian)
                                               : make_ao_integrals(functions, integral_code(job))) {
     const std::vector<std::int64_t>& extents = coefficients.extents;
     if (extents.size() != 2 || extents[0] != whole(n_) || extents[1] > extents[0])
@@ -61,9 +61,9 @@ class Transformation {
   std::size_t core() const { return core_; }
   std::size_t orbitals() const { return all_ - core_; }
 
-  GivenHamiltonian transformed() {
+  InputHamiltonian transformed() {
     two_electron();
-    GivenHamiltonian out;
+    InputHamiltonian out;
     out.orbitals = static_cast<std::int32_t>(orbitals());
     std::vector<double> h = one_electron(), f = h;
     for (std::size_t i = 0; i < f.size(); ++i) f[i] += 2.0 * coulomb_[i] - exchange_[i];
@@ -111,10 +111,10 @@ class Transformation {
         multiply_matrices(false, false, whole(n_), 1, whole(n_), m, &density_[n_ * r], 1.0, &exchange_[n_ * s]);
     }
     over_orbitals(m);
-    const std::size_t at = GivenHamiltonian::pair(r, s), stride = pairs_of(n_);
+    const std::size_t at = InputHamiltonian::pair(r, s), stride = pairs_of(n_);
     for (std::size_t p = 0; p < orbitals(); ++p)
       for (std::size_t q = 0; q <= p; ++q)
-        two_[GivenHamiltonian::pair(p, q) * stride + at] = product_[p + orbitals() * q];
+        two_[InputHamiltonian::pair(p, q) * stride + at] = product_[p + orbitals() * q];
   }
 
   /// Rows of two_ are pairs of orbitals, first with pairs of functions, then of orbitals up to the row's own, then
@@ -147,7 +147,7 @@ class Transformation {
       const double* from = &two_[row * stride];
       for (std::size_t r = 0; r < n_; ++r)
         for (std::size_t s = 0; s <= r; ++s)
-          square[r + n_ * s] = square[s + n_ * r] = from[GivenHamiltonian::pair(r, s)];
+          square[r + n_ * s] = square[s + n_ * r] = from[InputHamiltonian::pair(r, s)];
       over_orbitals(square.data());
       for (std::size_t p = 0, at = 0; p < orbitals() && at <= row; ++p)
         for (std::size_t q = 0; q <= p && at <= row; ++q, ++at) two_[to++] = product_[p + orbitals() * q];
@@ -171,7 +171,7 @@ double bytes_of_orbital_integrals(const JobData& job) {
   return sizeof(double) * (n * (n + 1) / 2) * (orbitals * (orbitals + 1) / 2);
 }
 
-GivenHamiltonian integrals_over_orbitals(const JobData& job, const SavedStatics& saved) {
+InputHamiltonian integrals_over_orbitals(const JobData& job, const SavedStatics& saved) {
   const auto found = saved.find("c"), fock = saved.find("fock_mo");
   if (found == saved.end())
     throw SialError("no orbitals of a closed shell were saved, over which integrals are wanted",
@@ -179,7 +179,7 @@ GivenHamiltonian integrals_over_orbitals(const JobData& job, const SavedStatics&
   const Molecule functions =
       chemistry(job).hamiltonian ? orbitals_as_functions(*chemistry(job).hamiltonian) : chemistry(job).molecule;
   Transformation transformation(job, functions, found->second);
-  GivenHamiltonian out = transformation.transformed();
+  InputHamiltonian out = transformation.transformed();
   const auto [alpha, beta] = electron_counts(functions);
   const auto core = static_cast<std::int32_t>(transformation.core());
   out.electrons = alpha + beta - 2 * core;

@@ -15,6 +15,6 @@ double bytes_of_orbital_integrals(const JobData& job);
 /// "fock_mo". The frozen core of the job's molecule is doubly occupied and part of the core energy and of h;
 /// orbitals that are zero, of functions that the SCF left out, are not there. Memory: 2 n^4 bytes for n functions.
 /// Throws SialError where the orbitals are not there, or do not belong to the job.
-GivenHamiltonian integrals_over_orbitals(const JobData& job, const SavedStatics& saved);
+InputHamiltonian integrals_over_orbitals(const JobData& job, const SavedStatics& saved);
 
 }  // namespace sial

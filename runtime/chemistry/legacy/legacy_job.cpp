@@ -269,9 +269,9 @@ Job legacy_job(LegacyDat dat, const std::string& file) {
   job.file = file;
   job.data.empty_means_none = true;
   for (const auto& [name, value] : dat.ints)
-    job.data.ints[lower_case(name)] = value, job.given_values.insert(lower_case(name));
+    job.data.ints[lower_case(name)] = value, job.stated_values.insert(lower_case(name));
   for (const auto& [name, value] : dat.scalars)
-    job.data.scalars[lower_case(name)] = value, job.given_values.insert(lower_case(name));
+    job.data.scalars[lower_case(name)] = value, job.stated_values.insert(lower_case(name));
   for (const auto& [kind, sizes] : dat.segments)
     if (!sizes.empty()) job.data.segments[kind] = sizes;
   take_arrays(dat.arrays, file, job.data.arrays);

@@ -40,8 +40,8 @@ void update_arrays(std::vector<LegacyArray<T>>& arrays, const Arrays& now) {
 
 LegacyDat updated(const Job& job) {
   LegacyDat dat = *job.legacy;
-  update_values(dat.ints, job.data.ints, job.given_values);
-  update_values(dat.scalars, job.data.scalars, job.given_values);
+  update_values(dat.ints, job.data.ints, job.stated_values);
+  update_values(dat.scalars, job.data.scalars, job.stated_values);
   std::set<IndexKind> seen;
   for (auto& [kind, sizes] : dat.segments) {
     if (const auto found = job.data.segments.find(kind); found != job.data.segments.end()) sizes = found->second;

@@ -70,13 +70,13 @@ struct FragmentRequest {
   std::vector<std::int32_t> charges;
 };
 
-struct GivenHamiltonian;
+struct InputHamiltonian;
 
 struct Chemistry {
   bool has_molecule = false;
   Molecule molecule;
   FragmentRequest fragments;                            // of the molecule
-  std::shared_ptr<const GivenHamiltonian> hamiltonian;  // in place of a molecule: integrals over orbitals
+  std::shared_ptr<const InputHamiltonian> hamiltonian;  // in place of a molecule: integrals over orbitals
 };
 
 /// That of a job; the second makes it where there is none.

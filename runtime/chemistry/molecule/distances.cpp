@@ -32,7 +32,7 @@ constexpr double radii[] = {0.31, 0.28, 1.28, 0.96, 0.84, 0.76, 0.71, 0.66, 0.57
 /// longest single bonds (F2) are 1.24 of their sum; oxides of early transition metals are 0.70 of it, and a few metal
 /// dimers less.
 constexpr double longest = 1.4, longest_in_bohr = 2.5, shortest = 0.69;
-constexpr std::size_t most_compared = 1000;  // atoms, each with all others
+constexpr std::size_t max_compared = 1000;  // atoms, each with all others
 
 /// Calls f(k, i, square of the distance in bohr) for the pairs of atoms k < i, of which k is one of the first `most`.
 template <class F>
@@ -83,10 +83,10 @@ void for_each_near_pair(const std::vector<Atom>& atoms, double reach,
 
 std::string unusual_distances(const std::vector<Atom>& atoms) {
   constexpr double none = std::numeric_limits<double>::infinity();
-  std::vector<double> radius, of_atom(std::min(atoms.size(), most_compared), none);
+  std::vector<double> radius, of_atom(std::min(atoms.size(), max_compared), none);
   for (const Atom& atom : atoms) radius.push_back(radius_of(atom));
   std::tuple<double, std::size_t, std::size_t> nearest{none, 0, 0};
-  for_each_pair(atoms, most_compared, [&](std::size_t k, std::size_t i, double square) {
+  for_each_pair(atoms, max_compared, [&](std::size_t k, std::size_t i, double square) {
     if (radius[k] == 0.0 || radius[i] == 0.0) return;
     const double ratio = bohr_in_angstrom * std::sqrt(square) / (radius[k] + radius[i]);
     of_atom[k] = std::min(of_atom[k], ratio);

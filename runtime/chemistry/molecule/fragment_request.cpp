@@ -135,7 +135,7 @@ void set_fragment_tables(Job& job, const FragmentParts& parts, std::int32_t alph
                          std::int32_t beta_occupied) {
   if (chemistry(job.data).fragments.atoms.empty()) return;
   const auto count = static_cast<std::int32_t>(chemistry(job.data).fragments.atoms.size());
-  if (job.given_values.count("nfrags") && job.data.ints["nfrags"] != count)
+  if (job.stated_values.count("nfrags") && job.data.ints["nfrags"] != count)
     throw InputError(
         fmt::format("`nfrags` is {}, and `fragments` under [molecule] lists {}", job.data.ints["nfrags"], count),
         "leave out `nfrags`");

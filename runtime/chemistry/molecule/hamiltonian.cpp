@@ -11,7 +11,7 @@ double packed_bytes(std::int32_t orbitals) {
   return 0.5 * sizeof(double) * pairs * (pairs + 1.0);
 }
 
-Molecule orbitals_as_functions(const GivenHamiltonian& hamiltonian) {
+Molecule orbitals_as_functions(const InputHamiltonian& hamiltonian) {
   Molecule m;
   m.charge = -hamiltonian.electrons;
   m.multiplicity = hamiltonian.multiplicity;
@@ -23,12 +23,12 @@ Molecule orbitals_as_functions(const GivenHamiltonian& hamiltonian) {
   return m;
 }
 
-void give_arrays(const std::shared_ptr<const GivenHamiltonian>& hamiltonian, JobData& data) {
+void give_arrays(const std::shared_ptr<const InputHamiltonian>& hamiltonian, JobData& data) {
   const std::int64_t n = hamiltonian->orbitals;
   const auto size = static_cast<std::size_t>(n);
   DataArray one{{n, n}, std::vector<double>(size * size), hamiltonian->file};
   for (std::size_t q = 0; q < size; ++q)
-    for (std::size_t p = 0; p < size; ++p) one.data[p + size * q] = hamiltonian->one[GivenHamiltonian::pair(p, q)];
+    for (std::size_t p = 0; p < size; ++p) one.data[p + size * q] = hamiltonian->one[InputHamiltonian::pair(p, q)];
   data.arrays["given_one_electron"] = std::move(one);
   if (!hamiltonian->energies.empty())
     data.arrays["given_orbital_energies"] = {{n}, hamiltonian->energies, hamiltonian->file};

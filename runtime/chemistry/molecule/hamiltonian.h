@@ -14,7 +14,7 @@
 namespace sial {
 
 /// H = sum h[p,q] E(pq) + 1/2 sum (pq|rs) (E(pq) E(rs) - delta(qr) E(ps)) + core energy. Orbitals are counted from 0.
-struct GivenHamiltonian {
+struct InputHamiltonian {
   std::string file;
   std::int32_t orbitals = 0, electrons = 0, multiplicity = 1;
   double core_energy = 0.0;
@@ -37,10 +37,10 @@ double packed_bytes(std::int32_t orbitals);
 
 /// One function with unit norm per orbital, no nuclei, and the electrons as a negative charge: segments and predefined
 /// values follow from it as from a molecule.
-Molecule orbitals_as_functions(const GivenHamiltonian& hamiltonian);
+Molecule orbitals_as_functions(const InputHamiltonian& hamiltonian);
 
 /// The predefined arrays given_one_electron[p,q], given_integrals[p,q,r,s] = (pq|rs), which is made part by part, and,
 /// where they are known, given_orbital_energies[p].
-void give_arrays(const std::shared_ptr<const GivenHamiltonian>& hamiltonian, JobData& data);
+void give_arrays(const std::shared_ptr<const InputHamiltonian>& hamiltonian, JobData& data);
 
 }  // namespace sial

@@ -89,9 +89,9 @@ bool is_energy(const Job& job) { return job.gradient_scalar.find("energy") != st
 /// Why the scalar may depend on how the molecule lies in space; empty: no reason is known.
 std::string directed(const Job& job) {
   if (!is_energy(job)) return fmt::format("`{}` is not called an energy", job.gradient_scalar);
-  if (!job.given_arrays.empty()) return fmt::format("the job gives the array `{}`", *job.given_arrays.begin());
+  if (!job.input_arrays.empty()) return fmt::format("the job gives the array `{}`", *job.input_arrays.begin());
   if (!job.plugins.empty()) return "the job has plugins";
-  for (const std::string& name : job.given_values)
+  for (const std::string& name : job.stated_values)
     if (!scalar_settings.contains(name)) return fmt::format("the job gives a value for `{}`", name);
   return {};
 }
@@ -207,7 +207,7 @@ void take_amplitudes(Job& displaced, const JobOutcome& start, const NamedSegment
   displaced.saved_before["guess_t1"] = singles->second;
   displaced.saved_blocks_before["guess_t2"] = doubles->second;
   displaced.data.scalars["guess_energy"] = energy->second;
-  displaced.given_values.insert("guess_energy");
+  displaced.stated_values.insert("guess_energy");
   derive_job_data(displaced);
 }
 
@@ -404,7 +404,7 @@ void check_gradient(const Job& job) {
     throw InputError("a gradient is wanted, and the job has no [molecule]",
                      "the atoms that are displaced are those of [molecule] in a job file", job.file);
   for (const char* name : {"coords", "charge", "nn_repulsion"})
-    if (job.data.sources.contains(name) || job.given_arrays.contains(name) || job.given_values.contains(name))
+    if (job.data.sources.contains(name) || job.input_arrays.contains(name) || job.stated_values.contains(name))
       throw InputError(fmt::format("a gradient is wanted, and the job gives `{}`, which displacements change", name),
                        "leave it to the molecule", job.file);
 }

@@ -16,7 +16,7 @@ namespace {
 
 bool is_standard(const std::string& path) { return path.empty() || path == "-"; }
 
-std::string without_blanks_behind(std::string text) {
+std::string without_trailing_blanks(std::string text) {
   text.erase(text.find_last_not_of(" \n") + 1);
   return text;
 }
@@ -34,9 +34,9 @@ std::string without_notes(const std::string& messages) {
 /// was printed.
 std::string failure_text(const std::string& messages, const std::string& printed) {
   std::string text = without_notes(messages);
-  const std::string all = without_blanks_behind(printed);
+  const std::string all = without_trailing_blanks(printed);
   if (!all.empty()) text = all.substr(all.rfind('\n') + 1) + "\n" + text + "printed before:\n" + all;
-  return without_blanks_behind(text);
+  return without_trailing_blanks(text);
 }
 
 }  // namespace

@@ -527,11 +527,11 @@ class Reader {
     };
     if (integer_values.contains(name)) {
       job.data.ints[name] = integer(value, path);
-      job.given_values.insert(name);
+      job.stated_values.insert(name);
       if (job.data.ints[name] < 1) fail(path, "must be at least 1");
     } else if (real_values.contains(name)) {
       job.data.scalars[name] = real(value, path);
-      job.given_values.insert(name);
+      job.stated_values.insert(name);
       if (job.data.scalars[name] <= 0.0) fail(path, "must be above 0");
     } else if (name == "freeze_core") {
       Molecule& m = chemistry(job.data).molecule;

@@ -173,7 +173,7 @@ void set_of_molecule(Job& job, const std::string& name, std::int32_t value) {
 }
 
 void set_scalar(Job& job, const std::string& name, double value) {
-  if (!job.given_values.count(name)) job.data.scalars[name] = value;
+  if (!job.stated_values.count(name)) job.data.scalars[name] = value;
 }
 
 /// The values of one spin: b?occ .. e?virt (segments), b?virtorb .. (orbitals). Occupied ranges begin after `core`

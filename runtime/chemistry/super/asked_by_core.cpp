@@ -25,7 +25,7 @@ SuperDemand demand_of(const JobData& job, std::string_view super_instruction) {
   SuperDemand demand;
   if (super_instruction != "compute_integral_batch" && !super_instruction.starts_with("compute_ubatch")) return demand;
   demand.element_time = 30e-9;
-  demand.kept_element_time = 8e-9;
+  demand.cached_element_time = 8e-9;
   const Chemistry& own = chemistry(job);
   demand.keeps = own.has_molecule;
   if (own.has_molecule && uses_hermite_repulsion(own.molecule, integral_code(job)))

@@ -30,9 +30,10 @@ const Molecule& molecule(SuperContext& context) {
 AoIntegrals& integrals(SuperContext& context) {
   std::shared_ptr<void>& slot = context.slot("ao_integrals");
   if (!slot) {
-    const auto& given = chemistry(context.job()).hamiltonian;
-    slot = std::shared_ptr<AoIntegrals>(given ? make_given_integrals(given)
-                                              : make_ao_integrals(molecule(context), integral_code(context.job())));
+    const auto& hamiltonian = chemistry(context.job()).hamiltonian;
+    slot =
+        std::shared_ptr<AoIntegrals>(hamiltonian ? make_hamiltonian_integrals(hamiltonian)
+                                                 : make_ao_integrals(molecule(context), integral_code(context.job())));
   }
   return *static_cast<AoIntegrals*>(slot.get());
 }
@@ -70,38 +71,38 @@ struct Arranged {
     }
     block.rank = 4;
     for (int d = 0; d < 4; ++d) {
-      kept[d] = ranges[dimension[d]];
+      canonical[d] = ranges[dimension[d]];
       block.segment[d] = x.segment[dimension[d]];
     }
   }
-  bool as_kept() const { return dimension == std::array{0, 1, 2, 3}; }
-  std::array<FunctionRange, 4> ranges, kept;
+  bool is_canonical() const { return dimension == std::array{0, 1, 2, 3}; }
+  std::array<FunctionRange, 4> ranges, canonical;
   std::array<int, 4> dimension{0, 1, 2, 3};  // of the quartet, for each one of what is kept
   BlockIndex block;
 };
 
 /// Integrals that are kept: found, or computed and kept from now on. Null where there is no room, or where indices run
 /// over parts of segments.
-class KeptQuartet {
+class CachedQuartet {
  public:
-  KeptQuartet(SuperContext& context, const Arranged& quartet) : context_(context) {
+  CachedQuartet(SuperContext& context, const Arranged& quartet) : context_(context) {
     std::int64_t size = 1;
-    for (int d = 0; d < 4; ++d) size *= quartet.kept[d].count;
+    for (int d = 0; d < 4; ++d) size *= quartet.canonical[d].count;
     if (chemistry(context.job()).hamiltonian || !whole_segments(quartet))
       return;  // those of a Hamiltonian are in memory already
-    data_ = context.find_kept(quartet.block, size);
+    data_ = context.find_cached(quartet.block, size);
     if (data_) return;
-    double* room = context.allocate_kept(size);
+    double* room = context.allocate_cached(size);
     if (!room) return;
     data_ = room;  // given back if the integrals cannot be computed
-    integrals(context).repulsion(quartet.kept, room);
+    integrals(context).repulsion(quartet.canonical, room);
     context.keep_block(quartet.block, room);
   }
-  ~KeptQuartet() {
-    if (data_) context_.release_kept(data_);
+  ~CachedQuartet() {
+    if (data_) context_.release_cached(data_);
   }
-  KeptQuartet(const KeptQuartet&) = delete;
-  KeptQuartet& operator=(const KeptQuartet&) = delete;
+  CachedQuartet(const CachedQuartet&) = delete;
+  CachedQuartet& operator=(const CachedQuartet&) = delete;
   const double* data() const { return data_; }
 
  private:
@@ -112,7 +113,7 @@ class KeptQuartet {
     for (int d = 0; d < 4; ++d) {
       const std::int32_t number = quartet.block.segment[d];
       if (number < 1 || number > std::ssize(ao->second) ||
-          ao->second[static_cast<std::size_t>(number) - 1] != quartet.kept[d].count)
+          ao->second[static_cast<std::size_t>(number) - 1] != quartet.canonical[d].count)
         return false;
     }
     return true;
@@ -131,7 +132,7 @@ void copy_arranged(const double* from, const Arranged& quartet, double* to) {
     step[quartet.dimension[d]] = stride;
     extent[d] = quartet.ranges[d].count;
     if (d == 0) first = quartet.dimension[d];
-    stride *= quartet.kept[d].count;
+    stride *= quartet.canonical[d].count;
   }
   const std::array<std::int64_t, 4> out{1, extent[0], extent[0] * extent[1], extent[0] * extent[1] * extent[2]};
   constexpr std::int64_t tile = 8;
@@ -183,10 +184,10 @@ void add_quartet(SuperContext& context, std::span<SuperArg> args, bool return_in
   if (!block_only)
     for (int k = 0; k < 4; ++k)
       matrices[static_cast<std::size_t>(k)] = fock_matrix(args[static_cast<std::size_t>(k) + 1], k + 1, quartet.ranges);
-  const KeptQuartet kept(context, quartet);
-  const double* x = quartet.as_kept() ? kept.data() : nullptr;
+  const CachedQuartet canonical(context, quartet);
+  const double* x = quartet.is_canonical() ? canonical.data() : nullptr;
   if (!x || return_integrals) {
-    if (kept.data()) copy_arranged(kept.data(), quartet, args[0].data);
+    if (canonical.data()) copy_arranged(canonical.data(), quartet, args[0].data);
     else if (return_integrals) integrals(context).repulsion(quartet.ranges, args[0].data);
     else integrals(context).repulsion(quartet.ranges, args[0].data, std::span(matrices).first(2));
     x = args[0].data;
@@ -200,8 +201,8 @@ void add_quartet(SuperContext& context, std::span<SuperArg> args, bool return_in
 
 void super_compute_nn_repulsion(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::scalar});
-  const auto& given = chemistry(context.job()).hamiltonian;
-  *args[0].data = given ? given->core_energy : nuclear_repulsion(molecule(context));
+  const auto& hamiltonian = chemistry(context.job()).hamiltonian;
+  *args[0].data = hamiltonian ? hamiltonian->core_energy : nuclear_repulsion(molecule(context));
 }
 
 void super_return_ovl(SuperContext& context, std::span<SuperArg> args) {
@@ -222,8 +223,8 @@ void super_return_1el_ecpints(SuperContext& context, std::span<SuperArg> args) {
 void super_compute_integral_batch(SuperContext& context, std::span<SuperArg> args) {
   expect_arguments(args, {Expect::block});
   const Arranged quartet(args[0]);
-  const KeptQuartet kept(context, quartet);
-  if (kept.data()) copy_arranged(kept.data(), quartet, args[0].data);
+  const CachedQuartet canonical(context, quartet);
+  if (canonical.data()) copy_arranged(canonical.data(), quartet, args[0].data);
   else integrals(context).repulsion(quartet.ranges, args[0].data);
 }
 

@@ -94,7 +94,7 @@ SmallScf neutral_atom(const AtomPart& part) {
   return small_uhf(part.molecule, std::min(electrons - electrons / 2, n), std::min(electrons / 2, n));
 }
 
-/// A run of functions that are turned into each other: the components of one contraction.
+/// A run of functions that rotations mix: the components of one contraction.
 struct Components {
   std::int64_t first = 0, count = 1;
   bool spherical = true;

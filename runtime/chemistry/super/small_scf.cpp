@@ -24,7 +24,7 @@ using Matrix = std::vector<double>;
 constexpr int max_iterations = 200;
 constexpr std::size_t max_history = 8;
 constexpr double commutator_threshold = 1e-9, smallest_overlap = 1e-9;
-constexpr std::int64_t max_kept_integrals = std::int64_t{1} << 25;  // 256 MB
+constexpr std::int64_t max_stored_integrals = std::int64_t{1} << 25;  // 256 MB
 constexpr std::int64_t group_functions = 12;  // shells are taken together up to about so many functions
 
 /// Two-electron parts of both Fock matrices for given densities.
@@ -43,7 +43,7 @@ class TwoElectron {
     if (count > 0) groups_.push_back({first, count});
     std::int64_t total = 0;
     for_each_quartet([&](const std::array<FunctionRange, 4>& r) { total += size(r); });
-    keep_ = total <= max_kept_integrals;
+    keep_ = total <= max_stored_integrals;
     if (!keep_) return;
     kept_.resize(total);
     double* out = kept_.data();

@@ -1,6 +1,6 @@
 #pragma once
-// What a super instruction asks of its arguments, read from the text of its row in runtime/core/super/super_arguments.def,
-// which describes the form. The compiler, sialrun and the pages of `sialc --explain` all go by it.
+// A super instruction's rules for its arguments, read from its row in runtime/core/super/super_arguments.def, which
+// describes the form. The compiler, sialrun and the pages of `sialc --explain` all go by them.
 
 #include <string>
 #include <string_view>

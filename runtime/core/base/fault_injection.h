@@ -27,7 +27,7 @@ inline bool fault_enabled(Fault fault) { return detail::chosen_fault == fault; }
 /// Whether any check is to be left out.
 inline bool any_fault_enabled() { return detail::chosen_fault != Fault::none; }
 
-/// What to tell the user about SIALX_FAULT; empty when it is not set. An unknown name is a SialError.
+/// The message for the user about SIALX_FAULT; empty when it is not set. An unknown name is a SialError.
 std::string fault_warning();
 
 }  // namespace sial

@@ -17,12 +17,12 @@ class FlatTable {
     for (std::size_t at = home(key);; at = next(at))
       if (slots_[at].key == key || slots_[at].key == 0) return slots_[at].value;
   }
-  /// Of a key that has none.
+  /// Inserts a key that is not there.
   void insert(std::uint64_t key, T* value) {
     if (2 * ++size_ > slots_.size()) grow();
     place({key, value});
   }
-  /// What lies behind it in a row moves up, so that no look-up ends early.
+  /// Its followers in a row move up, so that no look-up ends early.
   void erase(std::uint64_t key) {
     std::size_t hole = home(key);
     while (slots_[hole].key != key) {

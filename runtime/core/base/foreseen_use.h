@@ -1,6 +1,6 @@
 #pragma once
-// How a program uses a remote block next, as far as its access slices know: what look-ahead tells the store, and the
-// directory keeps as a hint.
+// A program's next use of a remote block, as far as its access slices know: look-ahead tells it to the store, and the
+// directory keeps it as a hint.
 
 #include <cstdint>
 

@@ -10,7 +10,7 @@ namespace sial {
 using HostName = std::array<char, 72>;
 HostName host_name();
 
-/// As messages show it.
+/// The name as messages show it.
 std::string printable_host_name();
 
 }  // namespace sial

@@ -22,7 +22,7 @@ class Id {
   constexpr explicit Id(std::size_t position) : number_(static_cast<Number>(position)) {}
 
   constexpr Number number() const { return number_; }
-  /// As a position in a table.
+  /// The number as a position in a table.
   constexpr std::size_t at() const { return static_cast<std::size_t>(number_); }
 
   friend constexpr auto operator<=>(Id a, Id b) = default;

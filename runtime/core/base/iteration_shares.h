@@ -1,5 +1,5 @@
 #pragma once
-// How the iterations of a parallel loop are divided among ranks: the rules of the work queue and of the static
+// The division of the iterations of a parallel loop among ranks: the rules of the work queue and of the static
 // schedule, which predictions follow, too. Iterations are numbered from 0.
 
 #include <algorithm>
@@ -40,10 +40,10 @@ constexpr std::int64_t piece_to_begin(std::int64_t set_aside, std::int64_t left,
   return std::min(set_aside, std::max<std::int64_t>(1, guided_chunk(left, ranks_of_node) >> std::clamp(wheres, 0, 8)));
 }
 
-/// Dynamic schedule: whether a rank without work may ask another node for some, as often as most_asked in a pardo. The
+/// Dynamic schedule: whether a rank without work may ask another node for some, as often as max_asked in a pardo. The
 /// nodes have about equal work, and others end soon, too: questions that bring nothing may take a sixteenth of the time
 /// that has passed since its first pardo. `in_vain`: seconds that they took so far; one takes `round_trip`.
-constexpr int most_asked = 8;  // all nodes of a large machine would cost more than the imbalance that is left
+constexpr int max_asked = 8;  // all nodes of a large machine would cost more than the imbalance that is left
 constexpr double asking_part = 1.0 / 16;
 constexpr bool may_ask(double in_vain, double round_trip, double passed) {
   return in_vain == 0 || in_vain + round_trip <= asking_part * passed;

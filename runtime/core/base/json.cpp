@@ -5,21 +5,21 @@
 namespace sial {
 namespace {
 
-constexpr int most_nested = 256;  // as in job files
+constexpr int max_nested = 256;  // as in job files
 
-/// Where values lie deeper within each other; the end of the text: nowhere.
+/// The place at which values lie deeper within each other; the end of the text: nowhere.
 std::size_t too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;
   std::size_t at = 0;
-  for (; at < text.size() && depth <= most_nested; ++at) {
+  for (; at < text.size() && depth <= max_nested; ++at) {
     const char c = text[at];
     if (c == '"') quoted = !quoted;
     else if (quoted) at += c == '\\';
     else if (c == '[' || c == '{') ++depth;
     else if (c == ']' || c == '}') --depth;
   }
-  return depth > most_nested ? at : text.size();
+  return depth > max_nested ? at : text.size();
 }
 
 }  // namespace

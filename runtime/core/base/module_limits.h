@@ -1,5 +1,5 @@
 #pragma once
-// What a compiled program can hold. The front end refuses more with a line; the verifier of modules refuses it again in
+// Limits of a compiled program. The front end refuses more with a line; the verifier of modules refuses it again in
 // files that are not its own.
 
 #include <cstddef>

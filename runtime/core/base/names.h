@@ -54,7 +54,7 @@ std::string did_you_mean(std::string_view name, const Names& known, const std::s
   return close.empty() ? otherwise : "did you mean `" + close.front() + "`?";
 }
 
-/// Of a predefined value.
+/// Whether it can be a predefined value.
 inline bool is_value_name(std::string_view text) {
   return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });

@@ -31,8 +31,8 @@ std::size_t number_length(std::string_view text) {
   return at;
 }
 
-/// Of a text whose form number_length() has checked. Numbers below the smallest one become 0, those beyond the largest
-/// one are none.
+/// Takes a text whose form number_length() has checked. Numbers below the smallest one become 0, those beyond the
+/// largest one are none.
 std::optional<double> value_of(std::string_view number) {
   if (number.front() == '+') number.remove_prefix(1);
   double value = 0;

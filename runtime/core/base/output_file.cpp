@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
 
 constexpr int max_links = 40;  // as the kernel follows
 
-/// Of a failed call: errno, kept from what cleaning up does to it.
+/// Reports a failed call: errno, saved from what cleaning up does to it.
 [[noreturn]] void cannot_write(const std::string& path, int error, const std::string& hint) {
   throw EnvironmentError(fmt::format("cannot write `{}`: {}", path, std::strerror(error)), hint);
 }
 
-/// Where a path such as /dev/stdout names what a process has open: its name below /proc or /dev/fd.
+/// The name below /proc or /dev/fd, where a path such as /dev/stdout names an open file.
 std::optional<std::string> name_of_open_file(const std::string& path) {
   fs::path at = path;
   std::error_code failure;
@@ -45,7 +45,7 @@ std::optional<std::string> name_of_open_file(const std::string& path) {
   return std::nullopt;
 }
 
-/// What is open is written into where it stands, even when it is a regular file: others hold it by that name. Negative:
+/// An open file is written in place, even when it is a regular one: others hold it by that name. Negative:
 /// errno is set.
 int open_again(const std::string& name) {
   std::fflush(nullptr);  // what was written there before comes before
@@ -308,7 +308,7 @@ OutputFile::OutputFile(const std::string& path, std::string hint, std::size_t si
     }
     file_ = Descriptor(::open(link_end(path).c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
     struct stat before{};
-    // What does not fit is found before the first byte is replaced.
+    // A text that does not fit is found before the first byte is replaced.
     if (file_.get() >= 0 && size > 0 && ::fstat(file_.get(), &before) == 0 &&
         static_cast<off_t>(size) > before.st_size) {
       if (const int error = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(size)); error != 0) {

@@ -13,7 +13,7 @@
 
 namespace sial {
 
-/// Where `path` leads through symbolic links, whether or not anything is there. In a folder where everybody may write
+/// The end of `path` through symbolic links, whether or not anything is there. In a folder where everybody may write
 /// (with the sticky bit, as /tmp) only links of this user and of the folder's owner are followed.
 std::string link_end(const std::string& path);
 
@@ -60,7 +60,7 @@ bool read_at(int file, std::int64_t offset, std::span<std::byte> content);
 struct OpenFolder {
   /// `path` without links at its end. Throws nothing: `folder` is negative and errno set when there is none.
   explicit OpenFolder(const std::string& path);
-  /// Of what this name is now, links not followed.
+  /// Looks at what this name is now, links not followed.
   bool holds(const std::string& entry, int file) const;
 
   Descriptor folder;

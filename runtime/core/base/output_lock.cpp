@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view first_line = "held by a sialx job\n";
 
-/// What another process may have written there: printable, one line.
+/// A text that another process may have written there: printable, one line.
 std::string holder_of(int file) {
   std::array<char, 200> bytes{};
   const ssize_t n = ::pread(file, bytes.data(), bytes.size(), 0);
@@ -74,7 +74,7 @@ bool is_part_of(std::string_view entry, std::string_view name) {
          std::string_view::npos;
 }
 
-/// What jobs that were killed left of this output: whoever holds its lock is the only one that writes it.
+/// Removes what killed jobs left of this output: whoever holds its lock is the only one that writes it.
 void remove_old_parts(const OpenFolder& place) {
   const int again = ::openat(place.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const list = again < 0 ? nullptr : ::fdopendir(again);

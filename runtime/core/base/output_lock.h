@@ -1,6 +1,6 @@
 #pragma once
 // Keeps an output for one job: of two jobs that would replace the same file, the second is refused before it computes.
-// What is locked (flock) is a small file `.NAME.lock` beside the output, which says who holds it and goes with the
+// The locked file (flock) is a small one, `.NAME.lock`, beside the output, which says who holds it and goes with the
 // lock. The system ends the lock of a process that is killed; its file stays and locks nothing. One owner per output.
 
 #include <string>

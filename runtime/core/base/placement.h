@@ -1,6 +1,6 @@
 #pragma once
-// Where blocks lie: a hash of array and segments names one of the home nodes. A rule of its own, since predictions
-// follow it too.
+// The placement of blocks: a hash of array and segments names one of the home nodes. A rule of its own, since
+// predictions follow it too.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ inline std::uint64_t placement_number(std::int32_t program, ArrayId array) {
          static_cast<std::uint32_t>(array.number());
 }
 
-/// Which of `homes` home nodes a block belongs to; `placement` is the number its array had when it was first written.
+/// The home node of a block, of `homes`; `placement` is the number its array had when it was first written.
 std::size_t home_of_block(std::uint64_t placement, const BlockIndex& block, std::size_t homes);
 
 }  // namespace sial

@@ -1,7 +1,7 @@
 #pragma once
-// What a process may be refused: memory outside of the blocks, its stack, threads and open files. Libraries of others
-// often go on without what they were refused, or ask for it for ever; so it is asked for here first, and a refusal is
-// said.
+// Resources that a process may be refused: memory outside of the blocks, its stack, threads and open files. Libraries
+// of others often go on without what they were refused, or ask for it for ever; so it is asked for here first, and a
+// refusal is said.
 
 #include <cstdint>
 #include <functional>

@@ -55,7 +55,7 @@ bool replaced(const std::string& path, const struct stat& earlier, std::string_v
   return true;
 }
 
-/// What a file held, in a file beside it, or in the folder for temporary files where its own takes none.
+/// A copy of a file's content, in a file beside it, or in the folder for temporary files where its own takes none.
 class Copy {
  public:
   Copy(const std::string& path, std::string_view content) {
@@ -76,23 +76,23 @@ class Copy {
   Copy(const Copy&) = delete;
   Copy& operator=(const Copy&) = delete;
   ~Copy() {
-    if (!kept_) ::unlink(name_.c_str());
+    if (!complete_) ::unlink(name_.c_str());
   }
   const std::string& keep() {
-    kept_ = true;
+    complete_ = true;
     return name_;
   }
 
  private:
   std::string name_;
   Descriptor file_;
-  bool kept_ = false;
+  bool complete_ = false;
 };
 
 }  // namespace
 
 Rewritten rewrite_in_place(int file, std::string_view before, std::string_view after, const WriteAt& write) {
-  // What does not fit is found before the first byte is replaced.
+  // A text that does not fit is found before the first byte is replaced.
   if (after.size() > before.size()) {
     const int error = ::posix_fallocate(file, 0, static_cast<off_t>(after.size()));
     if (error != 0 && error != EINVAL && error != EOPNOTSUPP)

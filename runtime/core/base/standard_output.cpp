@@ -23,7 +23,7 @@ int end_output(int code, int failure, std::string_view program) {
   const bool lost = std::cout.fail() || std::ferror(stdout) != 0;
   errno = 0;
   bool failed = std::fflush(stdout) != 0;
-  // What was lost earlier, and not kept in a buffer, left no reason behind: the next byte has the same one.
+  // A byte that was lost earlier, and not kept in a buffer, left no reason behind: the next byte has the same one.
   if (lost && !failed) failed = std::fputc('\n', stdout) == EOF || std::fflush(stdout) != 0;
   const std::string reason = failed ? std::strerror(errno) : "a part of it was lost";
   if (!lost && !failed) return code;

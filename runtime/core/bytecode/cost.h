@@ -30,7 +30,7 @@ struct CostTerm {
   bool operator==(const CostTerm&) const = default;
 };
 
-/// What an index is in a job.
+/// An index in a job.
 struct IndexSize {
   double count = 0.0, extent = 1.0;
 };

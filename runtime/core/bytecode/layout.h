@@ -1,5 +1,5 @@
 #pragma once
-// What the operands of an instruction mean, by its row in opcodes.def: used alike by the emitter, the verifier, the
+// The meaning of an instruction's operands, by its row in opcodes.def: used alike by the emitter, the verifier, the
 // disassembler and whoever follows what instructions read and write.
 
 #include <array>
@@ -13,11 +13,11 @@ namespace sial {
 
 inline std::array<std::int32_t, 4> operands_of(const Instruction& i) { return {i.a, i.b, i.c, i.d}; }
 
-/// What the instruction does with the block, region, array or item that its operand `position` (0 to 3) refers to. Only
+/// The instruction's intent for the block, region, array or item that its operand `position` (0 to 3) refers to. Only
 /// for operands with an access.
 Intent operand_intent(const Instruction& instruction, int position);
 
-/// How block a is assigned: the operator among the operands; without one, `=` when a is replaced and `+=` when it is
+/// The assignment of block a: the operator among the operands; without one, `=` when a is replaced and `+=` when it is
 /// changed.
 SetOp assignment_of(const Instruction& instruction);
 
@@ -63,7 +63,7 @@ bool is_all_simple(const Module& module, const RefRow& ref);
 
 std::string_view relop_text(Relop op);
 std::string_view setop_text(SetOp op);
-/// Of what an assignment adds; `setop` as the instruction carries it.
+/// The sign of what an assignment adds; `setop` as the instruction carries it.
 inline double sign_of(std::int32_t setop) { return static_cast<SetOp>(setop) == SetOp::subtract ? -1.0 : 1.0; }
 std::string_view intent_text(Intent intent);
 std::string_view index_kind_text(IndexKind kind);

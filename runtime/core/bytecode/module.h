@@ -21,13 +21,13 @@ inline constexpr std::uint32_t module_format_version = 4;
 enum class Relop : std::int32_t { lt = 0, le = 1, gt = 2, ge = 3, eq = 4, ne = 5 };
 enum class SetOp : std::int32_t { assign = 0, add = 1, subtract = 2, scale = 3 };
 
-/// Which copies of an array's blocks outlive a barrier: all of them, nobody having changed the array; those of blocks
-/// that this rank got or put in the phase, which by the phase rule nobody else has changed; these and all others,
-/// compared with the owner's when got.
+/// The copies of an array's blocks that outlive a barrier: all of them, nobody having changed the array; those of
+/// blocks that this rank got or put in the phase, which by the phase rule nobody else has changed; these and all
+/// others, compared with the owner's when got.
 enum class KeepCopies : std::int32_t { unchanged = 0, used = 1, compared = 2 };
 inline constexpr std::int32_t n_keeps = 3;
 
-/// What an instruction does with a block operand (or argument).
+/// An instruction's use of a block operand (or argument).
 enum class Intent : std::int32_t { read = 0, write = 1, update = 2 };
 
 struct IntVar {
@@ -141,7 +141,7 @@ struct SourcePlace {
 
 enum class RemarkKind : std::int32_t { passed = 0, missed = 1, analysis = 2 };
 
-/// What the compiler did at a place (passed), could have done but for a reason (missed), or found out (analysis).
+/// A change that the compiler made at a place (passed), or missed for a reason (missed), or a fact (analysis).
 /// `bytes` and `flops` are saved or lost at one execution, `executions` counts those of a run over all ranks.
 struct RemarkRow {
   RemarkKind kind = RemarkKind::passed;
@@ -154,9 +154,9 @@ struct RemarkRow {
   bool operator==(const RemarkRow&) const = default;
 };
 
-/// What look-ahead does at an instruction: carry it out on its shadow state, ask for the block of a get, end there for
-/// good, abandon the current iteration of the slice's own loop and go on with the next one, or foresee the block that a
-/// put changes.
+/// The action of look-ahead at an instruction: carry it out on its shadow state, ask for the block of a get, end there
+/// for good, abandon the current iteration of the slice's own loop and go on with the next one, or foresee the block
+/// that a put changes.
 enum class SliceAction : std::int32_t { run = 1, fetch = 2, stop = 3, abandon = 4, put = 5 };
 struct SliceStep {
   std::int32_t pc = 0;

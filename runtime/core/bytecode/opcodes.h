@@ -46,7 +46,7 @@ enum class OperandKind : std::uint8_t {
   count,
 };
 
-/// What happens to the elements of a block, region, array or item; `set`: replaced or changed, as the instruction's
+/// The access to the elements of a block, region, array or item; `set`: replaced or changed, as the instruction's
 /// assignment operator says.
 enum class OperandAccess : std::uint8_t { none, in, out, inout, set };
 
@@ -106,7 +106,7 @@ struct OpcodeInfo {
 
 namespace detail {
 
-/// How opcodes.def spells an operand.
+/// The spelling of operands in opcodes.def.
 namespace operand {
 struct Spelling {
   OperandKind kind;

@@ -127,7 +127,7 @@ class BlockRules {
     }
   }
 
-  /// What a `fused` speaks of: work on one block, element by element, and on registers.
+  /// Checks a `fused`: work on one block, element by element, and on registers.
   void run_of(std::size_t pc) const {
     const auto count = static_cast<std::size_t>(m_.code[pc].a);
     c_.require(count >= 2 && count < m_.code.size() - pc, "{} instructions behind it cannot be one pass", count);
@@ -189,8 +189,8 @@ class BlockRules {
     }
   }
 
-  /// Where the opcode has no rule of its own: blocks exist as one, arrays and what is on a device can be used as a
-  /// whole.
+  /// Rules for opcodes without a rule of their own: blocks exist as one, arrays and what is on a device can be used as
+  /// a whole.
   void usual(const Instruction& i) const {
     const OpcodeInfo& info = *opcode_info(i.op);
     const auto values = operands_of(i);

@@ -37,7 +37,7 @@ class IndexSet {
   std::vector<std::uint64_t> words_;
 };
 
-// What holds when a procedure is entered, over all calls that can happen.
+// The facts that hold when a procedure is entered, over all calls that can happen.
 struct Entry {
   bool reached = false;
   bool in_pardo = false;

@@ -13,7 +13,7 @@
 
 namespace sial::detail {
 
-/// Which loop and which part of the program an instruction belongs to.
+/// The loop and the part of the program that an instruction belongs to.
 struct CodeShape {
   std::vector<std::int32_t> loop;  // innermost loop around the instruction or -1; a loop's begin belongs to the outside
   std::vector<std::int32_t> enclosing;  // per loop row: the loop around it or -1

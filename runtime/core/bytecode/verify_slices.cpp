@@ -26,7 +26,7 @@ bool known_special(const std::string& name) {
   return std::find(std::begin(known_specials), std::end(known_specials), name) != std::end(known_specials);
 }
 
-/// What all slices of a module may cost to check, in words of register sets, and how many of them there are at a time.
+/// Limits of the cost to check all slices of a module, in words of register sets, and of their number at a time.
 /// Far above any program's.
 constexpr std::int64_t max_work = std::int64_t{1} << 27, max_words = std::int64_t{1} << 22;
 

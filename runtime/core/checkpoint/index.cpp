@@ -40,7 +40,7 @@ std::string hash_of(const Module& module) {
   return hash.text();
 }
 
-/// As it is written; not one that is cut or rounded to fit.
+/// Takes a number as it is written; not one that is cut or rounded to fit.
 template <class T>
 void take(const Json& value, T& out) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
@@ -307,7 +307,7 @@ void remove_old_files(const std::string& folder, std::span<const CheckpointIndex
     }
     for (const fs::path& path : old) fs::remove(path, failure);
   } catch (const std::exception&) {
-    // What stays behind costs disk space and is removed by the next checkpoint.
+    // A file that stays behind costs disk space and is removed by the next checkpoint.
   }
 }
 

@@ -33,7 +33,7 @@ struct JobIdentity {
 
 JobIdentity identity_of(const JobData& data, std::span<const std::string> paths,
                         std::span<const std::shared_ptr<const Module>> programs);
-/// What differs, for a message; empty when both are the same job.
+/// The difference, for a message; empty when both are the same job.
 std::string difference(const JobIdentity& saved, const JobIdentity& now);
 NamedSegments segments_of(const JobIdentity& job);
 
@@ -57,7 +57,7 @@ struct CheckpointIndex {
 
 inline constexpr const char* checkpoint_index_name = "index.json";
 inline constexpr const char* previous_index_name = "previous.json";
-/// Of what a rank saved.
+/// The file that a rank saved.
 std::string checkpoint_file_name(std::int64_t serial, std::size_t rank);
 
 /// The files of one checkpoint, for reading.
@@ -66,7 +66,7 @@ class CheckpointFiles {
   CheckpointFiles(CheckpointIndex index, std::string folder) : index_(std::move(index)), folder_(std::move(folder)) {}
   const CheckpointIndex& index() const { return index_; }
   std::size_t count() const { return index_.files.size(); }
-  /// What the rank of that number saved.
+  /// Opens the file that the rank of that number saved.
   std::unique_ptr<RecordReader> open(std::size_t file) const;
   /// Reads the whole file; why it cannot be used, or empty.
   std::string problem_of(std::size_t file) const;
@@ -87,7 +87,7 @@ void write_checkpoint_index(const CheckpointIndex& index, const std::string& fol
                             const char* name = checkpoint_index_name);
 /// `path`: the folder or the index in it. Throws InputError when there is none.
 std::string read_checkpoint_index(const std::string& path);
-/// That of the checkpoint before the last one, if there is one that can be read.
+/// The index of the checkpoint before the last one, if there is one that can be read.
 std::optional<CheckpointIndex> read_previous_index(const std::string& folder);
 
 /// Serials start here in a folder that may hold earlier checkpoints, complete or not.

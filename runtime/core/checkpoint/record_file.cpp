@@ -126,7 +126,7 @@ FileSeal RecordWriter::end() {
   return seal_;
 }
 
-void RecordWriter::settle(const std::string& copy) {
+void RecordWriter::complete(const std::string& copy) {
   if (!copy.empty()) return copy_to(copy);
   if (::fsync(file_) != 0) fail(errno);
   close();
@@ -134,7 +134,7 @@ void RecordWriter::settle(const std::string& copy) {
 
 FileSeal RecordWriter::finish() {
   const FileSeal seal = end();
-  settle();
+  complete();
   return seal;
 }
 
@@ -164,7 +164,7 @@ void RecordWriter::copy_to(const std::string& path) {
     if (n == 0) break;
     to.flush();
   }
-  to.settle();
+  to.complete();
   close();
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);

@@ -14,7 +14,7 @@
 
 namespace sial {
 
-/// What identifies a finished file: a copy of it, and no other file.
+/// The identity of a finished file: of a copy of it, and of no other file.
 struct FileSeal {
   std::uint64_t bytes = 0, hash = 0;
   bool operator==(const FileSeal&) const = default;
@@ -38,7 +38,7 @@ class RecordWriter final : public RecordSink {
  public:
   /// Makes a file that is not there yet. Throws EnvironmentError, here and later, when the disk does not take it.
   explicit RecordWriter(const std::string& path);
-  ~RecordWriter() override;  // removes the file unless it was settled
+  ~RecordWriter() override;  // removes the file unless it is complete
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
@@ -50,7 +50,7 @@ class RecordWriter final : public RecordSink {
   FileSeal end();
   /// After end(), on any thread: everything is on the disk, in a copy at `copy` unless that is empty; the file itself
   /// is removed then.
-  void settle(const std::string& copy = {});
+  void complete(const std::string& copy = {});
   /// Both.
   FileSeal finish();
 
@@ -80,7 +80,7 @@ class RecordReader {
   /// read, and not verified.
   std::uint32_t next(std::uint32_t first = 0, std::uint32_t last = UINT32_MAX);
   static constexpr std::uint32_t end = 0;
-  /// Of the record read last.
+  /// The type of the record read last.
   std::uint32_t type() const { return type_; }
   std::span<const std::byte> head() const { return head_; }
   std::span<const double> data() const { return data_; }

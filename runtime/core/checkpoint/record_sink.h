@@ -1,6 +1,6 @@
 #pragma once
-// Where the parts of a rank write what they save: to a file at once, or to be written to it behind the computation. The
-// order of the calls is that of the file's records. Owned by whoever has the rank saved; used by the rank's thread.
+// The target of what the parts of a rank save: a file at once, or memory to be written to it behind the computation.
+// The order of the calls is that of the file's records. Owned by whoever has the rank saved; used by the rank's thread.
 
 #include <cstdint>
 #include <span>

@@ -43,12 +43,12 @@ std::size_t Device::run_batch(int stream, std::span<const BlockOp> ops) {
   return started;
 }
 
-std::size_t Device::run_batch(int stream, std::span<const FusedWork> chains) {
+std::size_t Device::run_batch(int stream, std::span<const FusedWork> groups) {
   std::size_t started = 0;
   try {
-    for (; started < chains.size(); ++started) run(stream, chains[started].target, chains[started].steps);
+    for (; started < groups.size(); ++started) run(stream, groups[started].target, groups[started].steps);
   } catch (const DeviceFull&) {
-    // As above.
+    // The same as above.
   }
   return started;
 }

@@ -51,7 +51,7 @@ kernels::FusedStep step_of(const ElementWork& work);
 
 using kernels::FusedWork;
 
-/// Of small work that waited to be started together with its like.
+/// Counts of small work that waited to be started together with its like.
 struct BatchCount {
 #define COUNTED_batch(field) field
 #define COUNTER(number, name, unit, combine, by, meaning) COUNTER_FIELD(unit, COUNTED_##by)
@@ -120,7 +120,7 @@ class Device {
   // No target shares memory with another piece's operands: they may be done in any order, or at once. The number of
   // those from the first on that were started: the others found no room for workspace, and nothing of them is done.
   virtual std::size_t run_batch(int stream, std::span<const BlockOp> ops);
-  virtual std::size_t run_batch(int stream, std::span<const FusedWork> chains);
+  virtual std::size_t run_batch(int stream, std::span<const FusedWork> groups);
   /// *result, in the host's memory, becomes the sum over all positions of a * b, labels matched by name.
   virtual void dot(int stream, const ConstView& a, const ConstView& b, double* result) = 0;
 
@@ -155,8 +155,8 @@ class Device {
   virtual bool host_reads() const { return false; }
   /// The calling thread may be handed addresses of the device's memory, by libraries that need to know it.
   virtual void enter() {}
-  /// Of a block of `n`, elements that come to the host at a time while those before them are sent: enough to be fast,
-  /// few beside a large block.
+  /// The elements of a block of `n` that come to the host at a time while those before them are sent: enough to be
+  /// fast, few beside a large block.
   virtual std::int64_t message_piece(std::int64_t /*n*/) const { return std::int64_t{1} << 16; }
 
   // --- simulated devices only: what is stale or was never given a value becomes NaN
@@ -184,13 +184,13 @@ struct NoCuda {
   std::string trouble, remedy;
 };
 std::optional<NoCuda> why_no_cuda();
-/// What was found, in one line for --version --verbose.
+/// The device found, in one line for --version --verbose.
 std::string describe_cuda();
 
 /// Null for "host", which needs no copies. Batching where the options say so. "auto" is "cuda" where that can be tried,
 /// else "host". Throws SialError naming the known ones.
 std::unique_ptr<Device> make_device(const std::string& name, Kernels& kernels, const DeviceOptions& options = {});
-/// Those that can be tried here: all but "auto", and "cuda" where it has no chance.
+/// The devices that can be tried here: all but "auto", and "cuda" where it has no chance.
 const std::vector<std::string>& device_names();
 /// All names that make_device() knows.
 const std::vector<std::string>& known_device_names();

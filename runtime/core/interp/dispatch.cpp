@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "runtime/core/interp/machine_parts.h"
+#include "runtime/core/interp/machine_components.h"
 
 namespace sial {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 /// ran than the reading would cost.
 class InstructionTimer {
  public:
-  explicit InstructionTimer(MachineParts& parts)
+  explicit InstructionTimer(MachineComponents& parts)
       : context_(parts.context),
         profile_(parts.profile),
         fused_(parts.fused),
@@ -75,7 +75,7 @@ class InstructionTimer {
 };
 
 /// Between statements what waits for others goes on.
-inline void progress_communication(MachineParts& parts, bool several_nodes, bool has_tiers) {
+inline void progress_communication(MachineComponents& parts, bool several_nodes, bool has_tiers) {
   if (several_nodes) parts.context.env.transport.progress();
   if (has_tiers) parts.context.env.store.fetch().end_statement();
   if (parts.puts.waiting()) parts.puts.go_on();
@@ -87,18 +87,18 @@ constexpr bool is_progress(Opcode op, bool light) {
 }
 
 struct NoTimer {
-  explicit NoTimer(MachineParts&) {}
+  explicit NoTimer(MachineComponents&) {}
 };
 
 /// Time of statements that the model of kernels does not charge where they are carried out.
 struct NoModel {
-  explicit NoModel(MachineParts&) {}
+  explicit NoModel(MachineComponents&) {}
   void light() {}
   void heavy(const Instruction&, std::int32_t) {}
 };
 class Modelled {
  public:
-  explicit Modelled(MachineParts& parts) : clock_(*parts.context.model) {}
+  explicit Modelled(MachineComponents& parts) : clock_(*parts.context.model) {}
   void light() { ++light_; }
   void heavy(const Instruction& in, std::int32_t pc) {
     clock_.owe_light(light_);
@@ -117,7 +117,7 @@ class Modelled {
 /// a statement takes time anyway.
 class Interruptible {
  public:
-  explicit Interruptible(MachineParts& parts) : ask_(parts.context.options.between_statements) {}
+  explicit Interruptible(MachineComponents& parts) : ask_(parts.context.options.between_statements) {}
   void light() {
     if (++light_ == light_statements) look();
   }
@@ -141,7 +141,7 @@ class Interruptible {
 };
 
 template <bool profile, bool check, class Model = NoModel>
-void loop(MachineParts& parts) {
+void loop(MachineComponents& parts) {
   const Instruction* code = parts.context.module.code.data();
   const bool several_nodes = parts.context.env.transport.node_count() > 1;
   const bool has_tiers = parts.context.env.store.monitor().spill_capacity() > 0;
@@ -186,7 +186,7 @@ void loop(MachineParts& parts) {
 
 }  // namespace
 
-void run_instructions(MachineParts& parts) {
+void run_instructions(MachineComponents& parts) {
   const bool by_instruction = parts.profile.by_instruction();
   if (parts.context.model && by_instruction) loop<true, false, Modelled>(parts);
   else if (parts.context.model) loop<false, false, Modelled>(parts);

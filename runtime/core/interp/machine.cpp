@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "runtime/core/interp/blocks/given_arrays.h"
+#include "runtime/core/interp/blocks/input_arrays.h"
 #include "runtime/core/interp/context/checkpoints.h"
-#include "runtime/core/interp/machine_parts.h"
+#include "runtime/core/interp/machine_components.h"
 
 namespace sial {
 namespace {
@@ -23,7 +23,7 @@ auto place_names(const Module& module) {
 
 Machine::Machine(const Module& module, std::int32_t sequence, const Environment& environment,
                  const MachineOptions& options)
-    : parts_(std::make_unique<MachineParts>(module, sequence, environment, options)) {}
+    : parts_(std::make_unique<MachineComponents>(module, sequence, environment, options)) {}
 
 Machine::~Machine() = default;
 
@@ -36,7 +36,7 @@ std::vector<LineCost> Machine::line_costs() const { return parts_->profile.line_
 std::vector<PardoOrderFacts> Machine::pardo_orders() const { return parts_->pardo.orders().facts(); }
 
 void Machine::begin_program() {
-  MachineParts& p = *parts_;
+  MachineComponents& p = *parts_;
   const Module& m = p.context.module;
   std::vector<RemoteArrayInfo> remote;
   for (std::size_t a = 0; a < m.arrays.size(); ++a)
@@ -49,12 +49,12 @@ void Machine::begin_program() {
 }
 
 void Machine::run(const CheckpointFiles* from) {
-  MachineParts& p = *parts_;
+  MachineComponents& p = *parts_;
   const RunContext& context = p.context;
   try {
     begin_program();
     if (from) p.state.read(*from);
-    else GivenArrays(context).fill(p.position.current());  // a checkpoint has the blocks
+    else InputArrays(context).fill(p.position.current());  // a checkpoint has the blocks
     run_instructions(p);
     finish_program();
   } catch (const JobStopped&) {
@@ -73,7 +73,7 @@ void Machine::run(const CheckpointFiles* from) {
 }
 
 void Machine::finish_program() {
-  MachineParts& p = *parts_;
+  MachineComponents& p = *parts_;
   const Environment& env = p.context.env;
   const Statement here = p.position.current();
   p.puts.carry_out();
@@ -89,7 +89,7 @@ void Machine::finish_program() {
 }
 
 void Machine::add_stats(Stats& stats) const {
-  const MachineParts& p = *parts_;
+  const MachineComponents& p = *parts_;
   p.profile.add_to(stats);
   p.hooks.add_to(stats);
   if (!p.device.cache()) return;

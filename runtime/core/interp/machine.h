@@ -1,8 +1,8 @@
 #pragma once
 // One rank's interpreter for one program of a job. It drives the store, the work queue, the kernels and the device that
-// it is given; its parts (machine_parts.h) own the registers, the loop stack and this rank's own blocks. Built, run
-// once, asked for its results, destroyed; what outlives a program is in RankState. Not thread safe: one machine, one
-// thread.
+// it is given; its parts (machine_components.h) own the registers, the loop stack and this rank's own blocks. Built,
+// run once, asked for its results, destroyed; what outlives a program is in RankState. Not thread safe: one machine,
+// one thread.
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@
 namespace sial {
 
 class CheckpointFiles;
-struct MachineParts;
+struct MachineComponents;
 
 class Machine {
  public:
@@ -37,7 +37,7 @@ class Machine {
   /// "prog.sialx:12:3" for an instruction.
   std::string place_name(std::int32_t pc) const;
   std::vector<LineCost> line_costs() const;
-  /// Of the pardos that memory was short for.
+  /// The orders of the pardos that memory was short for.
   std::vector<PardoOrderFacts> pardo_orders() const;
   /// Adds what was counted so far.
   void add_stats(Stats& stats) const;
@@ -46,7 +46,7 @@ class Machine {
   void begin_program();
   void finish_program();
 
-  std::unique_ptr<MachineParts> parts_;
+  std::unique_ptr<MachineComponents> parts_;
 };
 
 }  // namespace sial

@@ -1,7 +1,7 @@
 #pragma once
 // Arrays that a job gives as datasets of HDF5 files. They are looked at when the job is stated, so that what is wrong
 // with a file is said before anything runs, and read when the programs are known: static arrays whole by every rank,
-// distributed and served ones in parts (runtime/core/interp/blocks/given_arrays.h).
+// distributed and served ones in parts (runtime/core/interp/blocks/input_arrays.h).
 
 #include <set>
 #include <string>

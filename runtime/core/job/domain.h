@@ -1,7 +1,7 @@
 #pragma once
-// What programs ask of a science: what it reads of a job, what follows from that, and the files that it leaves. This
-// class is no science at all, and has the empty answers; a science derives from it and says more. Which one a program
-// has is decided when it is linked: by who defines domain(). Constants; everything that is known of a job is in it.
+// The seam to a science: what it reads of a job, what follows from that, and the files that it leaves. This class is no
+// science at all, and has the empty answers; a science derives from it and says more. The one of a program is decided
+// when it is linked: by who defines domain(). Constants; everything that is known of a job is in it.
 
 #include <map>
 #include <optional>
@@ -67,7 +67,7 @@ class Domain {
   /// The option `--resegment`.
   virtual void resegment(Job&, std::string_view text) const = 0;
 
-  // What follows from what the job is about.
+  // Facts that follow from the subject of the job.
   virtual bool has_system(const JobData&) const { return false; }
   /// Values, segments and arrays, but for segments that are stated as lists.
   virtual void derive(Job&) const {}
@@ -76,7 +76,7 @@ class Domain {
     return values;
   }
   virtual bool gives_array(const JobData&, std::string_view) const { return false; }
-  /// Those of which the tables of least predicted time are sought; none where the usual ones stay.
+  /// Ranges for which the tables of least predicted time are sought; none where the usual ones stay.
   virtual std::vector<AutomaticRange> automatic_ranges(const Job&) const { return {}; }
   /// Options of `--segments` that give the job the segments of an earlier run, for the kinds that the job leaves to us.
   /// None where these do not fit the job.
@@ -84,7 +84,7 @@ class Domain {
   /// The option `--guess`.
   virtual void take_guess(Job&) const {}
 
-  // What users are told.
+  // The description for users.
   virtual Description describe(const Job&, const std::vector<std::string>& /*folders*/) const { return {}; }
   virtual std::vector<std::string> warnings(const JobData&) const { return {}; }
   virtual std::vector<Remark> remarks_on_arrays(const Job&) const { return {}; }

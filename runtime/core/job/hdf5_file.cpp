@@ -198,7 +198,7 @@ Hdf5File::~Hdf5File() {
   if (id_ >= 0) H5Fclose(id_);
 }
 
-void Hdf5File::give_up() {
+void Hdf5File::discard() {
   const hid_t id = std::exchange(id_, -1);
   void* file = nullptr;  // a removed file takes space while it is open
   if (H5Fget_vfd_handle(id, H5P_DEFAULT, &file) >= 0 && file) {
@@ -208,7 +208,7 @@ void Hdf5File::give_up() {
 
 void Hdf5File::fail_write(const std::string& what) {
   const std::string why = last_error();
-  give_up();
+  discard();
   throw EnvironmentError(fmt::format("cannot write {}`{}`: {}", what.empty() ? "" : what + " to ", path_, why),
                          hint_of_write(why));
 }
@@ -300,7 +300,7 @@ std::vector<T> read_dataset(hid_t file, const std::string& path, const std::stri
                        "is the file damaged?");
   Handle d(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT));
   if (!d.ok()) fail_read(path, fmt::format("cannot read dataset `{}`", dataset));
-  // What is kept in one piece must fit into the file: else the memory would be filled before HDF5 finds nothing to
+  // A dataset stored in one piece must fit into the file: else the memory would be filled before HDF5 finds nothing to
   // read.
   Handle layout(H5Dget_create_plist(d)), stored(H5Dget_type(d)), own(H5Iget_file_id(d));
   hsize_t bytes = 0;
@@ -393,7 +393,7 @@ void Hdf5File::write(const std::string& dataset, std::span<const std::int64_t> e
 std::int64_t Hdf5File::reserve(const std::string& dataset, std::span<const std::int64_t> extents) {
   const std::vector<hsize_t> dims = reversed(extents);
   const std::string what = fmt::format("dataset `{}`", dataset);
-  // What the file has by now is written, so that what lies after it has never been.
+  // Writes the file's present content, so that what lies after it has never been.
   hsize_t before = 0;
   if (H5Fflush(id_, H5F_SCOPE_LOCAL) < 0 || H5Fget_filesize(id_, &before) < 0) fail_write(what);
   Handle space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
@@ -422,7 +422,7 @@ std::int64_t Hdf5File::reserve(const std::string& dataset, std::span<const std::
 void Hdf5File::write_raw(int file, std::int64_t offset, std::span<const std::byte> bytes) {
   const int error = write_at(file, offset, bytes);
   if (error == 0) return;
-  give_up();
+  discard();
   throw EnvironmentError(fmt::format("cannot write `{}`: {}", path_, std::strerror(error)),
                          "is the disk full, or the folder read-only?");
 }

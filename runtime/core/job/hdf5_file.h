@@ -42,7 +42,7 @@ class Hdf5Dataset {
   std::vector<std::int64_t> chunk_;
   bool wide_ = false;
 
-  /// Where the values lie in the file in one piece, as they are in memory, they are read from there.
+  /// Finds values that lie in the file in one piece, as they are in memory, to read them from there.
   void find_values();
   bool read_values(std::span<const std::int64_t> first, std::span<const std::int64_t> count, double* out) const;
   Descriptor values_;
@@ -70,7 +70,7 @@ class Hdf5File {
   std::vector<double> read(const std::string& dataset) const;
   std::vector<std::int32_t> read_ints(const std::string& dataset) const;
   std::vector<std::int64_t> attribute_ints(const std::string& object, const std::string& attribute) const;
-  /// Of fixed length, as set_attribute() writes it.
+  /// Takes an attribute of fixed length, as set_attribute() writes it.
   std::string attribute_text(const std::string& object, const std::string& attribute) const;
 
   void make_group(const std::string& name);
@@ -84,14 +84,14 @@ class Hdf5File {
   void write(const std::string& dataset, std::span<const std::string> texts);
   /// A second name for what `object` is.
   void link(const std::string& object, const std::string& name);
-  /// Of the root when `object` is "/".
+  /// Sets it on the root when `object` is "/".
   void set_attribute(const std::string& object, const std::string& attribute, std::span<const std::int64_t> values);
   void set_attribute(const std::string& object, const std::string& attribute, std::int64_t value);
   void set_attribute(const std::string& object, const std::string& attribute, const std::string& text);
   void set_real_attribute(const std::string& object, const std::string& attribute, double value);
 
   /// The file is not touched again, and takes no space.
-  void give_up();
+  void discard();
   /// Flushes and closes, reporting what the disk says; the destructor closes silently.
   void close();
 

@@ -13,7 +13,7 @@ class Handle {
   ~Handle();
   operator std::int64_t() const { return id_; }
   bool ok() const { return id_ >= 0; }
-  /// Of a file that is not touched again.
+  /// Leaves a file that is not touched again.
   void leave() { id_ = -1; }
 
  private:

@@ -20,7 +20,7 @@
 
 namespace sial {
 
-/// How one range of orbitals or functions is cut: the sizes the user wrote, or pieces of about `target` when there are
+/// The cut of one range of orbitals or functions: the sizes the user wrote, or pieces of about `target` when there are
 /// none, or as auto_segments.h finds best (0).
 struct SegmentRequest {
   std::vector<std::int32_t> sizes;
@@ -69,9 +69,9 @@ struct Job {
   double gradient_step = 0.001;            // bohr
   std::string gradient_symmetry = "auto";  // auto, on, off: whether it leaves displacements out
 
-  // What the user stated, kept apart from what follows from it.
-  std::set<std::string> given_values, given_arrays;
-  std::map<std::string, std::string> value_places;         // of given values: where the job file states them
+  // Names that the user stated, apart from what follows from them.
+  std::set<std::string> stated_values, input_arrays;
+  std::map<std::string, std::string> value_places;         // of stated values: where the job file states them
   std::set<std::string> values_of_arrays;                  // values that follow from the shapes of arrays
   std::map<OptionId, std::string> settings;                // options of the job file and of the command line
   std::map<std::string, SegmentRequest> segment_requests;  // keys of [segments]: ao, occ, virt, moa, ...

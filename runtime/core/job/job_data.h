@@ -1,5 +1,5 @@
 #pragma once
-// What a job gives to all its programs: predefined values, segment tables and predefined arrays, and what only super
+// The input of all programs of a job: predefined values, segment tables and predefined arrays, and what only super
 // instructions look at. Read-only once the job runs; shared by all ranks of a process.
 
 #include <any>

@@ -25,13 +25,13 @@ constexpr std::array<std::pair<std::string_view, NumaPolicy>, 4> names = {{{"aut
                                                                            {"off", NumaPolicy::off}}};
 constexpr const char* policy_hint =
     "`auto`, `local`, `interleave`, `bind:` with memory nodes such as 0-1,3, or `off`; ARRAY=POLICY for one array";
-constexpr std::int64_t most_nodes = 1023;
+constexpr std::int64_t max_nodes = 1023;
 
 /// "3" or "0-1".
 std::vector<int> parse_nodes(std::string_view text) {
   const std::size_t dash = text.find('-');
-  const auto first = read_integer(text.substr(0, dash), 0, most_nodes);
-  const auto last = dash == std::string_view::npos ? first : read_integer(text.substr(dash + 1), 0, most_nodes);
+  const auto first = read_integer(text.substr(0, dash), 0, max_nodes);
+  const auto last = dash == std::string_view::npos ? first : read_integer(text.substr(dash + 1), 0, max_nodes);
   if (!first || !last || *last < *first) throw InputError(fmt::format("`{}` names no memory nodes", text), policy_hint);
   std::vector<int> nodes;
   for (std::int64_t n = *first; n <= *last; ++n) nodes.push_back(static_cast<int>(n));

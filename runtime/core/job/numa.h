@@ -18,7 +18,7 @@ NumaRequest parse_numa(std::string_view text);
 /// Blocks of the array lie by that rule. InputError: it has one already, or no array may have it.
 void add_array_rule(NumaRequest& request, const std::string& array, const NumaRule& rule);
 
-/// As `--numa` takes it.
+/// The text as `--numa` takes it.
 std::string numa_text(const NumaRequest& request);
 
 }  // namespace sial

@@ -97,11 +97,11 @@ bool has_flag(const Option& option, std::string_view flag) {
 /// A file name, or `none` in any case for no file.
 std::string file_or_none(const std::string& text) { return lower_case(text) == "none" ? "none" : text; }
 
-/// Of a rank. A small number without a unit was meant to have one.
+/// Takes the memory of a rank. A small number without a unit was meant to have one.
 std::size_t rank_memory(const std::string& text) {
-  constexpr std::size_t least_without_unit = 1'000'000;
+  constexpr std::size_t min_without_unit = 1'000'000;
   const std::size_t bytes = parse_memory(text);
-  if (bytes < least_without_unit && read_real(text))
+  if (bytes < min_without_unit && read_real(text))
     throw InputError(fmt::format("`{}` without a unit are bytes, too few to run with", text),
                      fmt::format("with a unit: `{0}GB` or `{0}MB`, per rank", text));
   return bytes;

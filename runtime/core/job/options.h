@@ -14,7 +14,7 @@ namespace sial {
 
 struct Job;
 
-/// How the value of an option is written, checked and completed.
+/// The type of an option: how its value is written, checked and completed.
 struct OptionType {
   enum class Kind {
     flag,        // no value
@@ -58,7 +58,7 @@ constexpr OptionType joined(const char* texts) { return {OptionType::Kind::joine
 /// completions.
 enum class OptionGroup { job, programs, kernels, device, ranks, watch, checkpoints, statistics, runs, legacy, test };
 
-/// What run.json keeps of an option.
+/// The record of an option in run.json.
 struct OptionRecord {
   enum class When {
     never,
@@ -101,7 +101,7 @@ const char* heading(OptionGroup group);
 /// The help with the default after it.
 std::string option_help(const Option& option);
 
-/// What is wrong with a value, empty where nothing is.
+/// The error in a value, empty where there is none.
 std::string option_problem(const OptionType& type, const std::string& text);
 
 /// Keys of a section of job files that are options; "" is the top level.
@@ -113,7 +113,7 @@ struct KeySection {
   std::string_view name;
   std::vector<std::string_view> keys;
 };
-/// Where a key that stands in the wrong place belongs: another section, of which `others` hold no options, or the
+/// The right place of a key that stands in the wrong one: another section, of which `others` hold no options, or the
 /// command line. Empty for none that is known.
 std::string place_of_key(std::string_view key, std::span<const KeySection> others);
 

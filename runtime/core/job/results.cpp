@@ -65,7 +65,7 @@ double size_of(const SavedLayout& layout) {
   return size;
 }
 
-/// Where a block lies in the dense array.
+/// The place of a block in the dense array.
 struct Box {
   int rank = 0;
   std::array<std::int64_t, max_rank> first{}, extent{}, stride{};
@@ -181,7 +181,7 @@ void ResultsWriter::program(const ProgramDescription& description) {
   file_.set_attribute(program_group_, "source_hash", description.source_hash);
 }
 
-/// Where an item of the current program goes. Modules that it imports may give one name to items of different kinds.
+/// The target of an item of the current program. Modules that it imports may give one name to items of different kinds.
 std::string ResultsWriter::place(const std::string& name) const {
   SIAL_CHECK(!program_group_.empty(), "{} belongs to no program", name);
   std::string path = program_group_ + "/" + encode(name);

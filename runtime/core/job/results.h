@@ -60,7 +60,7 @@ bool is_possible(const SavedLayout& layout);
 /// Elements of a block, or -1 when the array (of a possible layout) has no such block.
 std::int64_t block_size(const SavedLayout& layout, const BlockIndex& block);
 
-/// How an array was declared, and the segments that its indices run over.
+/// The declaration of an array, and the segments that its indices run over.
 struct ArrayDescription {
   std::string declared;                     // static, distributed or served
   std::vector<std::string> indices, kinds;  // names and kinds, one per dimension
@@ -74,7 +74,7 @@ struct ProgramDescription {
   std::map<std::string, ArrayDescription> saved;    // arrays it saves, by label
 };
 
-/// Where the values of a plain dataset lie in the file that is being written. They are zero until somebody writes them.
+/// The place of a plain dataset's values in the file that is being written. They are zero until somebody writes them.
 struct ValuesInFile {
   std::string path;          // of the file while it is written
   std::int64_t offset = -1;  // bytes; negative: there are no values
@@ -88,7 +88,7 @@ class ResultsWriter {
   ResultsWriter(const ResultsWriter&) = delete;
   ResultsWriter& operator=(const ResultsWriter&) = delete;
 
-  /// What the file is about. `created`: seconds since 1970. `segments`: extents by kind.
+  /// States the subject of the file. `created`: seconds since 1970. `segments`: extents by kind.
   /// `stamp`: the job's, which shows from which run the file is; may be empty.
   void about(const std::string& version, std::int64_t created,
              const std::map<std::string, std::vector<std::int32_t>>& segments, const std::string& stamp = {});
@@ -107,7 +107,7 @@ class ResultsWriter {
   /// Blocks between begin and end, each once, in any order. `plain`: the array is one dataset.
   void begin_saved(const std::string& label, const SavedLayout& layout, std::optional<bool> plain = {});
   void saved_block(const BlockIndex& block, std::span<const double> data);
-  /// Of an array that is one dataset: the caller writes the block's elements by itself, there.
+  /// Takes a block of an array that is one dataset: the caller writes the block's elements by itself, there.
   void has_block(const BlockIndex& block);
   ValuesInFile values() const { return values_; }
   void end_saved();
@@ -117,7 +117,7 @@ class ResultsWriter {
   /// For what the file shall say besides.
   Hdf5File& file() { return file_; }
   /// Somebody could not write: the file is not touched again, and goes.
-  void give_up() { file_.give_up(); }
+  void discard() { file_.discard(); }
 
   /// Writes what is left, closes, renames. Throws EnvironmentError when the disk does not take it; nothing is left
   /// behind then.

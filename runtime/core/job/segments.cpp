@@ -35,7 +35,7 @@ std::string segment_options(const NamedSegments& wanted, const NamedSegments& ow
 }
 
 void set_int(Job& job, const std::string& name, std::int32_t value) {
-  if (!job.given_values.contains(name)) job.data.ints[name] = value;
+  if (!job.stated_values.contains(name)) job.data.ints[name] = value;
 }
 
 void derive_job_data(Job& job) {

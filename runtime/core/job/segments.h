@@ -32,10 +32,10 @@ void set_int(Job& job, const std::string& name, std::int32_t value);
 /// Recomputes job.data's segment tables, and what follows from what the job is about (domain.h).
 void derive_job_data(Job& job);
 
-/// As the size of a segment. Throws InputError.
+/// The number as the size of a segment. Throws InputError.
 std::int32_t segment_size(std::int64_t value, std::string_view key);
 
-// What the command line states; the job follows.
+// Statements of the command line; the job follows.
 /// `--set name=value`: an integer or a real, by its spelling. Overrides the job file.
 void apply_set(Job& job, std::string_view text);
 

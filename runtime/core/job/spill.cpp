@@ -49,10 +49,10 @@ bool same_tier(const TierRequest& a, const TierRequest& b) {
 }  // namespace
 
 std::uint64_t parse_tier_size(std::string_view text) {
-  constexpr std::size_t least_without_unit = 1'000'000;
+  constexpr std::size_t min_without_unit = 1'000'000;
   const std::optional<std::size_t> bytes = read_memory(text);
   if (!bytes) throw InputError(fmt::format("`{}` is not a size that blocks may take", text), written_so);
-  if (*bytes < least_without_unit && read_real(text))
+  if (*bytes < min_without_unit && read_real(text))
     throw InputError(fmt::format("`{}` without a unit are bytes, too few for blocks", text),
                      fmt::format("with a unit: `{0}GB` or `{0}MB`", text));
   return *bytes;

@@ -1,6 +1,6 @@
 #pragma once
-// Where blocks go that do not fit into memory, as users write it: the value of `--spill`, and the rules that job files
-// share with it. Functions on values; whether a folder is there and can be written is for who opens the tier to say.
+// The place for blocks that do not fit into memory, as users write it: the value of `--spill`, and the rules that job
+// files share with it. Functions on values; whoever opens the tier says whether a folder is there and can be written.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ std::uint64_t parse_tier_size(std::string_view text);
 /// Puts `tier` after the others. InputError: they have that folder, or the memory of other nodes, already.
 void add_tier(SpillRequest& tiers, TierRequest tier);
 
-/// As `--spill` takes it; "off" for none.
+/// The text as `--spill` takes it; "off" for none.
 std::string spill_text(const SpillRequest& tiers);
 
 }  // namespace sial

@@ -40,7 +40,7 @@ void apply_set(Job& job, std::string_view text) {
   // A name the job already knows as a real keeps its type: --set conv=1 is meant as 1.0.
   if (integer && !job.data.scalars.count(name)) job.data.ints[name] = static_cast<std::int32_t>(*integer);
   else job.data.scalars[name] = *real, job.data.ints.erase(name);
-  job.given_values.insert(name);
+  job.stated_values.insert(name);
   job.value_places.erase(name);
   derive_job_data(job);
 }

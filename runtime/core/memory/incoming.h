@@ -33,7 +33,7 @@ class IncomingPlaces {
   /// For a block that the get at `pc` fetches; null: it goes to `buffer` and nowhere else. Never waits.
   virtual std::unique_ptr<IncomingBlock> place_for(std::int32_t pc, ArrayId array, const BlockIndex& block,
                                                    double* buffer) = 0;
-  /// What the buffer names is there as well, from now on, for the instruction at `pc`. Waits.
+  /// The buffer's block is there as well, from now on, for the instruction at `pc`. Waits.
   virtual void to_host(const double* buffer, std::int32_t pc) = 0;
 };
 

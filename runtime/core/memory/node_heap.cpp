@@ -66,7 +66,7 @@ void NodeHeap::count(const Chunk* c, std::int64_t bytes) {
     case Use::node:
       return raise(node.shared_high_water[a.phase.load(relaxed)], node.shared_in_use.fetch_add(bytes, relaxed) + bytes);
     case Use::spare: node.spare_in_use.fetch_add(bytes, relaxed); return;
-    case Use::kept: return;
+    case Use::cached: return;
   }
 }
 
@@ -115,8 +115,8 @@ inline void NodeHeap::count_own_here(Arena& a, std::int64_t bytes) {
   raise(a.own_high_water, a.own_in_use());
 }
 
-// What happens in a steady state, take_last() and drop_last(), takes each step once and leaves all others to the
-// functions behind it.
+// The functions of the steady state, take_last() and drop_last(), take each step once and leave all others to the
+// functions behind them.
 
 /// For the arena's rank itself: the chunk of the class that was given back last. Null: look further.
 Chunk* NodeHeap::take_last(int own, std::int64_t doubles) noexcept {
@@ -165,8 +165,8 @@ Chunk* NodeHeap::take(int index, const Request& request, std::string* reason) {
   const auto taken = static_cast<std::int64_t>(c->bytes);
   if (request.use == Use::own && request.owner == index) {
     count_own_here(a, taken);
-  } else if (request.use == Use::kept) {
-    a.kept.fetch_add(taken, relaxed);
+  } else if (request.use == Use::cached) {
+    a.cached.fetch_add(taken, relaxed);
   } else {
     a.other_in_use.fetch_add(taken, relaxed);
     count(c, taken);
@@ -195,7 +195,7 @@ Chunk* NodeHeap::try_allocate(const Request& request, std::string* reason) {
 Chunk* NodeHeap::take_anywhere(const Request& request, std::string* reason) {
   Chunk* c = take(request.first, request, reason);
   if (c || arenas_ == 1) return c;
-  if (!hooks_.lenders) {
+  if (!hooks_.fallback_arenas) {
     for (int i = request.first == request.owner ? 1 : 0; !c && i < arenas_; ++i)
       c = take((request.owner + i) % arenas_, request, reason);
     return c;
@@ -203,7 +203,7 @@ Chunk* NodeHeap::take_anywhere(const Request& request, std::string* reason) {
   std::vector<double> used(static_cast<std::size_t>(arenas_));
   for (int a = 0; a < arenas_; ++a)
     used[static_cast<std::size_t>(a)] = static_cast<double>(arena(a).in_use()) / static_cast<double>(bytes_per_arena_);
-  for (const int a : hooks_.lenders(request.first, used))
+  for (const int a : hooks_.fallback_arenas(request.first, used))
     if (!c && a != request.first) c = take(a, request, reason);
   return c;
 }
@@ -219,13 +219,13 @@ Chunk* NodeHeap::try_allocate_spare(int own, std::int64_t doubles) {
   return wanted() ? nullptr : take(own, {doubles, own, Use::spare, own}, nullptr);
 }
 
-Chunk* NodeHeap::try_allocate_kept(int own, std::int64_t doubles) {
-  return wanted() ? nullptr : take_anywhere({doubles, own, Use::kept, own}, nullptr);
+Chunk* NodeHeap::try_allocate_cached(int own, std::int64_t doubles) {
+  return wanted() ? nullptr : take_anywhere({doubles, own, Use::cached, own}, nullptr);
 }
 
-std::int64_t NodeHeap::bytes_kept() const {
+std::int64_t NodeHeap::bytes_cached() const {
   std::int64_t sum = 0;
-  for (int a = 0; a < arenas_; ++a) sum += arena(a).kept.load(relaxed);
+  for (int a = 0; a < arenas_; ++a) sum += arena(a).cached.load(relaxed);
   return sum;
 }
 
@@ -236,17 +236,17 @@ void NodeHeap::keep(Chunk* c) {
   count(c, bytes);
 }
 
-// The ranks that hold spare chunks look at `waiting` whenever they use the store, those that lend also while they wait
-// themselves; passing references go by themselves. Ranks may be in a long computation; who holds none any more has
-// nothing to give, and that is the end of waiting.
+// The ranks that hold spare chunks look at `waiting` whenever they use the store, those with reclaimable copies also
+// while they wait themselves; passing references go by themselves. Ranks may be in a long computation; who holds none
+// any more has nothing to give, and that is the end of waiting.
 Chunk* NodeHeap::wait_for_spare(const Request& request) {
   Arena& node = arena(0);
-  const auto lent = [&] {
+  const auto any_reclaimable = [&] {
     for (int a = 0; a < arenas_; ++a)
-      if (arena(a).lends.load(std::memory_order_acquire)) return true;
+      if (arena(a).reclaimable.load(std::memory_order_acquire)) return true;
     return has_passing();
   };
-  const auto none = [&] { return node.spare_in_use.load(std::memory_order_acquire) == 0 && !lent(); };
+  const auto none = [&] { return node.spare_in_use.load(std::memory_order_acquire) == 0 && !any_reclaimable(); };
   if (none()) return try_allocate(thorough(request), nullptr);  // given back since
   struct Waiting {
     explicit Waiting(std::atomic<std::int32_t>& n) : number(n) { number.fetch_add(1, relaxed); }
@@ -256,7 +256,8 @@ Chunk* NodeHeap::wait_for_spare(const Request& request) {
   const Waiting waiting(node.waiting);
   const auto start = std::chrono::steady_clock::now();
   constexpr int min_looks = 20000, looks_per_thorough = 64;
-  for (int look = 0; look < min_looks || lent() || std::chrono::steady_clock::now() - start < std::chrono::seconds(20);
+  for (int look = 0;
+       look < min_looks || any_reclaimable() || std::chrono::steady_clock::now() - start < std::chrono::seconds(20);
        ++look) {
     const bool last = none();
     if (Chunk* c = try_allocate(last || look % looks_per_thorough == 0 ? thorough(request) : request, nullptr))
@@ -317,7 +318,7 @@ void NodeHeap::drop_shared(Chunk* c, int own) noexcept {
   c->content.store(0, relaxed);
   const auto bytes = static_cast<std::int64_t>(c->bytes);
   Arena& a = arena(static_cast<int>(c->arena));
-  (c->use == static_cast<std::uint8_t>(Use::kept) ? a.kept : a.other_in_use).fetch_sub(bytes, relaxed);
+  (c->use == static_cast<std::uint8_t>(Use::cached) ? a.cached : a.other_in_use).fetch_sub(bytes, relaxed);
   const bool spare = c->use == static_cast<std::uint8_t>(Use::spare);
   if (!spare) count(c, -bytes);
   give_to(a, c, own);

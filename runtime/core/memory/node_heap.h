@@ -2,7 +2,7 @@
 // The heap of a node: one arena per rank in memory that all ranks of the node map, possibly at different addresses, so
 // links are offsets. A chunk is a 64-byte header and 64-byte aligned data; it has a reference count and goes back to
 // the arena it came from when the last reference is dropped: at once by the arena's own rank, through a lock-free list
-// by the others. A full arena borrows from its siblings. Memory is committed in steps as the arena grows; in steady
+// by the others. A full arena takes from its siblings. Memory is committed in steps as the arena grows; in steady
 // state nothing here calls the system. The budget is one of addresses at first: free chunks keep their memory. Where
 // memory can be handed back (HeapHooks::uncommit), arenas have several times the address range, and once no arena has
 // a piece that is large enough, though there are enough bytes, the budget becomes one of bytes: free chunks give their
@@ -51,7 +51,7 @@ struct alignas(64) Chunk {
 };
 static_assert(sizeof(Chunk) == 64);
 
-/// What one phase (the time between two barriers) needed at most.
+/// The peak of one phase (the time between two barriers).
 struct PhasePeak {
   std::int64_t own = 0, shared = 0;
 };
@@ -66,20 +66,20 @@ struct HeapHooks {
   /// be reclaimed by itself. The last three are needed then.
   bool spills = false;
   std::function<std::string()> problem = {};  // why nothing more goes elsewhere; empty: no reason is known
-  // Where memory can be handed back: all three.
+  // Functions for memory that can be handed back: all three.
   std::function<std::size_t()> committed = {};  // bytes of all
   std::function<std::size_t(std::size_t offset, std::size_t bytes)> uncommitted = {};
   std::function<void(std::size_t offset, std::size_t bytes)> uncommit = {};
   /// The arenas in the order in which they are asked when `own` has no room; `used`: share of each that is in use.
   /// Empty: `own` and those after it, in a ring.
-  std::function<std::vector<int>(int own, std::span<const double> used)> lenders = {};
+  std::function<std::vector<int>(int own, std::span<const double> used)> fallback_arenas = {};
 };
 
 class NodeHeap {
  public:
   static constexpr std::uint64_t failed_content = ~std::uint64_t{0};   // of a chunk that could not be read
   static constexpr std::uint64_t awaited_content = ~std::uint64_t{1};  // of one that is arriving, and waited for
-  enum class Use : std::uint8_t { own = 0, node = 1, spare = 2, kept = 3 };
+  enum class Use : std::uint8_t { own = 0, node = 1, spare = 2, cached = 3 };
 
   /// Bytes that a chunk for `doubles` doubles takes.
   static std::uint64_t chunk_bytes(std::int64_t doubles);
@@ -112,7 +112,7 @@ class NodeHeap {
     return allocate_or_throw({doubles, arena, Use::node, first}, what);
   }
 
-  /// What allocate() does where no arena has room; false: there was nothing to give back.
+  /// Calls the hook of allocate() for arenas without room; false: there was nothing to give back.
   bool reclaim(std::uint64_t bytes) { return hooks_.reclaim && hooks_.reclaim(bytes); }
 
   /// A chunk out of the surplus of one arena, which its user gives back when others need the memory: see wanted().
@@ -120,15 +120,15 @@ class NodeHeap {
   Chunk* try_allocate_spare(int arena, std::int64_t doubles);
   /// A spare chunk becomes the owner's own.
   void keep(Chunk* c);
-  /// A chunk for what can be computed again: counted by itself, see bytes_kept(), and not as in use, since its user
+  /// A chunk for what can be computed again: counted by itself, see bytes_cached(), and not as in use, since its user
   /// gives it back whenever others need the memory (HeapHooks::reclaim). Null when no arena has room.
-  Chunk* try_allocate_kept(int arena, std::int64_t doubles);
-  std::int64_t bytes_kept() const;  // all arenas
+  Chunk* try_allocate_cached(int arena, std::int64_t doubles);
+  std::int64_t bytes_cached() const;  // all arenas
   /// Somebody on the node waits for memory that others may give back.
   bool wanted() const { return arena(0).waiting.load(std::memory_order_relaxed) > 0; }
   /// Whether a rank holds memory that it can do without and only itself can give back, which it does when it sees that
   /// somebody has wanted() some. Who finds none waits as long as any rank of the node says so.
-  void lend(int a, bool lends) { arena(a).lends.store(lends, std::memory_order_release); }
+  void set_reclaimable(int a, bool reclaimable) { arena(a).reclaimable.store(reclaimable, std::memory_order_release); }
   /// References that a thread beside the ranks drops in time, whatever the ranks do: who finds no memory waits as long
   /// as there is one. `a`: the arena of the thread's rank, which counts a reference that it has before the thread gets
   /// it.
@@ -149,13 +149,13 @@ class NodeHeap {
   std::size_t arena_budget() const { return bytes_per_arena_; }
 
   void add_reference(Chunk* c) { c->references.fetch_add(1, std::memory_order_relaxed); }
-  /// What a chunk holds was changed in place: it gets another number, as it does whenever it is allocated. Numbers are
+  /// The chunk's content was changed in place: it gets another number, as it does whenever it is allocated. Numbers are
   /// those of the node.
   void changed(Chunk* c) {
     if (!fault_enabled(Fault::device_content))
       set_content(c, arena(c->arena).changes.fetch_add(1, std::memory_order_relaxed) + 1, 1);
   }
-  /// What a chunk holds is still to be read from a tier: it has no number until then. Before anybody else sees it.
+  /// The chunk's content is still to be read from a tier: it has no number until then. Before anybody else sees it.
   static void begin_arrival(Chunk* c) { c->content.store(0, std::memory_order_relaxed); }
   static bool is_arriving(const Chunk* c) {
     const std::uint64_t content = c->content.load(std::memory_order_acquire);
@@ -212,9 +212,9 @@ class NodeHeap {
   std::int64_t bytes_in_use() const;  // all arenas
   /// Bytes that are neither in use, nor kept, nor bookkeeping: of all arenas, in pieces of any size.
   std::int64_t bytes_free() const {
-    return static_cast<std::int64_t>(budget()) - bytes_in_use() - bytes_not_counted() - bytes_kept();
+    return static_cast<std::int64_t>(budget()) - bytes_in_use() - bytes_not_counted() - bytes_cached();
   }
-  /// Of chunks that not_counted() has marked.
+  /// The bytes of chunks that not_counted() has marked.
   std::int64_t bytes_not_counted() const;
   /// Largest amounts in use since the last call: of a rank's own, and of what is shared on the node (0 unless `first`).
   /// For a rank that has met all others of the node since; `first`: one rank of the node. Begins the rank's next phase.
@@ -225,7 +225,7 @@ class NodeHeap {
     return node.shared_high_water[0].exchange(node.shared_in_use.load(std::memory_order_relaxed),
                                               std::memory_order_relaxed);
   }
-  /// Where the arena's chunks lie: offset and bytes, of its whole address range.
+  /// The place of the arena's chunks: offset and bytes, of its whole address range.
   std::pair<std::size_t, std::size_t> arena_range(int a) const { return {start_of(a), range_per_arena_}; }
   int arenas() const { return arenas_; }
   std::size_t budget() const { return bytes_per_arena_ * static_cast<std::size_t>(arenas_); }
@@ -247,8 +247,8 @@ class NodeHeap {
     return std::min(n_classes - 1, 32 + (log - 11) * 32 + static_cast<int>((bytes >> (log - 5)) & 31));
   }
   static constexpr std::uint64_t page = 4096, smallest_chunk = 128, smallest_handed_back = 65536;
-  /// Of Chunk::free: it has its memory, has handed it back, has some of it, or has handed it back but for the ends of
-  /// smaller chunks that it was made of.
+  /// The kinds of Chunk::free: it has its memory, has handed it back, has some of it, or has handed it back but for the
+  /// ends of smaller chunks that it was made of.
   enum FreeKind : std::uint8_t { whole = 1, handed_back = 2, partly = 3, ends = 4 };
   static bool has_memory(std::uint8_t kind) { return kind == whole || kind == partly; }
   static std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -266,7 +266,7 @@ class NodeHeap {
     // Bytes in use, and of these its rank's own, wherever they lie, are sums: of what its rank took and gave back of it
     // under the lock, and of the rest.
     std::atomic<std::int64_t> own_here, other_in_use, other_own;
-    std::atomic<std::int64_t> uncounted, kept, own_high_water;  // the last: of the present phase
+    std::atomic<std::int64_t> uncounted, cached, own_high_water;  // the last: of the present phase
     std::int64_t in_use() const {
       return own_here.load(std::memory_order_relaxed) + other_in_use.load(std::memory_order_relaxed);
     }
@@ -274,11 +274,11 @@ class NodeHeap {
       return own_here.load(std::memory_order_relaxed) + other_own.load(std::memory_order_relaxed);
     }
     std::atomic<std::uint32_t> phase;                        // of its rank, modulo 2
-    std::atomic<bool> lends;                                 // its rank, see lend()
+    std::atomic<bool> reclaimable;                           // its rank, see set_reclaimable()
     std::atomic<std::int64_t> passing;                       // references, see begin_passing()
     std::array<std::uint64_t, n_classes / 64 + 1> occupied;  // bit per class with a free chunk
     std::array<std::uint64_t, n_classes> first;              // free lists
-    // Of the whole node, in its first arena only. Ranks may be in two phases at once, hence two marks.
+    // Counts of the whole node, in its first arena only. Ranks may be in two phases at once, hence two marks.
     alignas(64) std::atomic<std::int64_t> shared_in_use, spare_in_use;
     std::atomic<std::int32_t> waiting;  // for spare chunks to be given back
     std::array<std::atomic<std::int64_t>, 2> shared_high_water;
@@ -287,7 +287,7 @@ class NodeHeap {
   Arena& arena(int a) const {
     return *reinterpret_cast<Arena*>(base_ + at_ + sizeof(Arena) * static_cast<std::size_t>(a));
   }
-  /// What the budget is counted in; for good where somebody relies on what is committed.
+  /// The unit of the budget; for good where somebody relies on what is committed.
   enum BudgetKind : std::uint32_t { of_addresses = 0, of_bytes = 1, of_lasting_addresses = 2 };
   bool by_bytes() const { return hooks_.spills || arena(0).budget_kind.load(std::memory_order_relaxed) == of_bytes; }
   std::uint64_t start_of(int a) const { return data_at_ + range_per_arena_ * static_cast<std::size_t>(a); }
@@ -316,7 +316,7 @@ class NodeHeap {
   static Request thorough(Request request);
   Chunk* try_allocate(const Request& request, std::string* reason);
   Chunk* allocate_or_throw(const Request& request, const std::function<std::string()>& what);
-  /// Which free chunks are looked at: those that have at least some of their memory still, or all.
+  /// The free chunks that are looked at: those that have at least some of their memory still, or all.
   enum class Free : std::uint8_t { with_memory, any };
   std::uint64_t* find_listed(Arena& a, int k, std::uint64_t bytes, Free which);
   Chunk* take_listed(Arena& a, std::uint64_t bytes, Free which);

@@ -1,5 +1,5 @@
-// Where a chunk comes from when the chunk of its class that was given back last does not do: other free chunks, split
-// or merged, memory that is not used yet, and where memory is handed back, that of free chunks elsewhere.
+// The origin of a chunk when the chunk of its class that was given back last does not do: other free chunks, split or
+// merged, memory that is not used yet, and where memory is handed back, that of free chunks elsewhere.
 
 #include <algorithm>
 #include <bit>
@@ -87,7 +87,7 @@ bool NodeHeap::back(Arena& a, int index, std::uint64_t at, std::uint64_t bytes, 
     for (int i = 0; i < arenas_; ++i) most += arena(i).to_hand_back.load(relaxed);
     if (hooks_.committed() + hooks_.uncommitted(at, bytes) > limit + most) return false;
   }
-  // What is handed back may lie in the part itself, at its ends: room for all of it is made.
+  // Memory that is handed back may lie in the part itself, at its ends: room for all of it is made.
   const std::size_t most = bytes + 2 * largest_granule;
   for (int i = 0; i < arenas_ && !fits(); ++i) {
     const int other = (index + i) % arenas_;
@@ -214,7 +214,7 @@ Chunk* NodeHeap::find(Arena& a, int index, std::uint64_t bytes, std::string* rea
   return c;
 }
 
-/// Where memory is handed back: what has its memory still comes first, then addresses that were used before, then fresh
+/// The order where memory is handed back: chunks that have their memory still, addresses that were used before, fresh
 /// ones. Memory that goes back and comes again is cleared by the system, and costs more than the walk of a merge.
 Chunk* NodeHeap::find_in_budget(Arena& a, int index, std::uint64_t bytes, std::string* reason) {
   Chunk* c = take_larger(a, index, bytes, Free::with_memory);

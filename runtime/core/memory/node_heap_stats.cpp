@@ -1,4 +1,4 @@
-// What the heap of a node says about itself: statistics, sums over its arenas.
+// The statistics of a node's heap: sums over its arenas.
 #include <algorithm>
 
 #include "runtime/core/memory/node_heap.h"
@@ -30,7 +30,7 @@ std::span<const std::byte> NodeHeap::committed(const Chunk* c) const {
 double NodeHeap::fragmentation(int index) const {
   Arena& a = arena(index);
   const SpinGuard guard(a.lock, hooks_.pause);
-  const auto used = a.in_use() + a.uncounted.load(std::memory_order_relaxed) + a.kept.load(std::memory_order_relaxed);
+  const auto used = a.in_use() + a.uncounted.load(std::memory_order_relaxed) + a.cached.load(std::memory_order_relaxed);
   return a.top == 0 ? 0.0 : 1.0 - static_cast<double>(used) / static_cast<double>(a.top);
 }
 

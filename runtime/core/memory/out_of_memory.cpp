@@ -5,7 +5,7 @@
 namespace sial {
 namespace {
 
-/// As `--memory` takes it, rounded up.
+/// The size as `--memory` takes it, rounded up.
 std::string memory_text(std::int64_t bytes) {
   constexpr std::int64_t kilo = 1000, mega = 1000 * kilo;
   const std::int64_t unit = bytes < 100 * mega ? kilo : mega;

@@ -13,15 +13,15 @@ class Growing {
   virtual std::size_t ready() = 0;
   /// Waits for all of them.
   virtual void complete() = 0;
-  /// In which they come, at most so many bytes at a time.
+  /// The bytes of the pieces in which they come, at most.
   virtual std::size_t piece() const = 0;
 };
 
 /// A block that leaves this node and whose values are not in the host's memory. Either of the two ways is taken, once.
 class OutgoingBlock : public Growing {
  public:
-  /// Where the values lie, for a transport that reads there; they stay as they are until this is destroyed. Null: there
-  /// is no such way.
+  /// The place of the values, for a transport that reads there; they stay as they are until this is destroyed. Null:
+  /// there is no such way.
   virtual const double* in_place() = 0;
   /// They are on their way to `to`, in the host's memory, which stays until this is destroyed.
   virtual void copy_to(double* to) = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Where block buffers come from. A BufferResource hands out 64-byte aligned arrays of doubles; implementations: a
+// The source of block buffers. A BufferResource hands out 64-byte aligned arrays of doubles; implementations: a
 // size-class pool over a rank's part of the node heap (store), plain host memory (tests), later pinned and device
 // pools. Not thread safe unless an implementation says so: a rank owns its resource.
 

@@ -1,12 +1,12 @@
 #pragma once
-// What earlier runs leave to a job before it runs: the results files that it restores from, and the segments of the run
-// that it continues.
+// Results of earlier runs that a job has before it runs: the results files that it restores from, and the segments of
+// the run that it continues.
 
 #include <string>
 #include <vector>
 
 #include "runtime/core/job/job.h"
-#include "runtime/core/model/walk/memory_model.h"
+#include "runtime/core/model/memory/memory_model.h"
 
 namespace sial {
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a processor and its memory do in a second, for predictions of time: usual values, or those that `sialrun
-// --calibrate` measured on this processor and left in a file beside the generated code. Measured are minima of many
+// The speed of a processor and its memory, for predictions of time: usual values, or those that `sialrun --calibrate`
+// measured on this processor and left in a file beside the generated code. Measured are minima of many
 // short times, so that the load of a machine that is not busy all the time does not count.
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace sial {
 
-/// Of one core, in cycles of the kernels' model and bytes.
+/// The speed of one core, in cycles of the kernels' model and bytes.
 struct MachineSpeed {
   double cycles = 3.5e9;
   double l2_bytes = 1e6, l3_bytes = 32e6;
@@ -43,7 +43,7 @@ std::optional<MachineSpeed> saved_speed(const std::string& folder);
 /// Throws EnvironmentError.
 void save_speed(const std::string& folder, const MachineSpeed& speed);
 
-/// What was measured on this processor, else the usual.
+/// The speed measured on this processor, else the usual.
 MachineSpeed speed_of_this_machine(const std::string& folder);
 
 /// "3.5e9 cycles/s, ...", for --version --verbose.

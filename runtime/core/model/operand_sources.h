@@ -1,6 +1,6 @@
 #pragma once
-// From which cache or memory the operands of a program's instructions come: a block that a loop does not move away from
-// is found again after one iteration of that loop, after everything else which that iteration touches. Facts of a
+// The cache or memory that the operands of a program's instructions come from: a block that a loop does not move away
+// from is found again after one iteration of that loop, after everything else which that iteration touches. Facts of a
 // counted program (work_count.h).
 
 #include <map>
@@ -19,11 +19,11 @@ class OperandSources {
  public:
   OperandSources(const Module& module, const BoundProgram& bound, const WorkCount& work);
 
-  /// What was touched between two uses of a block, in bytes, and the part of the uses for which that holds.
+  /// The bytes touched between two uses of a block, and the part of the uses for which that holds.
   struct Distance {
     double bytes = 0, part = 0;
   };
-  /// Of a reference of an instruction in a nest. The parts add up to 1.
+  /// The distances of a reference of an instruction in a nest. The parts add up to 1.
   std::vector<Distance> distances(std::int32_t nest, std::int32_t ref) const;
 
  private:

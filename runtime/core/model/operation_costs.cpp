@@ -32,20 +32,20 @@ OperationCost OperationCosts::of(std::int32_t nest, const Instruction& in) const
     case OpCost::send:
     case OpCost::elements:
       cost.fixed = block_time + (op_cost(in.op) == OpCost::send ? get_time : 0.0);
-      for_each_block(in, [&](std::int32_t ref, Intent) { cost.element.push_back(touch + bring(nest, ref)); });
+      for_each_block(in, [&](std::int32_t ref, Intent) { cost.element.push_back(touch + transfer(nest, ref)); });
       return cost;
     case OpCost::product: {
       // Operands stream in while tiles compute, a result is read and written between them.
       constexpr double not_hidden = 0.6;
       const bool adds = operand_intent(in, 0) == Intent::update;
       cost.fixed = block_time;
-      cost.element = {not_hidden * (adds ? 2 : 1) * bring(nest, in.a), not_hidden * bring(nest, in.b),
-                      not_hidden * bring(nest, in.c)};
+      cost.element = {not_hidden * (adds ? 2 : 1) * transfer(nest, in.a), not_hidden * transfer(nest, in.b),
+                      not_hidden * transfer(nest, in.c)};
       return cost;
     }
     case OpCost::dot:
       cost.fixed = block_time;
-      cost.element = {2.0 / 16 / speed_.cycles * 4 + bring(nest, in.b), bring(nest, in.c)};
+      cost.element = {2.0 / 16 / speed_.cycles * 4 + transfer(nest, in.b), transfer(nest, in.c)};
       return cost;
     case OpCost::body:
       cost.fixed = call_time;
@@ -56,7 +56,7 @@ OperationCost OperationCosts::of(std::int32_t nest, const Instruction& in) const
 }
 
 /// Seconds that an element takes on its way from where it lies.
-double OperationCosts::bring(std::int32_t nest, std::int32_t ref) const {
+double OperationCosts::transfer(std::int32_t nest, std::int32_t ref) const {
   double seconds = 0;
   for (const auto& [distance, part] : sources_.distances(nest, ref)) {
     const double rate = distance < 32768                             ? 0.0
@@ -75,8 +75,8 @@ void OperationCosts::add_arguments(std::int32_t nest, const Instruction& in, Ope
     const ArgRow& arg = m_.args[in.b + i];
     double element = 0;
     if (arg.kind == ArgKind::block) {
-      element = bring(nest, arg.id);
-      const double own = keeps_integrals_ ? demand.kept_element_time : demand.element_time;
+      element = transfer(nest, arg.id);
+      const double own = keeps_integrals_ ? demand.cached_element_time : demand.element_time;
       element += i == 0 && own > 0 ? own : touch;
     } else if (arg.kind == ArgKind::array && m_.arrays[arg.id].kind == ArrayKind::static_ &&
                m_.arrays[arg.id].dims.size() == 2 && name.starts_with("eigen")) {

@@ -1,5 +1,5 @@
 #pragma once
-// What one execution of an instruction takes: a fixed time, cycles of its kernel, and a time for each element of its
+// The time of one execution of an instruction: a fixed time, cycles of its kernel, and a time for each element of its
 // blocks, by the cache or memory that these come from. The prediction of a job's time applies it to mean blocks, the
 // simulator to those that a rank works on.
 
@@ -13,7 +13,7 @@
 
 namespace sial {
 
-/// Of an instruction in a nest of loops. `element`: seconds per element of each block or argument, in their order.
+/// The cost of an instruction in a nest of loops. `element`: seconds per element of each block or argument, in order.
 struct OperationCost {
   double fixed = 0;
   std::vector<double> element;
@@ -28,11 +28,11 @@ class OperationCosts {
   static double draw();   // of the beginning of an iteration of a pardo
   /// Without its kernel and the network.
   OperationCost of(std::int32_t nest, const Instruction& in) const;
-  /// Of a kernel, operands in its caches.
+  /// The seconds of a kernel, operands in its caches.
   double kernel(const Kernels& kernels, const BlockOp& op) const { return kernels.cycles(op) / speed_.cycles; }
 
  private:
-  double bring(std::int32_t nest, std::int32_t ref) const;
+  double transfer(std::int32_t nest, std::int32_t ref) const;
   void add_arguments(std::int32_t nest, const Instruction& in, OperationCost& cost) const;
 
   const Module& m_;

@@ -37,12 +37,12 @@ using Targets = std::map<std::string, std::int32_t>;
 constexpr double short_job = 10.0;  // seconds: not worth a search
 constexpr double min_gain = 0.12;   // of the predicted time: smaller ones are within the error of the prediction
 constexpr std::int32_t largest = 64, smallest = 4;
-constexpr std::int64_t least_memory_steps = 100'000, memory_steps = 5'000'000;  // of a memory plan,
+constexpr std::int64_t min_memory_steps = 100'000, memory_steps = 5'000'000;  // of a memory plan,
 constexpr std::int64_t memory_cost = 4;  // each of which takes as long as so many of counting
 // A search may take a few hundredths of the predicted time, but no more than some ten seconds: steps of counting per
 // second of the job, and at most. Steps, not seconds, so that the same job has the same segments again.
 constexpr double steps_per_second = 1e6;
-constexpr double least_steps = 4e5, most_steps = 1e8;
+constexpr double min_steps = 4e5, max_steps = 1e8;
 constexpr std::int64_t rescue_steps = 20'000'000;  // where the job would not run with the usual segments
 
 std::int32_t value(const Job& job, const char* name) {
@@ -68,7 +68,7 @@ class Search {
   Search(const Job& job, std::span<const std::shared_ptr<const Module>> programs, const SavedArrays& saved,
          const PlanSetting& memory, const TimeSetting& time)
       : job_(without_arrays(job)), programs_(programs), saved_(saved), memory_(memory), model_(time) {
-    memory_.most_steps = std::min(memory_.most_steps, memory_steps);
+    memory_.max_steps = std::min(memory_.max_steps, memory_steps);
     memory_.explain_kernels = false;
     memory_.only_verdict = true;
   }
@@ -77,7 +77,7 @@ class Search {
     SegmentChoice choice;
     const double usual = seconds({});
     choice.predicted = predicted_.at({});
-    steps_left_ = static_cast<std::int64_t>(std::clamp(usual * steps_per_second, least_steps, most_steps));
+    steps_left_ = static_cast<std::int64_t>(std::clamp(usual * steps_per_second, min_steps, max_steps));
     Targets chosen;
     // Segments of earlier results are kept: what is restored was saved over them.
     const bool too_large = !fits({}) && (fits_.at({}).exact || !fits_.at({}).refusal.empty());
@@ -114,7 +114,7 @@ class Search {
     bool moved = false;
     if (!fits({}))
       for (AutomaticRange& range : ranges) range.least = 0;
-    // Where the usual ones do not fit, all become smaller together, step by step, before each is looked at by itself.
+    // All become smaller together where the usual ones do not fit, step by step, before each is looked at by itself.
     for (std::int32_t percent = 80; !fits({}) && !moved && percent * largest >= 100 * smallest && steps_left_ > 0;
          percent = percent * 4 / 5) {
       Targets smaller;
@@ -161,7 +161,7 @@ class Search {
     return false;
   }
 
-  /// Of all programs together; a job that cannot be cut so takes for ever.
+  /// The seconds of all programs together; a job that cannot be cut so takes for ever.
   double seconds(const Targets& targets) {
     if (const auto known = predicted_.find(targets); known != predicted_.end()) return sum(known->second);
     std::vector<PredictedTime> times;
@@ -184,7 +184,7 @@ class Search {
     const auto [at, is_new] = fits_.try_emplace(targets);
     if (!is_new) return at->second.fits;
     PlanSetting setting = memory_;
-    setting.most_steps = std::clamp(steps_left_ / memory_cost, least_memory_steps, memory_.most_steps);
+    setting.max_steps = std::clamp(steps_left_ / memory_cost, min_memory_steps, memory_.max_steps);
     const JobData& data = data_with(targets);
     Fit& fit = at->second;
     MemoryModel plan;
@@ -212,7 +212,7 @@ class Search {
     return fit.fits;
   }
 
-  /// As far as it was looked at.
+  /// Whether it is too large, as far as it was looked at.
   bool too_large(const Targets& targets) const {
     const auto known = fits_.find(targets);
     return known != fits_.end() && !known->second.fits;
@@ -301,7 +301,7 @@ SegmentChoice choose_segments(const Job& job, std::span<const std::shared_ptr<co
     choice.refusal = found.refusal;
     choice.refused_at = found.refused_at;
   } catch (const SialError&) {
-    // What does not fit together is said when the programs run.
+    // A misfit is reported when the programs run.
   } catch (const std::bad_alloc&) {
     // The usual segments need no search.
   }

@@ -1,8 +1,8 @@
 #pragma once
 // Automatic segments by predicted time: for the programs of this job, of a few dozen ways to cut the ranges that its
-// science leaves open (domain.h), the one of least predicted time (time_model.h) that fits into memory (memory_model.h),
-// or with --spill into memory and tiers. Short jobs keep the usual sizes where these fit, and jobs that restore earlier
-// results those of the earlier job. What certainly does not fit is said before anything runs.
+// science leaves open (domain.h), the one of least predicted time (time_model.h) that fits into memory
+// (memory_model.h), or with --spill into memory and tiers. Short jobs keep the usual sizes where these fit, and jobs
+// that restore earlier results those of the earlier job. What certainly does not fit is said before anything runs.
 
 #include <memory>
 #include <span>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/core/job/job.h"
+#include "runtime/core/model/memory/memory_model.h"
 #include "runtime/core/model/time_model.h"
-#include "runtime/core/model/walk/memory_model.h"
 
 namespace sial {
 

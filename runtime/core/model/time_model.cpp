@@ -69,7 +69,7 @@ class Timer {
   }
 
  private:
-  /// Of a rank: its own work, and what comes and goes meanwhile.
+  /// The seconds of a rank: its own work, and what comes and goes meanwhile.
   struct Seconds {
     double rank = 0, network = 0;
   };
@@ -157,7 +157,7 @@ class Timer {
     return v;
   }
 
-  /// Of a product's kernel, operands in its caches.
+  /// The seconds of a product's kernel, operands in its caches.
   double kernel(std::int32_t d, std::int32_t a, std::int32_t b, bool adds) const {
     BlockOp op;
     op.d = view(d);

@@ -26,7 +26,7 @@ struct TimeSetting {
 
 /// Instructions of a program that are looked at.
 inline constexpr std::int64_t time_steps = 4'000'000;
-/// What predictions ask for cycles.
+/// The kernels that predictions ask for cycles.
 KernelOptions kernels_of_predictions();
 
 /// Seconds of wall time on all ranks.

@@ -87,7 +87,7 @@ class Counter {
           pc = m_.loops[in.a].end;
           break;
         case Opcode::execute:
-          forget_arguments(in, uncertain);
+          invalidate_arguments(in, uncertain);
           ++pc;
           break;
         default: registers_.apply(in, in.op == Opcode::int_index ? values_[in.b] : std::nullopt, uncertain); ++pc;
@@ -117,7 +117,7 @@ class Counter {
     --depth_;
   }
 
-  void forget_arguments(const Instruction& in, bool uncertain) {
+  void invalidate_arguments(const Instruction& in, bool uncertain) {
     const std::string& letters = m_.specials[in.a].signature;
     for (std::int32_t i = 0; i < in.c; ++i) {
       const ArgRow& arg = m_.args[in.b + i];
@@ -165,7 +165,7 @@ class Counter {
     const std::int64_t sampled = sample_size(row, followed, tuples, uncertain),
                        step = sampled == tuples ? 1 : coprime_step(tuples);
     const double each = weight * multiplied * static_cast<double>(tuples) / static_cast<double>(sampled);
-    // What is done in the first iteration only, and kept, is not done again.
+    // Work that is done in the first iteration only, and kept, is not done again.
     const double first = nest().in_pardo || multiplied <= 1 ? 1 : 1 / multiplied;
     std::int64_t at = sampled == tuples ? 0 : next_beginning(tuples);
     for (std::int64_t n = 0; n < sampled && steps_left_ > -max_overrun; ++n, at = (at + step) % tuples) {
@@ -200,7 +200,7 @@ class Counter {
     return std::clamp<std::int64_t>(allowed / each, 1, tuples);
   }
 
-  /// Where a sample begins: another iteration each time, so that loops of which one iteration is followed are not taken
+  /// The begin of a sample: another iteration each time, so that loops of which one iteration is followed are not taken
   /// by their first.
   std::int64_t next_beginning(std::int64_t tuples) {
     return static_cast<std::int64_t>(std::fmod(static_cast<double>(++samples_) * golden, 1.0) *

@@ -1,5 +1,5 @@
 #pragma once
-// How often a program executes its instructions in a job, and in which nests of loops: an abstract interpretation with
+// The executions of a program's instructions in a job, and in which nests of loops: an abstract interpretation with
 // numbers of indices and ints, but no data. A loop whose index decides no condition is gone through once and counts as
 // often as it has values; others are followed value by value, long ones by a sample of their values. Where data decide,
 // each way counts half, and a loop that data end counts a usual number of iterations. Numbers of all ranks together for
@@ -12,7 +12,7 @@
 #include "runtime/core/bytecode/module.h"
 #include "runtime/core/interp/context/bind.h"
 #include "runtime/core/job/job_data.h"
-#include "runtime/core/model/walk/registers.h"
+#include "runtime/core/model/memory/registers.h"
 
 namespace sial {
 

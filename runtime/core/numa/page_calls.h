@@ -1,6 +1,6 @@
 #pragma once
-// What is asked of the system about the pages of a range of memory: on which nodes they shall lie, and on which they
-// do. Two implementations: this system, and one that writes down what it was asked, for machines that are described
+// The requests to the system about the pages of a range of memory: on which nodes they shall lie, and on which they do.
+// Two implementations: this system, and one that writes down what it was asked, for machines that are described
 // and not there. Threads: one at a time. Errors: a call says why it failed; nothing is thrown.
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace sial {
 
-/// Where the pages of a range shall lie; nodes by the system's numbers.
+/// The nodes for the pages of a range, by the system's numbers.
 struct PageRule {
   enum class Kind { system, prefer, bind, interleave };
   Kind kind = Kind::system;
@@ -25,7 +25,7 @@ std::string page_rule_text(const PageRule& rule);
 /// "0-3,6"
 std::string node_list_text(const std::vector<int>& nodes);
 
-/// Of some pages of a range, evenly spread over it.
+/// The nodes of some pages of a range, evenly spread over it.
 struct PagesFound {
   std::vector<std::int64_t> by_node;  // by the system's number; pages looked at that are there
   std::int64_t looked_at = 0;
@@ -43,7 +43,7 @@ class PageCalls {
   virtual std::string set_rule(std::byte* begin, std::size_t bytes, const PageRule& rule) = 0;
   /// Memory that the range gets from now on may come in large pages (2 MB). Empty, or why not.
   virtual std::string ask_for_large_pages(std::byte* begin, std::size_t bytes) = 0;
-  /// What of the range, with what lies around it in the same mapping, is in such pages.
+  /// The part of the range, with what lies around it in the same mapping, that is in such pages.
   virtual std::int64_t bytes_in_large_pages(const std::byte* begin, std::size_t bytes) = 0;
   /// Looks at so many pages at most.
   virtual PagesFound find_pages(const std::byte* begin, std::size_t bytes, std::size_t most) = 0;
@@ -52,7 +52,7 @@ class PageCalls {
 /// Needs no rights; fails where a container forbids the calls.
 std::shared_ptr<PageCalls> make_system_page_calls();
 
-/// Of a machine that is described only. Pages are as they were asked to be.
+/// The calls of a machine that is described only. Pages are as they were asked to be.
 class RecordedPageCalls final : public PageCalls {
  public:
   struct Call {

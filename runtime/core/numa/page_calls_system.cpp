@@ -19,9 +19,9 @@ namespace sial {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr int most_nodes = 1024;  // of Linux
+constexpr int max_nodes = 1024;  // of Linux
 constexpr std::size_t word_bits = sizeof(unsigned long) * 8;
-using NodeMask = std::array<unsigned long, most_nodes / word_bits>;
+using NodeMask = std::array<unsigned long, max_nodes / word_bits>;
 
 /// The whole pages within a range.
 std::pair<std::byte*, std::size_t> whole_pages(std::byte* begin, std::size_t bytes) {
@@ -44,7 +44,7 @@ class SystemPageCalls final : public PageCalls {
     if (length == 0) return {};
     NodeMask mask{};
     for (const int node : rule.nodes) {
-      if (node < 0 || node >= most_nodes) return "there is no such node";
+      if (node < 0 || node >= max_nodes) return "there is no such node";
       mask[static_cast<std::size_t>(node) / word_bits] |= 1UL << (static_cast<std::size_t>(node) % word_bits);
     }
     const int mode = rule.kind == PageRule::Kind::prefer       ? MPOL_PREFERRED
@@ -52,7 +52,7 @@ class SystemPageCalls final : public PageCalls {
                      : rule.kind == PageRule::Kind::interleave ? MPOL_INTERLEAVE
                                                                : MPOL_DEFAULT;
     const bool named = rule.kind != PageRule::Kind::system;
-    if (mbind(first, length, mode, named ? mask.data() : nullptr, named ? most_nodes : 0, 0) == 0) return {};
+    if (mbind(first, length, mode, named ? mask.data() : nullptr, named ? max_nodes : 0, 0) == 0) return {};
     return std::strerror(errno);
   }
 

@@ -22,7 +22,7 @@ std::vector<int> all_numbers(const NumaTopology& machine) {
 
 int number_of(const NumaTopology& machine, int place) { return machine.nodes[static_cast<std::size_t>(place)].number; }
 
-/// Those that ranks run near; all where that is not known of any.
+/// The nodes that ranks run near; all where that is not known of any.
 std::vector<int> numbers_near_ranks(const NumaTopology& machine, std::span<const int> node_of_arena) {
   std::vector<int> numbers;
   for (const int node : node_of_arena)
@@ -108,8 +108,8 @@ NodeUse node_use(double share, double mean) {
   return share > 1.3 * mean ? NodeUse::heavy : NodeUse::normal;
 }
 
-std::vector<int> lending_order(const NumaTopology& machine, std::span<const int> node_of_arena, int own,
-                               std::span<const double> used) {
+std::vector<int> fallback_order(const NumaTopology& machine, std::span<const int> node_of_arena, int own,
+                                std::span<const double> used) {
   const std::size_t arenas = node_of_arena.size();
   const auto nodes = static_cast<std::size_t>(machine.size());
   std::vector<double> of_node(nodes, 0), arenas_of_node(nodes, 0);

@@ -1,6 +1,6 @@
 #pragma once
 // Decisions about memory nodes, as functions on values: on which node each rank's arena lies, what the pages of a range
-// obey, where the blocks of an array go, and which arena lends when one is full. Nothing here asks the system.
+// obey, where the blocks of an array go, and which arena serves when one is full. Nothing here asks the system.
 
 #include <cstdint>
 #include <span>
@@ -13,18 +13,18 @@
 
 namespace sial {
 
-/// Where a rank runs. Nodes by their place in NumaTopology::nodes; -1: not known.
+/// The place of a rank. Nodes by their place in NumaTopology::nodes; -1: not known.
 struct RankOnNode {
   int near = -1;   // near all processors that it may run on
   int start = -1;  // near the one it runs on now
 };
 
-/// Of the calling thread.
+/// The place of the calling thread.
 RankOnNode find_rank(const NumaTopology& machine);
-/// Of one of `ranks` ranks that fill a machine evenly, in their order.
+/// The place of one of `ranks` ranks that fill a machine evenly, in their order.
 RankOnNode spread_rank(const NumaTopology& machine, int rank, int ranks);
 
-/// Of the ranks of one machine that share memory.
+/// The placement of the ranks of one machine that share memory.
 struct NumaPlacement {
   std::vector<int> node_of_arena;  // places in NumaTopology::nodes; -1: not known
   std::vector<PageRule> arenas;    // what the pages of each arena obey
@@ -37,7 +37,7 @@ NumaPlacement place(const NumaTopology& machine, const NumaRule& rule, std::span
 /// Throws InputError as place() does; `of`: whose rule it is, for the message.
 void check_rule(const NumaTopology& machine, const NumaRule& rule, const std::string& of);
 
-/// How full a memory node is, as DmRT has it (see the README): ideal below a tenth, light below 0.7 of the mean of all
+/// The use of a memory node, as DmRT has it (see the README): ideal below a tenth, light below 0.7 of the mean of all
 /// nodes, heavy above 1.3 of it.
 enum class NodeUse { ideal, light, normal, heavy };
 NodeUse node_use(double share, double mean);
@@ -45,8 +45,8 @@ NodeUse node_use(double share, double mean);
 /// The arenas in the order in which a rank asks them when `own` has no room: those of its own node; then those of
 /// lightly used nodes, of ideal ones, of the others and of heavily used ones, each the nearest first. `used`: share of
 /// each arena that is in use.
-std::vector<int> lending_order(const NumaTopology& machine, std::span<const int> node_of_arena, int own,
-                               std::span<const double> used);
+std::vector<int> fallback_order(const NumaTopology& machine, std::span<const int> node_of_arena, int own,
+                                std::span<const double> used);
 
 /// The arena in which a block of an array lies that has a rule of its own; `own` where it is the rank's own choice.
 /// `number`: any number of the block that spreads evenly. Blocks are not cut: what is interleaved are whole blocks.

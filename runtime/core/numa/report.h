@@ -1,5 +1,5 @@
 #pragma once
-// What became of `--numa` on one rank, for statistics. A value.
+// The effect of `--numa` on one rank, for statistics. A value.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What an earlier run of the same job tells about how long this one will take: its run.json, read before it is
+// The forecast of this run's time from an earlier run of the same job: its run.json, read before it is
 // replaced.
 
 #include <string>

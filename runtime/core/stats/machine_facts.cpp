@@ -1,4 +1,4 @@
-// What of the machine matters for how fast a run is. Host names and paths stay out: statistics are passed on.
+// The facts of the machine that decide how fast a run is. Host names and paths stay out: statistics are passed on.
 
 #include <unistd.h>
 

@@ -16,7 +16,7 @@
 namespace sial {
 namespace {
 
-/// Where a row belongs; the numbers of costs.def follow.
+/// The place of a row; the numbers of costs.def follow.
 template <class Row>
 Json place_json(const Row& row) {
   return {{"program", row.program}, {"file", row.file}, {"line", row.line}};
@@ -102,7 +102,7 @@ std::string kernel_speed(const KernelCost& row) {
 void print_kernels(const JobStats& stats, std::ostream& out) {
   out << "block kernels, line by line; " << code_text(stats.total.code) << '\n';
   for (const KernelCost& k : stats.total.kernels)
-    out << fmt::format("{}:{}: {}, {} call{}, {}: {}\n", k.file, k.line, k.way, k.calls, k.calls == 1 ? "" : "s",
+    out << fmt::format("{}:{}: {}, {} call{}, {}: {}\n", k.file, k.line, k.method, k.calls, k.calls == 1 ? "" : "s",
                        kernel_speed(k), k.why);
   if (stats.total.kernels.empty()) out << "no block operation ran\n";
 }
@@ -157,7 +157,7 @@ void write_stats_json(const JobStats& stats, const std::string& path) {
   j["kernels"]["choices"] = Json::array();
   for (const KernelCost& k : stats.total.kernels) {
     Json row = place_json(k);
-    row["strategy"] = k.way;
+    row["strategy"] = k.method;
     row["why"] = k.why;
 #define KERNEL_COST(type, field, combine, key) put(row, key, k.field);
 #include "runtime/core/stats/costs.def"
@@ -237,8 +237,8 @@ void print_stats(const JobStats& stats, std::ostream& out) {
     out << "  " << code_text(stats.total.code)
         << "\n  block kernels by time\n       seconds        calls           speed  way\n";
   for (const KernelCost& k : kernels)
-    out << fmt::format("  {:>12.4f} {:>12} {:>15}  {} at {}:{}\n", k.seconds, k.calls, kernel_speed(k), k.way, k.file,
-                       k.line);
+    out << fmt::format("  {:>12.4f} {:>12} {:>15}  {} at {}:{}\n", k.seconds, k.calls, kernel_speed(k), k.method,
+                       k.file, k.line);
   std::vector<CopyCost> copies = stats.total.copies;
   std::erase_if(copies, [](const CopyCost& c) { return c.copied == 0; });
   std::sort(copies.begin(), copies.end(),

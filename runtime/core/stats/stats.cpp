@@ -83,7 +83,7 @@ double JobStats::hit_ratio() const {
 
 namespace {
 
-/// How rows of one line become one.
+/// The reduction of rows of one line to one.
 enum class Reduction { sum, max, set };
 
 template <Reduction how, class T>
@@ -105,7 +105,7 @@ void line_fields(Codec& c, Row& row) {
 #include "runtime/core/stats/costs.def"
 }
 
-/// Of what is kept by line and array.
+/// Rows of what is recorded by line and array.
 template <class Codec, class Row>
 void array_place(Codec& c, Row& row) {
   c.text(row.program);
@@ -132,7 +132,7 @@ template <class Codec, class Row>
 void kernel_fields(Codec& c, Row& row) {
   c.text(row.program);
   c.text(row.file);
-  c.text(row.way);
+  c.text(row.method);
   c.text(row.why);
   c.value(row.line);
 #define KERNEL_COST(type, field, combine, key) TRAVELS(combine, field)
@@ -238,7 +238,7 @@ void add(CopyMap& copies, const CopyCost& c) {
 }
 
 void add(KernelMap& kernels, const KernelCost& k) {
-  const auto [at, is_new] = kernels.try_emplace({k.program, k.file, k.line, k.way}, k);
+  const auto [at, is_new] = kernels.try_emplace({k.program, k.file, k.line, k.method}, k);
   if (is_new) return;
   KernelCost& row = at->second;
   if (k.largest > row.largest) row.why = k.why;

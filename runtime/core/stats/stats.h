@@ -34,7 +34,7 @@ inline constexpr int counter_count = 0
 #include "runtime/core/stats/counters.def"
     ;
 
-/// What a rank's wall time consists of; the last is what the others leave.
+/// The parts of a rank's wall time; the last is what the others leave.
 inline constexpr std::array wall_time_parts = {Counter::compute_time, Counter::fetch_wait_time, Counter::lock_time,
                                                Counter::barrier_time, Counter::checkpoint_time, Counter::overhead_time};
 
@@ -74,9 +74,9 @@ struct TransferCost {
 #include "runtime/core/stats/costs.def"
 };
 
-/// `way`: as Kernels::last_choice names it; `why`: the reasons at the largest of the operations.
+/// `method`: as Kernels::last_choice names it; `why`: the reasons at the largest of the operations.
 struct KernelCost {
-  std::string program, file, way, why;
+  std::string program, file, method, why;
   std::int32_t line = 0;
 #define KERNEL_COST(type, field, combine, key) type field = 0;
 #include "runtime/core/stats/costs.def"
@@ -90,8 +90,8 @@ struct CodeCost {
   std::uint64_t engine = 0;  // ranks of one process share one, and all count what it did; 0: nobody's
 };
 
-/// What a run was, for setting two of them side by side and for turning symbolic costs into numbers. The same on all
-/// ranks.
+/// The facts of a run, for setting two of them side by side and for turning symbolic costs into numbers. The same on
+/// all ranks.
 struct IndexFacts {
   std::string name, kind;
   std::int64_t count = 0;
@@ -126,7 +126,7 @@ struct ProgramFacts {
   std::vector<std::string>
       sources{};  // their texts, as many; none: not found any more, or not those that were compiled
 };
-/// What the job gives to its programs, as far as it decides how large things are and how often they happen.
+/// The job's input of its programs, as far as it decides how large things are and how often they happen.
 struct JobFacts {
   std::map<std::string, std::int32_t> ints;
   std::map<std::string, double> scalars;

@@ -48,9 +48,9 @@ void Trace::thin_out() {
   const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
   std::nth_element(lengths.begin(), middle, lengths.end());
   // Spans as long as the middle one go too: many may be equally long.
-  shortest_kept_ = std::nextafter(*middle, HUGE_VAL);
+  shortest_recorded_ = std::nextafter(*middle, HUGE_VAL);
   std::erase_if(spans_, [&](const TraceSpan& s) {
-    if (length(s) >= shortest_kept_) return false;
+    if (length(s) >= shortest_recorded_) return false;
     drop(s);
     return true;
   });

@@ -37,7 +37,7 @@ class Trace {
   Trace(std::size_t max_spans, double origin);
 
   void add(TraceKind kind, Place place, double begin, double end) {
-    if (end - begin < shortest_kept_) return drop({begin, end, place, kind});
+    if (end - begin < shortest_recorded_) return drop({begin, end, place, kind});
     spans_.push_back({begin - origin_, end - origin_, place, kind});
     if (spans_.size() >= max_spans_) thin_out();
   }
@@ -55,12 +55,12 @@ class Trace {
 
   std::size_t max_spans_;
   double origin_;
-  double shortest_kept_ = -1;
+  double shortest_recorded_ = -1;
   std::vector<TraceSpan> spans_;
   std::array<Dropped, trace_kinds> dropped_{};
 };
 
-/// What a span is called: its name and its source line.
+/// The name of a span and its source line.
 struct TraceName {
   std::string name, where;
 };

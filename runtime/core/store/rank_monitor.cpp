@@ -10,7 +10,7 @@ namespace sial {
 
 namespace {
 
-bool lends(const StoreOptions& options) {
+bool provides_memory(const StoreOptions& options) {
   return std::any_of(options.spill.begin(), options.spill.end(),
                      [](const TierRequest& t) { return t.kind == TierKind::nodes; });
 }
@@ -78,9 +78,9 @@ std::vector<std::pair<std::string, std::int64_t>> RankMonitor::memory_held() con
     add(fmt::format("what was saved as \"{}\" on this node", label), labels.find(label)->number,
         labels.find(label)->generation);
   if (const std::int64_t directory = context_.heap.bytes_not_counted(); directory > 0)
-    held.emplace_back(
-        lends(context_.options) ? "the block directory, and what is lent to other nodes" : "the block directory",
-        directory);
+    held.emplace_back(provides_memory(context_.options) ? "the block directory, and what is lent to other nodes"
+                                                        : "the block directory",
+                      directory);
   if (copies_.bytes() > 0)
     held.emplace_back("copies of other nodes' blocks", static_cast<std::int64_t>(copies_.bytes()));
   return held;

@@ -1,5 +1,5 @@
 #pragma once
-// What this rank's store has counted, put together from its parts. Keeps nothing. Used by the rank's thread.
+// The counts of this rank's store, put together from its parts. Keeps nothing. Used by the rank's thread.
 
 #include <functional>
 

@@ -1,13 +1,13 @@
 #pragma once
 // The distributed block store as a rank sees it: one narrow interface for each of its uses, all over the same blocks.
-// Who needs only one of them takes only that one. Rules: runtime/core/store/README.md. Owned by one rank, used by its
-// interpreter thread. All calls name the statement (Place) for messages and statistics. Blocks are column-major
-// doubles; the store knows sizes, not extents.
+// A caller that needs only one of them takes only that one. Rules: runtime/core/store/README.md. Owned by one rank,
+// used by its interpreter thread. All calls name the statement (Place) for messages and statistics. Blocks are
+// column-major doubles; the store knows sizes, not extents.
 
 #include <memory>
 
 #include "runtime/core/store/interface/fetch.h"
-#include "runtime/core/store/interface/kept.h"
+#include "runtime/core/store/interface/integral_cache.h"
 #include "runtime/core/store/interface/look_ahead.h"
 #include "runtime/core/store/interface/monitor.h"
 #include "runtime/core/store/interface/options.h"
@@ -28,7 +28,7 @@ class BlockStore {
   BlockUpdate& update() const { return *parts_.update; }
   StoreSynchronization& synchronization() const { return *parts_.synchronization; }
   StoreSnapshots& snapshots() const { return *parts_.snapshots; }
-  KeptBlocks& kept() const { return *parts_.kept; }
+  IntegralCache& integral_cache() const { return *parts_.integral_cache; }
   StoreMonitor& monitor() const { return *parts_.monitor; }
   /// Buffers for this rank's own blocks (temps, locals, statics), from this rank's share of the node heap.
   BufferResource& buffers() const { return *parts_.buffers; }
@@ -41,7 +41,7 @@ class BlockStore {
     BlockUpdate* update = nullptr;
     StoreSynchronization* synchronization = nullptr;
     StoreSnapshots* snapshots = nullptr;
-    KeptBlocks* kept = nullptr;
+    IntegralCache* integral_cache = nullptr;
     StoreMonitor* monitor = nullptr;
     BufferResource* buffers = nullptr;
   };

@@ -71,14 +71,14 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
       requests_(context_, copies_),
       prefetches_(context_, copies_, requests_),
       puts_(context_, copies_),
-      sums_(context_, puts_),
-      fetched_(context_, copies_, requests_, prefetches_, puts_, sums_),
-      writer_(context_, copies_, prefetches_, fetched_, puts_, sums_),
-      kept_(transport, storage_.directory(), storage_.heap(), config_.arena),
+      accumulates_(context_, puts_),
+      fetched_(context_, copies_, requests_, prefetches_, puts_, accumulates_),
+      writer_(context_, copies_, prefetches_, fetched_, puts_, accumulates_),
+      integral_cache_(transport, storage_.directory(), storage_.heap(), config_.arena),
       array_requests_(context_, storage_.directory(), puts_, config_.is_home),
-      deletions_(context_, copies_, fetched_, prefetches_, puts_, sums_, array_requests_),
-      retention_(context_, copies_, fetched_, prefetches_, puts_, sums_),
-      relief_(context_, copies_, fetched_, prefetches_, sums_),
+      deletions_(context_, copies_, fetched_, prefetches_, puts_, accumulates_, array_requests_),
+      retention_(context_, copies_, fetched_, prefetches_, puts_, accumulates_),
+      relief_(context_, copies_, fetched_, prefetches_, accumulates_),
       snapshots_(context_, puts_, array_requests_, deletions_),
       phases_(context_, retention_, array_requests_, deletions_, snapshots_),
       monitor_(context_, copies_, snapshots_, phases_, service_.get(), spilled_for_others_.get(), storage_) {
@@ -95,14 +95,14 @@ StoreImpl::StoreImpl(Transport& transport, WorkQueue* queue, const StoreOptions&
        [](std::int32_t kind) { return collective_name(static_cast<CollectiveKind>(kind)); }});
   if (service_) transport.set_service(service_.get());
   if (service_ || spilled_) transport.set_while_waiting([this] { copies_.give(); });
-  set_parts({&fetched_, &prefetches_, &writer_, &phases_, &snapshots_, &kept_, &monitor_, &buffers_});
+  set_parts({&fetched_, &prefetches_, &writer_, &phases_, &snapshots_, &integral_cache_, &monitor_, &buffers_});
 }
 
 StoreImpl::~StoreImpl() {
   transport_.activity().set_namer({});
   if (service_ || spilled_) {
     transport_.set_while_waiting(nullptr);
-    copies_.stop_lending();  // whose helper may be waiting for it
+    copies_.clear_reclaimable();  // whose helper may be waiting for it
   }
   if (service_) transport_.set_service(nullptr);
 }
@@ -117,7 +117,7 @@ std::string StoreImpl::problem() const {
 bool StoreImpl::reclaim(std::uint64_t bytes) {
   const bool helper = transport_.in_helper();
   return (!helper && relief_.reclaim(bytes)) ||
-         drop_kept(storage_.directory(), storage_.heap(), helper ? -1 : config_.arena) ||
+         drop_cached(storage_.directory(), storage_.heap(), helper ? -1 : config_.arena) ||
          (helper ? spilled_for_others_ && spilled_for_others_->make_room(bytes) : relief_.spill(bytes));
 }
 

@@ -8,7 +8,7 @@
 #include "runtime/core/memory/arena_pool.h"
 #include "runtime/core/store/access/block_writer.h"
 #include "runtime/core/store/access/fetched_blocks.h"
-#include "runtime/core/store/directory/kept_blocks.h"
+#include "runtime/core/store/directory/integral_cache.h"
 #include "runtime/core/store/local/node_storage.h"
 #include "runtime/core/store/phases/copy_retention.h"
 #include "runtime/core/store/phases/deletions.h"
@@ -54,18 +54,18 @@ class StoreImpl final : public BlockStore {
   NodeBlocks node_;
   std::unique_ptr<StoreService> service_;  // with several nodes
 
-  // What this rank holds, and what is on its way to and from other nodes.
+  // The blocks that this rank holds, and those on their way to and from other nodes.
   StoreContext context_;
   RankCache copies_;
   BlockRequests requests_;
   PrefetchPool prefetches_;
   OutgoingPuts puts_;
-  PendingAccumulates sums_;
+  PendingAccumulates accumulates_;
 
-  // What statements do.
+  // The operations of statements.
   FetchedBlocks fetched_;
   BlockWriter writer_;
-  NodeKeptBlocks kept_;
+  NodeIntegralCache integral_cache_;
 
   // Phases, whole arrays, labels.
   ArrayRequests array_requests_;

@@ -21,7 +21,7 @@ namespace sial {
 #include "tables/block_forms.def"
 #undef BLOCK_FORM
 
-/// What a body expects of one argument.
+/// The form that a body expects of one argument.
 enum class Expect { scalar, block, matrix };
 
 /// Throws SialError when number or sorts of arguments differ: a scalar, any block or array, or a rank-2 one.

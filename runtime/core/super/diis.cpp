@@ -14,7 +14,7 @@ namespace {
 /// above what rounding leaves of an eigenvalue that is zero (1e-15), well below those of vectors that an iteration
 /// still gains from.
 constexpr double smallest_eigenvalue = 1e-10;
-/// What the parts of all vectors in the combined error may be together, beside the length of the shortest.
+/// The bound for the parts of all vectors in the combined error together, beside the length of the shortest.
 constexpr double largest_parts = 20.0;
 /// Beside a squared norm this small, products are those of a vector that is zero.
 constexpr double no_product = 1e-140;

@@ -134,7 +134,7 @@ void super_gen_eigen_calc(SuperContext& context, std::span<SuperArg> args) {
   if (LAPACKE_dgeev(LAPACK_COL_MAJOR, 'V', 'V', m, matrix.data(), m, real.data(), imaginary.data(), left.data(), m,
                     right.data(), m) != 0)
     throw SialError(fmt::format("the eigenvalues of {} did not converge", describe(args[0], 0)));
-  // Of a complex pair LAPACK's two columns are real and imaginary part: they span the space of both, which is what
+  // LAPACK's two columns of a complex pair are real and imaginary part: they span the space of both, which is what
   // programs go on with. A pair that only rounding made complex is a degenerate eigenvalue, whose second vector must
   // not get lost.
   for (std::int64_t j = 0; j < n; ++j)

@@ -72,7 +72,7 @@ OrbitalRange OrbitalRanges::side(const SuperArg& arg, int dimension) const {
   if (!r.known) return OrbitalRange::any;
   const std::int32_t at = arg.segment[dimension];
   if (number) {
-    // Of which spin the orbital is does not show: it counts where both agree.
+    // The spin of the orbital does not show: it counts where both agree.
     const Ranges& beta = ranges_[1].known ? ranges_[1] : alpha;
     if (at >= 1 && at <= std::min(alpha.occupied_orbitals, beta.occupied_orbitals)) return OrbitalRange::occupied;
     return at > std::max(alpha.virtual_from, beta.virtual_from) && at <= std::min(alpha.virtual_end, beta.virtual_end)

@@ -26,7 +26,7 @@ constexpr std::uint32_t oldest_plugin_version = 2;
 static_assert(sizeof(sialx_argument) == 232 && offsetof(sialx_argument, segment) == 152 &&
               offsetof(sialx_argument, letter) == 228);
 
-/// What `state` of the host points to during one call.
+/// The target of the host's `state` during one call.
 struct Call {
   SuperContext& context;
   std::string message, hint;

@@ -15,9 +15,9 @@ struct sialx_instruction;
 
 namespace sial {
 
-// What plugins are told of a job's atoms; without chemistry there are none. Defined beside the table of the bodies.
+// The atoms of a job for plugins; without chemistry there are none. Defined beside the table of the bodies.
 std::int32_t atom_count(const JobData& job);
-/// Of the atom of that number, from 0; `position` in bohr.
+/// Reads the atom of that number, from 0; `position` in bohr.
 void read_atom(const JobData& job, std::int32_t number, double* charge, double* position);
 
 class Plugins {

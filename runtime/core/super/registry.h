@@ -34,7 +34,7 @@ struct SuperArg {
   std::int64_t size() const { return shape.size(); }
 };
 
-/// What bodies may use besides their arguments. One per rank.
+/// The context of bodies besides their arguments. One per rank.
 class SuperContext {
  public:
   virtual ~SuperContext() = default;
@@ -49,12 +49,12 @@ class SuperContext {
   /// use.
   virtual std::shared_ptr<void>& slot(std::string_view family) = 0;
   /// Blocks that can be computed again, in memory of the node that nothing else needs, for all its ranks and all
-  /// programs of the job. find_kept(): with a reference, until release_kept(); null when it is not there.
-  /// allocate_kept(): to be filled, then given to keep_block(), which leaves the caller a reference; null when memory
+  /// programs of the job. find_cached(): with a reference, until release_cached(); null when it is not there.
+  /// allocate_cached(): to be filled, then given to keep_block(), which leaves the caller a reference; null when memory
   /// is short.
-  virtual const double* find_kept(const BlockIndex& /*block*/, std::int64_t /*size*/) { return nullptr; }
-  virtual void release_kept(const double* /*data*/) {}
-  virtual double* allocate_kept(std::int64_t /*size*/) { return nullptr; }
+  virtual const double* find_cached(const BlockIndex& /*block*/, std::int64_t /*size*/) { return nullptr; }
+  virtual void release_cached(const double* /*data*/) {}
+  virtual double* allocate_cached(std::int64_t /*size*/) { return nullptr; }
   virtual void keep_block(const BlockIndex& /*block*/, double* /*data*/) {}
   /// Arrays of the running program by lower-case name (static or contiguous), or a null data pointer.
   virtual SuperArg array_by_name(std::string_view name) = 0;
@@ -74,8 +74,8 @@ struct SuperRow {
 std::span<const SuperRow> super_rows();
 /// nullptr when unknown (case-insensitive).
 const SuperRow* find_super(std::string_view name);
-/// What a super instruction of element_forms.def does to its first argument, element by element, made of the others;
-/// with the errors of its body but for the division by zero.
+/// The effect of a super instruction of element_forms.def on its first argument, element by element, made of the
+/// others; with the errors of its body but for the division by zero.
 using ElementForm = EnergyDifferences (*)(std::span<SuperArg>);
 template <class Form>
 struct FormRow {
@@ -95,18 +95,19 @@ struct BlockForm {
   Operand d, a, b;  // b without argument: a copy
   double alpha = 1.0, beta = 0.0;
 };
-/// What a super instruction of block_forms.def does, from its arguments without their data; with the errors of its
+/// The effect of a super instruction of block_forms.def, from its arguments without their data; with the errors of its
 /// body.
 using BlockFormMaker = BlockForm (*)(std::span<const SuperArg>);
 std::span<const FormRow<BlockFormMaker>> block_forms();
 /// nullptr when it has none (case-insensitive).
 BlockFormMaker find_block_form(std::string_view name);
-/// What a super instruction costs beside the call and its arguments, for predictions. Asked of the houses that are
+/// The cost of a super instruction beside the call and its arguments, for predictions. Asked of the houses that are
 /// built.
 struct SuperDemand {
-  double element_time = 0, kept_element_time = 0;  // seconds of an element of the first argument: computed, found again
-  std::int64_t memory = 0;                         // bytes of each rank
-  bool keeps = false;                              // blocks of the first argument, see SuperContext::keep_block()
+  double element_time = 0,
+         cached_element_time = 0;  // seconds of an element of the first argument: computed, found again
+  std::int64_t memory = 0;         // bytes of each rank
+  bool keeps = false;              // blocks of the first argument, see SuperContext::keep_block()
 };
 SuperDemand demand_of(const JobData& job, std::string_view super_instruction);
 

@@ -48,7 +48,7 @@ DiskTier::LatencyProbe::LatencyProbe() {
 
 void DiskTier::LatencyProbe::completed(int /*error*/) noexcept { under_way = false; }
 
-/// Where a block is that is read now anyway.
+/// Reads at the place of a block that is read now anyway.
 void DiskTier::measure_latency(std::uint64_t at) {
   if (probe_.reads++ % reads_per_probe != 0 || probe_.under_way.exchange(true)) return;
   probe_.at = at;

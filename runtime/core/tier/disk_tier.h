@@ -19,7 +19,7 @@ enum class EngineKind : std::uint8_t { automatic, uring, threads };
 
 class DiskTier final : public Tier {
  public:
-  /// Of the engines asked for: throws EnvironmentError when there is no io_uring.
+  /// Takes one of the engines; throws EnvironmentError when there is no io_uring.
   explicit DiskTier(std::unique_ptr<SpillFile> file, EngineKind engine = EngineKind::automatic);
   ~DiskTier() override;
   DiskTier(const DiskTier&) = delete;

@@ -1,4 +1,4 @@
-// Where liburing was not found.
+// The engine of builds without liburing.
 
 #include "runtime/core/tier/file_engine.h"
 

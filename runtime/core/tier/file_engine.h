@@ -1,6 +1,6 @@
 #pragma once
-// Who carries out the pieces of a queue on a file. An engine has threads of its own, which call completed() of the
-// transfers that end. Its queue and the file outlive it.
+// The engine that carries out the pieces of a queue on a file. An engine has threads of its own, which call completed()
+// of the transfers that end. Its queue and the file outlive it.
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What the file system of an open file or folder is called, for messages.
+// The name of the file system of an open file or folder, for messages.
 
 #include <string>
 

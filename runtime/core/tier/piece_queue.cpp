@@ -28,7 +28,7 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// What a write moves, and what a padded read leaves, beyond the transfer's own bytes is defined.
+/// The bytes that a write moves, and a padded read leaves, beyond the transfer's own are defined.
 void fill_bounce(Piece& piece) {
   if (!piece.bounce || !piece.write) return;
   std::memcpy(piece.bounce, piece.user_memory, piece.user_bytes);

@@ -19,7 +19,7 @@
 
 namespace sial {
 
-/// What the file asks of operations.
+/// The demands of the file on operations.
 struct FileRules {
   std::uint64_t alignment = 4096;
   std::size_t memory_alignment = 1;  // 1: any memory will do

@@ -1,5 +1,5 @@
 #pragma once
-// What a job asks for: where blocks may go that do not fit into memory. A value of the job's options.
+// The request of a job: where blocks may go that do not fit into memory. A value of the job's options.
 
 #include <cstdint>
 #include <string>

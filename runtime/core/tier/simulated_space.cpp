@@ -48,7 +48,7 @@ void SimulatedSpace::raise_awaited(Channel& channel) {
   });
 }
 
-/// Of those that had come when the channel became free, the most urgent; else the first that came.
+/// The most urgent of those that had come when the channel became free; else the first that came.
 SimulatedSpace::Queued SimulatedSpace::next(Channel& channel) const {
   std::deque<Queued>* earliest = nullptr;
   for (auto& queue : channel.queued) {
@@ -63,7 +63,7 @@ SimulatedSpace::Queued SimulatedSpace::next(Channel& channel) const {
   return found;
 }
 
-/// What the channel begins by `now`.
+/// Starts what the channel begins by `now`.
 void SimulatedSpace::start(Channel& channel, double now) {
   const auto empty = [](const auto& queue) { return queue.empty(); };
   while (channel.free_at <= now && !std::ranges::all_of(channel.queued, empty)) {

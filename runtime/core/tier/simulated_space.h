@@ -1,5 +1,5 @@
 #pragma once
-// What the simulated tiers of a node share: the bytes, and a channel for each direction, which moves one transfer after
+// Shared by the simulated tiers of a node: the bytes, and a channel for each direction, which moves one transfer after
 // another, demands first. Its clock is what the ranks say. Safe for threads.
 
 #include <array>

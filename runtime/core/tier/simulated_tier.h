@@ -30,7 +30,7 @@ class SimulatedTier final : public Tier {
   void progress() override { space_->advance(now_()); }
   TierSpeed speed() const override;
 
-  /// Of all ranks of the node.
+  /// The next completion of all ranks of the node.
   std::optional<double> next_completion() override;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// How fast a tier is, from what it did: bandwidth is bytes moved while something was under way, by the time of that;
+// The speed of a tier, from what it did: bandwidth is bytes moved while something was under way, by the time of that;
 // latency is the time of a small read. Newer samples count more. Not safe for threads: its owner has a lock.
 
 #include <cstddef>

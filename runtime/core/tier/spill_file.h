@@ -24,9 +24,9 @@ struct SpillFileOptions {
 
 class SpillFile {
  public:
-  /// What one rank of the node does.
+  /// Called by one rank of the node.
   static std::unique_ptr<SpillFile> create(const std::string& directory, const SpillFileOptions& options = {});
-  /// What the others do, with path_for_others() and capacity() of the first, while it has its file open.
+  /// Called by the others, with path_for_others() and capacity() of the first, while it has its file open.
   static std::unique_ptr<SpillFile> open(const std::string& path, const std::string& directory, std::uint64_t capacity,
                                          const SpillFileOptions& options = {});
 
@@ -35,9 +35,9 @@ class SpillFile {
   /// For messages: "/scratch (ext4)".
   std::string place() const;
   std::uint64_t capacity() const { return capacity_; }
-  /// Of offsets and sizes of transfers.
+  /// The alignment of offsets and sizes of transfers.
   std::uint64_t alignment() const { return alignment_; }
-  /// Of the memory that the system moves data from and to.
+  /// The alignment of the memory that the system moves data from and to.
   std::size_t memory_alignment() const { return memory_alignment_; }
   bool direct() const { return direct_; }
 

@@ -13,7 +13,7 @@
 
 namespace sial {
 
-/// What is served first: somebody waits for it, somebody will ask for it, memory will be needed.
+/// The order of service: somebody waits for it, somebody will ask for it, memory will be needed.
 enum class TierPriority : std::uint8_t { demand = 0, prefetch = 1, write = 2 };
 
 /// One transfer. Owned by whoever starts it; it and its memory stay in place until completed() was called.
@@ -48,12 +48,12 @@ class Tier {
   virtual std::string kind() const = 0;
   /// Bytes of its space: for all ranks of the node together.
   virtual std::uint64_t capacity() const = 0;
-  /// Of offsets; a part of the space begins at a multiple of it and takes a multiple of it.
+  /// The alignment of offsets; a part of the space begins at a multiple of it and takes a multiple of it.
   virtual std::uint64_t alignment() const = 0;
   /// Makes the first `bytes` of the space usable; may reserve more, never beyond the capacity. False: nobody gives so
   /// many now. Throws EnvironmentError when what was promised is not there: the file system is full, or gone.
   virtual bool reserve(std::uint64_t bytes) = 0;
-  /// Of the capacity, what there is as far as is known.
+  /// The part of the capacity that there is as far as is known.
   virtual std::uint64_t usable() const { return capacity(); }
   /// Starts a transfer, or queues it behind those under way. Transfers of one part of the space have no order: whoever
   /// starts the second waits for the first. What was never written cannot be read.

@@ -1,5 +1,5 @@
 #pragma once
-// How a transfer that failed is told to the user.
+// The message to the user about a transfer that failed.
 
 #include "runtime/core/base/error.h"
 #include "runtime/core/tier/tier.h"

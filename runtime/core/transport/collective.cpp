@@ -103,7 +103,7 @@ void ExchangeTransport::end_collective() {
 
 bool Rendezvous::arrive(int rank, const CollectiveRecord& record, std::span<const std::byte> part,
                         const PlaceNamer& namer) {
-  Meeting& m = meetings_[record.sequence & 1];
+  Synchronization& m = synchronizations_[record.sequence & 1];
   if (m.sequence != record.sequence) {
     m.sequence = record.sequence;
     m.arrived = 0;

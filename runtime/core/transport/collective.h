@@ -1,5 +1,5 @@
 #pragma once
-// What all transports share about collectives: the record that travels with each one, the check that all ranks mean the
+// Shared by all transports for collectives: the record that travels with each one, the check that all ranks mean the
 // same one, and the four operations expressed by one primitive, exchange(). A rank is in one collective at a time.
 
 #include <cstdint>
@@ -69,22 +69,22 @@ class Rendezvous {
   /// This rank's arrival; true when it was the last one. Throws the mismatch error.
   bool arrive(int rank, const CollectiveRecord& record, std::span<const std::byte> part, const PlaceNamer& namer);
   bool complete(std::int64_t sequence) const {
-    return meetings_[sequence & 1].sequence == sequence && meetings_[sequence & 1].arrived == ranks_;
+    return synchronizations_[sequence & 1].sequence == sequence && synchronizations_[sequence & 1].arrived == ranks_;
   }
   const std::vector<std::vector<std::byte>>& parts(std::int64_t sequence) const {
-    return meetings_[sequence & 1].parts;
+    return synchronizations_[sequence & 1].parts;
   }
 
  private:
   // Two suffice: nobody arrives at n + 2 before everybody has left n.
-  struct Meeting {
+  struct Synchronization {
     std::int64_t sequence = -1;
     int arrived = 0, first_rank = -1;
     CollectiveRecord record;
     std::vector<std::vector<std::byte>> parts;
   };
   int ranks_;
-  Meeting meetings_[2];
+  Synchronization synchronizations_[2];
 };
 
 }  // namespace sial

@@ -13,10 +13,10 @@ class Fibers {
  public:
   /// Stands for whoever called run().
   static constexpr int caller = -1;
-  /// What fiber `i` does. It returns the fiber that goes on afterwards, and throws nothing.
+  /// The code of fiber `i`. It returns the fiber that goes on afterwards, and throws nothing.
   using Body = std::function<int(int i)>;
 
-  /// As much as a thread has, and reserved as there: memory is taken when it is used.
+  /// The stack of a thread, and reserved as there: memory is taken when it is used.
   static constexpr std::size_t stack_bytes = std::size_t{8} << 20;
 
   Fibers(int count, Body body);

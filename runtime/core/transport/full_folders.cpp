@@ -18,10 +18,10 @@ namespace sial {
 namespace {
 
 constexpr double kibibyte = 1024;
-constexpr double least_shared = 4 * kibibyte * kibibyte;  // Open MPI's memory for messages of one rank
-constexpr double least_of_job = 64 * kibibyte;            // what ranks and daemon tell each other
+constexpr double min_shared = 4 * kibibyte * kibibyte;  // Open MPI's memory for messages of one rank
+constexpr double min_of_job = 64 * kibibyte;            // what ranks and daemon tell each other
 
-/// That of the job, which the launcher names and has made; else where such are made.
+/// The folder of the job, which the launcher names and has made; else where such are made.
 std::string folder_of_job() {
   for (const char* name : {"OMPI_MCA_orte_jobfam_session_dir", "OMPI_MCA_orte_tmpdir_base", "TMPDIR"})
     if (const char* folder = std::getenv(name)) return folder;
@@ -42,14 +42,14 @@ std::vector<std::string> full_folders(const std::vector<std::string>& folders, d
 }
 
 void look_for_full_folders() {
-  const std::vector<std::string> of_job = full_folders({folder_of_job()}, least_of_job);
+  const std::vector<std::string> of_job = full_folders({folder_of_job()}, min_of_job);
   constexpr int usual = 4;  // seconds
   if (local_rank() > 0) {
     if (of_job.empty()) return;
     let_first_speak(local_rank(), usual);
     std::_Exit(exit_environment_error);
   }
-  for (const std::string& folder : of_job.empty() ? full_folders({"/dev/shm"}, least_shared) : of_job)
+  for (const std::string& folder : of_job.empty() ? full_folders({"/dev/shm"}, min_shared) : of_job)
     fmt::print(stderr, "{}: {} is full on {}: MPI {} start\n", of_job.empty() ? "warning" : "error",
                printable_name(folder), printable_host_name(), of_job.empty() ? "may fail to" : "cannot");
   std::fflush(stderr);

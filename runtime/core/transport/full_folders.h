@@ -7,7 +7,7 @@
 
 namespace sial {
 
-/// Of these folders, those with less than `bytes` left: "/tmp (12 KiB free)". Folders that are not there have room.
+/// The folders among these with less than `bytes` left: "/tmp (12 KiB free)". Folders that are not there have room.
 std::vector<std::string> full_folders(const std::vector<std::string>& folders, double bytes);
 
 /// Before MPI starts: a warning of the first rank of a host, or the end of its ranks and of their launcher.

@@ -1,5 +1,5 @@
 #pragma once
-// What the transports that keep several ranks in one process share: how ranks are spread over (pretend) nodes, and node
+// Shared by the transports that keep several ranks in one process: how ranks are spread over (pretend) nodes, and node
 // memory that is plain memory of the process, with an optional limit that stands for a small /dev/shm.
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct NodeLayout {
   std::vector<NodeId> home_nodes;
 };
 
-/// What run_simulated and run_threads throw when a rank called abort_job.
+/// Thrown by run_simulated and run_threads when a rank called abort_job.
 class JobAborted : public std::runtime_error {
  public:
   JobAborted(const std::string& message, int exit_code) : std::runtime_error(message), exit_code_(exit_code) {}

@@ -19,7 +19,7 @@ int number_of_environment(const char* name) {
 
 namespace {
 
-/// Of the first variable that is set: daemons that another launcher has started hand on what that says.
+/// Reads the first variable that is set: daemons that another launcher has started hand on what that says.
 int number_of(std::initializer_list<const char*> names) {
   for (const char* name : names)
     if (std::getenv(name)) return number_of_environment(name);

@@ -1,5 +1,5 @@
 #pragma once
-// What the launcher of this process says in its environment.
+// The facts that the launcher of this process states in its environment.
 
 namespace sial {
 
@@ -10,7 +10,7 @@ int number_of_environment(const char* name);
 int launched_rank();
 int local_rank();
 
-/// Where all ranks fail alike the first says so, of all or of its host, and launchers end the others: they wait.
+/// The first rank, of all or of its host, speaks where all fail alike, and launchers end the others: they wait.
 void let_first_speak(int rank, int seconds = 1);
 
 }  // namespace sial

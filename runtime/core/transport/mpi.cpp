@@ -9,7 +9,7 @@
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/process_limits.h"
 #include "runtime/core/transport/collective.h"
-#include "runtime/core/transport/mpi_lending.h"
+#include "runtime/core/transport/mpi_remote_memory.h"
 #include "runtime/core/transport/mpi_requests.h"
 #include "runtime/core/transport/mpi_support.h"
 #include "runtime/core/transport/mpi_watch.h"
@@ -18,7 +18,7 @@ namespace sial {
 
 namespace {
 
-/// What all workers exchange at each collective: enough to agree on it, and the number of a sum.
+/// The data that all workers exchange at each collective: enough to agree on it, and the number of a sum.
 struct Arrival {
   CollectiveRecord record;
   double value = 0;
@@ -55,7 +55,9 @@ class MpiTransport final : public ExchangeTransport {
     SIAL_CHECK(to >= 0 && to < world_.layout->total(), "request to rank {}", to);
     return client_.request(to, header, payload, reply_buffer, priority);
   }
-  std::unique_ptr<RemoteMemory> lend_memory(Lender& lender) override { return make_mpi_lending(world_, lender); }
+  std::unique_ptr<RemoteMemory> open_remote_memory(MemoryProvider& provider) override {
+    return make_mpi_remote_memory(world_, provider);
+  }
   bool reads_device_memory() const override { return reports_device_memory(); }
   void prepare_helper(std::function<void()> f) override {
     if (helper_.joinable()) server_.prepare(std::move(f));
@@ -149,7 +151,7 @@ void MpiTransport::pause() {
     helper_wait_.pause();
     return;
   }
-  if (std::this_thread::get_id() != rank_thread_) {  // that of lent memory
+  if (std::this_thread::get_id() != rank_thread_) {  // that of memory of other nodes
     std::this_thread::sleep_for(std::chrono::microseconds(30));
     return;
   }

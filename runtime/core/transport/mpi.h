@@ -22,7 +22,7 @@ struct NetworkModel {
 struct MpiOptions {
   int ranks_per_node = 0;         // split each host into pretend nodes of so many workers; 0: don't
   int servers = 0;                // the last so many ranks do nothing but serve
-  bool homes_on_workers = false;  // servers hold no arrays: their memory is there to be lent
+  bool homes_on_workers = false;  // servers hold no arrays: their memory is there to be provided
   std::optional<NetworkModel> network;
   double lost_after = 0;                             // seconds, as WatchOptions has it; 0: nobody is ever lost
   double start_limit = 0;                            // seconds until all ranks have met; 0: none
@@ -35,7 +35,7 @@ int launched_ranks();
 /// Whether this process is the first rank, by what the launcher says in the environment; true without a launcher.
 bool is_first_launched();
 
-/// Which MPI this is and what was chosen for it, in lines: for people, before MPI starts.
+/// The MPI and the choices for it, in lines: for people, before MPI starts.
 std::string describe_mpi();
 
 /// Collective. When it fails after MPI has started it ends the job with one message, as abort_job does.
@@ -46,7 +46,7 @@ std::unique_ptr<Transport> make_mpi(int* argc, char*** argv, const MpiOptions& o
 /// not run, or lets only the thread call it that has started it.
 std::unique_ptr<Transport> make_mpi_of(int communicator, const MpiOptions& options);
 
-/// As the MPI that is loaded calls itself, with its version.
+/// The name of the MPI that is loaded, with its version.
 std::string name_of_mpi();
 
 }  // namespace sial

@@ -26,8 +26,8 @@ struct ReplyEnvelope {
 namespace {
 
 // Tags stay below 32767, the least upper bound MPI grants.
-static_assert(MpiWorld::first_data_tag + 3 * RequestLimits::most_requests < 32767);
-// Answers to prefetches that are on the wire at a time, for they can no longer give way to a demand: so many, or more
+static_assert(MpiWorld::first_data_tag + 3 * RequestLimits::max_requests < 32767);
+// Answers to prefetches that are on the wire at a time, for they can no longer yield to a demand: so many, or more
 // small ones. One that its requester does not take, because it computes, is not on the wire and keeps back neither
 // others nor its own.
 constexpr std::size_t prefetches_on_wire = 2, prefetch_bytes_on_wire = 256 << 10;
@@ -94,7 +94,7 @@ void RequestServer::set_service(Service* service) {
     service_ = service;
     if (service) return;
   }
-  // Who asked may have all of a reply before its owner knows. Its release reaches into the service as well.
+  // The requester may have all of a reply before its owner knows. Its release reaches into the service as well.
   Backoff backoff;
   while (true) {
     {
@@ -225,7 +225,7 @@ bool RequestServer::start_waiting() {
   return true;
 }
 
-/// What it raises came before it; if it is no longer in line it has been answered.
+/// The request that it raises came before it; if it is no longer in line it has been answered.
 void RequestServer::raise(int from, int slot) {
   while (accept(MpiWorld::tag_prefetch)) {}
   const auto which = [&](const Job& job) { return job.from == from && job.envelope.slot == slot; };
@@ -313,7 +313,7 @@ void RequestServer::start_serving(Job& job) {
   if (reply.header.size() > inline_bytes)
     send(world_, std::span(reply.header).subspan(inline_bytes), world_.options.message_bytes, job.from,
          reply_tag(job.envelope.slot), job.requests);
-  // As many pieces as the requester has posted receives for, the last ones perhaps short or empty.
+  // Sends as many pieces as the requester has posted receives for, the last ones perhaps short or empty.
   std::size_t at = 0;
   for_pieces(static_cast<const std::byte*>(nullptr), static_cast<std::size_t>(job.envelope.reply_capacity),
              static_cast<std::size_t>(job.envelope.reply_piece), [&](const std::byte*, int room) {

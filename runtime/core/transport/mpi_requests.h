@@ -28,7 +28,7 @@ class RequestServer {
   void set_service(Service* service);
   /// Has run(), which is another thread, call it before it goes on; waits until it has.
   void prepare(std::function<void()> f);
-  /// Where the service itself waits, for memory that replies may hold: releases those that have been sent. By its
+  /// Releases replies that have been sent, where the service itself waits for memory that they may hold. By its
   /// thread.
   void release_sent();
   bool serves_here() const { return std::this_thread::get_id() == thread_.load(std::memory_order_relaxed); }

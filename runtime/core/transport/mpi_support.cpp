@@ -164,7 +164,7 @@ MpiWorld::MpiWorld(int communicator, const MpiOptions& wanted) : options(wanted)
   meet(provided);
 }
 
-/// Who is where, and what they share.
+/// Finds the place of each rank, and what ranks share.
 void MpiWorld::meet(int provided) {
   int total = 0;
   MPI_Comm_rank(all, &rank);
@@ -267,7 +267,7 @@ std::shared_ptr<SharedMemory> MpiWorld::map(MPI_Comm comm, std::size_t bytes, co
       step();
     } catch (const EnvironmentError&) { error = std::current_exception(); }
   };
-  const auto settle = [&](MPI_Request& request) {
+  const auto complete = [&](MPI_Request& request) {
     control_ ? wait(request, "mapping node memory")
              : check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "mapping node memory");
   };
@@ -280,11 +280,11 @@ std::shared_ptr<SharedMemory> MpiWorld::map(MPI_Comm comm, std::size_t bytes, co
     if (memory) std::snprintf(name, sizeof name, "%s", memory->name().c_str());
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibcast(name, sizeof name, MPI_CHAR, 0, comm, &request), "naming node memory");
-    settle(request);
+    complete(request);
     if (position != 0 && name[0]) attempt([&] { memory = SharedMemory::open(name, bytes, purpose); });
     const int mine = memory ? 0 : 1;
     check_mpi(MPI_Iallreduce(&mine, &failures, 1, MPI_INT, MPI_SUM, comm, &request), "mapping node memory");
-    settle(request);
+    complete(request);
     if (memory) memory->remove_name();
     if (failures == 0) return memory;
     if (!SharedMemory::is_descriptor(name)) break;

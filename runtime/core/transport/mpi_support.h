@@ -1,5 +1,5 @@
 #pragma once
-// What the parts of the MPI transport share: the communicators of this process, error checking, and waiting in a way
+// Shared by the parts of the MPI transport: the communicators of this process, error checking, and waiting in a way
 // that leaves the core to others and notices the end of the job. Owned by MpiTransport.
 
 #define OMPI_SKIP_MPICXX 1
@@ -32,7 +32,7 @@ void check_mpi(int code, const char* doing);
 class Backoff {
  public:
   using Microseconds = std::chrono::microseconds;
-  /// Of a thread that has nothing else to do.
+  /// The waits of a thread that has nothing else to do.
   explicit Backoff(Microseconds spin = Microseconds(300), Microseconds first = Microseconds(10),
                    Microseconds longest = Microseconds(50))
       : spin_(spin), first_(first), longest_(longest) {}
@@ -86,7 +86,7 @@ class MpiWorld {
   }
   /// No watcher does any more, and little is left to do.
   void limit_end();
-  /// What the ranks of this host say of themselves.
+  /// The statements of the ranks of this host about themselves.
   HostBoard board() const;
   /// For waits of the rank's own thread. Does not return when another rank is ending the job; rethrows what the helper
   /// thread died of.

@@ -16,7 +16,7 @@ class MpiWatchLink final : public WatchLink {
   MpiWatchLink(MpiWorld& world, std::vector<int> leaders)
       : world_(world), leaders_(std::move(leaders)), sending_(leaders_.size()) {}
 
-  /// Who is sent to is there until all have ended. What has not left even so is left to the process.
+  /// The peers of messages are there until all have ended. What has not left even so is left to the process.
   ~MpiWatchLink() override {
     constexpr int attempts = 1000;  // a millisecond each
     for (Sending& s : sending_) {

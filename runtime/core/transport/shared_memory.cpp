@@ -128,7 +128,7 @@ void SharedMemory::allocate(std::size_t offset, std::size_t bytes) {
   if ((error != ENOSPC && error != ENOMEM) || statvfs("/dev/shm", &fs) != 0) throw failure("commit", purpose_, error);
   const double unit = static_cast<double>(fs.f_frsize), total = unit * static_cast<double>(fs.f_blocks),
                available = unit * static_cast<double>(fs.f_bavail);
-  // How much more the job will need is not known here; it is no more than has been reserved.
+  // The job's further needs are not known here; they are no more than has been reserved.
   const double held = offset < reserved_ ? static_cast<double>(committed()) : 0.0, others = total - available - held,
                reserved = static_cast<double>(reserved_), twice = 2 * (held + static_cast<double>(bytes));
   const auto megabytes = [](double size) { return static_cast<std::int64_t>(size / (1 << 20)) + 1; };

@@ -7,7 +7,7 @@
 
 #include "runtime/core/base/check.h"
 #include "runtime/core/transport/collective.h"
-#include "runtime/core/transport/simulated_lending.h"
+#include "runtime/core/transport/simulated_remote_memory.h"
 #include "runtime/core/transport/simulated_requests.h"
 #include "runtime/core/transport/simulated_scheduler.h"
 
@@ -22,8 +22,8 @@ class Simulation final : private SimulatedScheduler::Events {
         layout_(options.ranks, options.ranks_per_node, options.servers, options.homes_on_workers),
         rendezvous_(options.ranks),
         scheduler_(options_, layout_.total(), layout_.ranks.size() > 1, *this),
-        lending_(scheduler_, options_, layout_.total()),
-        requests_(scheduler_, lending_, options_, layout_.total()),
+        remote_memory_(scheduler_, options_, layout_.total()),
+        requests_(scheduler_, remote_memory_, options_, layout_.total()),
         unfinished_workers_(options.ranks) {
     for (const auto& ranks : layout_.ranks)
       memories_.push_back(std::make_unique<NodeMemories>(static_cast<int>(ranks.size()), options.commit_limit));
@@ -33,10 +33,10 @@ class Simulation final : private SimulatedScheduler::Events {
  private:
   friend class SimulatedTransport;
 
-  double next() const override { return std::min(lending_.next_event(), requests_.next_reply()); }
+  double next() const override { return std::min(remote_memory_.next_event(), requests_.next_reply()); }
   bool happen(double limit) override {
     const double reply = requests_.next_reply();
-    if (lending_.advance_one(std::min(limit, reply))) return true;
+    if (remote_memory_.advance_one(std::min(limit, reply))) return true;
     if (reply == SimulatedScheduler::never || reply > limit) return false;
     requests_.deliver_next();
     return true;
@@ -50,7 +50,7 @@ class Simulation final : private SimulatedScheduler::Events {
   Rendezvous rendezvous_;
   std::vector<std::unique_ptr<NodeMemories>> memories_;
   SimulatedScheduler scheduler_;
-  SimulatedLending lending_;
+  SimulatedRemoteTransfers remote_memory_;
   SimulatedRequests requests_;
   int unfinished_workers_;
 };
@@ -88,7 +88,9 @@ class SimulatedTransport final : public ExchangeTransport {
     return sim_.requests_.request(rank_, to, header, payload, reply_buffer, priority);
   }
 
-  std::unique_ptr<RemoteMemory> lend_memory(Lender& lender) override { return sim_.lending_.open(rank_, lender); }
+  std::unique_ptr<RemoteMemory> open_remote_memory(MemoryProvider& provider) override {
+    return sim_.remote_memory_.open(rank_, provider);
+  }
 
   void serve_forever() override {
     SIAL_CHECK(is_server(), "rank {} is no server", rank_);

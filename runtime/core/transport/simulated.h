@@ -19,7 +19,7 @@ struct SimulationOptions {
   int ranks = 1;           // workers
   int ranks_per_node = 0;  // 0: all on one node
   int servers = 0;
-  bool homes_on_workers = false;  // servers hold no arrays: their memory is there to be lent
+  bool homes_on_workers = false;  // servers hold no arrays: their memory is there to be provided
   std::uint64_t seed = 1;
   double latency = 2e-6;          // seconds, between nodes
   double bandwidth = 7e9;         // bytes per second, between nodes

@@ -11,9 +11,9 @@ class SimulatedRandom {
   explicit SimulatedRandom(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next() { return mixed(state_ += step); }
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  /// What the next() after `others` more of them will return.
+  /// The number that next() after `others` more of them will return.
   std::uint64_t after(std::uint64_t others) const { return mixed(state_ + (others + 1) * step); }
-  /// As if next() had been called so many times.
+  /// Advances as if next() had been called so many times.
   void skip(std::uint64_t count) { state_ += count * step; }
 
  private:

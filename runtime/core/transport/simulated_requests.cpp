@@ -65,9 +65,12 @@ class InService {
 
 }  // namespace
 
-SimulatedRequests::SimulatedRequests(SimulatedScheduler& scheduler, SimulatedLending& lending,
+SimulatedRequests::SimulatedRequests(SimulatedScheduler& scheduler, SimulatedRemoteTransfers& remote_memory,
                                      const SimulationOptions& options, int ranks)
-    : scheduler_(scheduler), lending_(lending), options_(options), owners_(static_cast<std::size_t>(ranks)) {}
+    : scheduler_(scheduler),
+      remote_memory_(remote_memory),
+      options_(options),
+      owners_(static_cast<std::size_t>(ranks)) {}
 
 std::unique_ptr<PendingRequest> SimulatedRequests::request(int from, int to, std::span<const std::byte> header,
                                                            const Payload& payload, ReplyBuffer reply_buffer,
@@ -215,9 +218,9 @@ void SimulatedRequests::serve(int rank, Owner& o, const MessagePtr& m) {
   bytes_ += static_cast<std::int64_t>(bytes);
   // The owner sends one reply after the other: what it sends for one rank delays what another one waits for.
   double& clock = scheduler_.clock();
-  clock = std::max(clock, lending_.free_at(rank)) + options_.service_seconds +
+  clock = std::max(clock, remote_memory_.free_at(rank)) + options_.service_seconds +
           static_cast<double>(bytes) / options_.bandwidth;
-  lending_.occupy(rank, clock);
+  remote_memory_.occupy(rank, clock);
   m->arrival = clock + options_.latency;
   m->answered = true;
   replies_.push({m->arrival, m->number, m});

@@ -9,8 +9,8 @@
 #include <queue>
 #include <vector>
 
-#include "runtime/core/transport/simulated_lending.h"
 #include "runtime/core/transport/simulated_message.h"
+#include "runtime/core/transport/simulated_remote_memory.h"
 #include "runtime/core/transport/simulated_scheduler.h"
 
 namespace sial {
@@ -19,15 +19,15 @@ class SimulatedRequests {
  public:
   static constexpr double never = SimulatedScheduler::never;
 
-  SimulatedRequests(SimulatedScheduler& scheduler, SimulatedLending& lending, const SimulationOptions& options,
-                    int ranks);
+  SimulatedRequests(SimulatedScheduler& scheduler, SimulatedRemoteTransfers& remote_memory,
+                    const SimulationOptions& options, int ranks);
 
   std::unique_ptr<PendingRequest> request(int from, int to, std::span<const std::byte> header, const Payload& payload,
                                           ReplyBuffer reply_buffer, Priority priority);
   void set_service(int rank, Service* service);
-  /// What the helper of `rank` does until `done`.
+  /// The work of the helper of `rank` until `done`.
   void serve(int rank, const std::function<bool()>& done);
-  /// Where the helper of `rank` waits within a service: it may wait for what its own replies, delivered meanwhile,
+  /// Releases delivered replies of the helper of `rank`, while it waits within a service: perhaps for what they
   /// hold.
   void release_within_service(int rank);
 
@@ -65,7 +65,7 @@ class SimulatedRequests {
   void release_delivered(Owner& owner);
 
   SimulatedScheduler& scheduler_;
-  SimulatedLending& lending_;
+  SimulatedRemoteTransfers& remote_memory_;
   const SimulationOptions& options_;
   std::vector<Owner> owners_;  // by rank
   std::priority_queue<OnItsWay, std::vector<OnItsWay>, std::greater<>> replies_;

@@ -70,7 +70,7 @@ void SimulatedScheduler::pause() {
   switch_away();
 }
 
-/// Where all others wait for ever, who is about to say why must not be taken for one of them.
+/// The rank that is about to say why must not be taken for one of those that wait for ever.
 void SimulatedScheduler::linger(double seconds) {
   const double until = me().clock + seconds;
   const std::int64_t in_vain = 10 * static_cast<std::int64_t>(actors());

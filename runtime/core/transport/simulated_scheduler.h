@@ -1,5 +1,5 @@
 #pragma once
-// Who runs when in the simulator, and what time it is: ranks, and helpers that serve their requests, are actors, each a
+// The order of actors in the simulator, and the time: ranks, and helpers that serve their requests, are actors, each a
 // fiber with a clock. One runs until a call of the transport switches to the one whose clock is least. All fibers share
 // one thread, so nothing here is locked.
 
@@ -20,7 +20,7 @@ class SimulatedScheduler {
  public:
   static constexpr double never = SimulatedTimes::never;
 
-  /// What happens on the clock beside what actors do.
+  /// Events on the clock beside what actors do.
   class Events {
    public:
     virtual ~Events() = default;
@@ -48,7 +48,7 @@ class SimulatedScheduler {
   bool ending() const { return ending_; }
   std::int64_t switches() const { return switches_; }
 
-  // What the running actor does. All may switch, and throw JobEnding while the job is being ended.
+  // Calls of the running actor. All may switch, and throw JobEnding while the job is being ended.
   void spend(double seconds);
   void pause();
   void linger(double seconds);
@@ -58,10 +58,10 @@ class SimulatedScheduler {
   /// While the job is being ended: lets `other` end first.
   void let_end(int other);
 
-  // What wakes others.
+  // Calls that wake others.
   /// From when on `actor` has something to do while it sleeps.
   void set_wake(int actor, double time);
-  /// What a blocked actor waits for may have come, at that time.
+  /// The event that a blocked actor waits for may have come, at that time.
   void wake(int actor, double time);
   /// The clocks of the first `ranks` show the same, `seconds` after the last of them; none is blocked any more.
   void meet(int ranks, double seconds);
@@ -70,7 +70,7 @@ class SimulatedScheduler {
 
   /// Called while `rank` waits for others; null: nothing is.
   void set_while_waiting(int rank, std::function<void()> f);
-  /// What `rank` has last taken part in, for messages; empty: nothing.
+  /// The collective that `rank` has last taken part in, for messages; empty: none.
   void set_description(int rank, Description f) { at(rank).description = std::move(f); }
 
  private:

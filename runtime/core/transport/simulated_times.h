@@ -29,7 +29,7 @@ class SimulatedTimes {
     }
   }
   double earliest() const { return nodes_[1].earliest; }
-  /// Of those who do not poll: what others wait for cannot happen before.
+  /// The earliest change by actors that do not poll: what others wait for cannot happen before.
   double earliest_change() const { return nodes_[1].change; }
   /// Actors that go on at some time.
   std::uint32_t count() const { return nodes_[1].count; }

@@ -77,7 +77,7 @@ void look_after_rank(int pipe, pid_t rank, double stopped_for) {
 }
 
 /// The launcher waits until no process holds the streams of a rank.
-void let_go_of_streams() {
+void close_streams() {
   const int null = open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
   if (null > STDERR_FILENO) close(null);
@@ -113,7 +113,7 @@ StartGuard::StartGuard(double stopped_for, char* name) {
     dup2(end, kept);
     close_range(kept + 1, ~0U, 0);
     look_after_rank(kept, rank, stopped_for);
-    let_go_of_streams();
+    close_streams();
     look_after_launcher(launcher);
     _exit(0);
   }

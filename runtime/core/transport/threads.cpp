@@ -13,7 +13,7 @@
 
 #include "runtime/core/base/check.h"
 #include "runtime/core/transport/collective.h"
-#include "runtime/core/transport/threads_lending.h"
+#include "runtime/core/transport/threads_remote_memory.h"
 
 namespace sial {
 
@@ -45,7 +45,7 @@ struct ThreadsJob {
   explicit ThreadsJob(const ThreadsOptions& options)
       : layout(options.ranks, options.ranks_per_node, options.servers),
         rendezvous(options.ranks),
-        lending(options.ranks, layout.total()),
+        remote_memory(options.ranks, layout.total()),
         unfinished_workers(options.ranks) {
     for (const auto& ranks : layout.ranks)
       memories.push_back(
@@ -68,7 +68,7 @@ struct ThreadsJob {
   std::mutex mutex;  // of everything down to `error`
   std::condition_variable changed;
   Rendezvous rendezvous;
-  ThreadsLending lending;  // has a lock of its own
+  ThreadsRemoteTransfers remote_memory;  // has a lock of its own
   std::vector<std::unique_ptr<NodeMemories>> memories;
   int unfinished_workers;
   std::exception_ptr error;
@@ -212,8 +212,8 @@ class ThreadTransport final : public ExchangeTransport {
     return std::make_unique<ThreadRequest>(job_, box, std::move(m), while_waiting_);
   }
 
-  std::unique_ptr<RemoteMemory> lend_memory(Lender& lender) override {
-    return job_.lending.open(rank_, lender, [&job = job_] { return job.ending.load(); });
+  std::unique_ptr<RemoteMemory> open_remote_memory(MemoryProvider& provider) override {
+    return job_.remote_memory.open(rank_, provider, [&job = job_] { return job.ending.load(); });
   }
 
   void serve_forever() override {

@@ -25,7 +25,7 @@ namespace {
 constexpr double between_looks = 1;  // seconds
 constexpr double longest_look = 2;   // seconds; one that took longer was no look of a process that ran
 
-constexpr int most_without = 3;  // looks in a row
+constexpr int max_without = 3;  // looks in a row
 
 /// MPI waits for ever for a connection that it has no descriptor for.
 bool descriptors_left() {
@@ -43,7 +43,7 @@ Passed passed(WakeUp& done, double seconds) {
   for (double ran = 0; ran < seconds;) {
     if (done.wait(std::min(between_looks, seconds - ran))) return Passed::no;
     without = descriptors_left() ? 0 : without + 1;
-    if (without == most_without) return Passed::no_descriptors;
+    if (without == max_without) return Passed::no_descriptors;
     const auto now = Clock::now();
     ran += std::min(std::chrono::duration<double>(now - last).count(), longest_look);
     last = now;

@@ -36,8 +36,8 @@ void Transport::linger(double seconds) {
 
 void Transport::serve_forever() { SIAL_CHECK(false, "rank {} is no server", rank()); }
 
-std::unique_ptr<RemoteMemory> Transport::lend_memory(Lender&) {
-  SIAL_CHECK(false, "rank {} has no other node to lend to", rank());
+std::unique_ptr<RemoteMemory> Transport::open_remote_memory(MemoryProvider&) {
+  SIAL_CHECK(false, "rank {} has no other node to provide memory to", rank());
   return nullptr;
 }
 

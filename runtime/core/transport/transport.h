@@ -36,8 +36,8 @@ enum class CollectiveKind : std::int32_t {
   end_of_job = 9
 };
 
-/// What a rank believes it is doing. All ranks must agree on (kind, place); the transport numbers collectives itself. A
-/// mismatch stops the job with a SialError naming both places; nobody hangs.
+/// The operation that a rank believes it is in. All ranks must agree on (kind, place); the transport numbers
+/// collectives itself. A mismatch stops the job with a SialError naming both places; nobody hangs.
 struct CollectiveTag {
   CollectiveKind kind = CollectiveKind::other;
   Place place;
@@ -89,7 +89,7 @@ class Service {
   virtual Reply serve(int from, std::span<const std::byte> header, std::span<std::byte> payload) = 0;
 };
 
-/// What a request sends. `growing`, which may be null, says how much of it is there: the rest is sent as it comes, in
+/// The data of a request. `growing`, which may be null, says how much of it is there: the rest is sent as it comes, in
 /// calls of the requester.
 struct Payload {
   Payload() = default;
@@ -101,8 +101,8 @@ struct Payload {
   Growing* growing = nullptr;
 };
 
-/// Where the payload of a reply is received. `piece`: bytes at a time in which it should come, for whoever asks how far
-/// it has; 0: nobody does.
+/// The memory that receives the payload of a reply. `piece`: bytes at a time in which it should come, for whoever asks
+/// how far it has; 0: nobody does.
 struct ReplyBuffer {
   ReplyBuffer() = default;
   ReplyBuffer(std::span<std::byte> all, std::size_t at_a_time) : bytes(all), piece(at_a_time) {}
@@ -129,7 +129,7 @@ class PendingRequest {
   virtual void raise() {}
 };
 
-/// How fast requests to other nodes are, where that is a setting and need not be measured.
+/// The speed of requests to other nodes, where that is a setting and need not be measured.
 struct LinkSpeed {
   double latency = 0, bandwidth = 0;
 };  // seconds one way, bytes per second (0: no limit)
@@ -161,7 +161,7 @@ class Transport {
   virtual void barrier(CollectiveTag tag) = 0;
   virtual double sum(double value, CollectiveTag tag) = 0;  // same bits on every rank
   virtual void broadcast(std::span<std::byte> data, int root, CollectiveTag tag) = 0;
-  /// Of a length that only the root knows.
+  /// Broadcasts a text of a length that only the root knows.
   void broadcast_text(std::string& text, int root, CollectiveTag tag);
   virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> mine, CollectiveTag tag) = 0;
 
@@ -185,22 +185,24 @@ class Transport {
   /// payload is received into `reply_buffer`.
   virtual std::unique_ptr<PendingRequest> request(int to, std::span<const std::byte> header, Payload payload,
                                                   ReplyBuffer reply_buffer, Priority priority) = 0;
-  /// Only with several nodes, and collective over all ranks, servers included: what `lender` lends may be used by all.
-  virtual std::unique_ptr<RemoteMemory> lend_memory(Lender& lender);
+  /// Only with several nodes, and collective over all ranks, servers included: what `provider` provides may be used by
+  /// all.
+  virtual std::unique_ptr<RemoteMemory> open_remote_memory(MemoryProvider& provider);
   /// Whether payloads may lie in the memory of a GPU.
   virtual bool reads_device_memory() const { return false; }
-  /// Where messages move on in a thread of their own: has it call `f`, once, before it does anything else.
+  /// Has the thread of messages, where there is one, call `f`, once, before it does anything else.
   virtual void prepare_helper(std::function<void()> /*f*/) {}
 
   /// Between computations: lets what is under way move on where messages only do when the rank looks. Cheap when there
   /// is nothing.
   virtual void progress() {}
 
-  /// What this rank does, for those who look after the job. Waits in calls of the transport are noted by it.
+  /// The activity of this rank, for those who look after the job. Waits in calls of the transport are noted by it.
   RankActivity& activity() { return activity_; }
-  /// From here on the job is looked after (runtime/core/watch/watcher.h), where ranks are processes. Once, by all ranks.
+  /// From here on the job is looked after (runtime/core/watch/watcher.h), where ranks are processes. Once, by all
+  /// ranks.
   virtual void start_watch(const WatchOptions& /*options*/) {}
-  /// Of this rank, for messages; empty where all ranks are on one host.
+  /// The host of this rank, for messages; empty where all ranks are on one host.
   virtual std::string host_name() const { return {}; }
 
   virtual std::optional<LinkSpeed> link_speed() const { return {}; }

@@ -13,7 +13,7 @@ namespace sial {
 
 namespace {
 
-/// What is left of a node's share of one pardo instance. Free unless its phase is the table's.
+/// The rest of a node's share of one pardo instance. Free unless its phase is the table's.
 struct Slot {
   std::int64_t phase_plus_one = 0, instance = 0;
   std::int32_t program = 0, loop = 0;
@@ -29,7 +29,7 @@ struct Table {
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-/// What a rank of the node has set aside for itself, and not yet begun; empty when first == last.
+/// Iterations that a rank of the node has set aside for itself, and not yet begun; empty when first == last.
 struct Reservation {
   PardoKey key;
   std::int64_t first = 0, last = 0;
@@ -145,8 +145,8 @@ IterationRange NodeQueue::cut(Slot& s, std::int64_t least) const {
   return {first, s.next};
 }
 
-/// What this rank sets aside next: a chunk of the node's share, or half of what another one has set aside. Nothing
-/// where it has some already. The table is locked.
+/// Takes the iterations that this rank sets aside next: a chunk of the node's share, or half of what another one has
+/// set aside. Nothing where it has some already. The table is locked.
 void NodeQueue::set_aside(const PardoKey& key, Slot* s, std::int64_t total) {
   Reservation& mine = reservation(transport_.node_rank());
   if (mine.key == key && mine.first < mine.last) return;
@@ -187,7 +187,7 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates ca
     if (piece.first < piece.last) return piece;
   }
   // Another node's work, beginning with the next one. Who had nothing left will hardly have anything later.
-  while ((victims_done_ = share_victims_done(key, candidates.total)) < std::min(worker_nodes_ - 1, most_asked) &&
+  while ((victims_done_ = share_victims_done(key, candidates.total)) < std::min(worker_nodes_ - 1, max_asked) &&
          may_ask(in_vain_, round_trip_, transport_.now() - begun_)) {
     const double asked = transport_.now();
     const IterationRange chunk =
@@ -206,7 +206,7 @@ std::optional<IterationRange> NodeQueue::draw(const PardoKey& key, Candidates ca
   return std::nullopt;
 }
 
-/// What one rank of a node has found out the others need not ask again.
+/// The finding of one rank of a node need not be asked for by the others again.
 int NodeQueue::share_victims_done(const PardoKey& key, std::int64_t total) {
   const TableLock lock(table(), transport_);
   Slot* const s = find_or_insert(key, total);

@@ -1,5 +1,5 @@
 #pragma once
-// What a rank does at the moment, for others who want to know why it does not go on. Written by the rank's own thread,
+// The present activity of a rank, for others who want to know why it does not go on. Written by the rank's own thread,
 // at the cost of a few stores; read by any thread of its process. Owns no block and no name: an ActivityNamer turns
 // numbers into words.
 
@@ -68,14 +68,14 @@ class RankActivity {
   /// Whether the rank's thread is within a Waiting.
   bool waits() const { return current_.kind != WaitKind::none; }
   void set_program(std::int32_t program) { program_.store(program, std::memory_order_relaxed); }
-  /// Of the job, which this rank has come to, the one it waits in included.
+  /// The collectives of the job that this rank has come to, the one it waits in included.
   void set_collectives(std::int64_t n) { collectives_.store(n, std::memory_order_relaxed); }
 
   ActivitySnapshot snapshot() const;
 
   /// Until it is replaced: words for this rank's numbers. Null functions: numbers stay numbers.
   void set_namer(ActivityNamer namer);
-  /// What the user can do when the job is ended from outside its program: "go on with ...".
+  /// The user's remedy when the job is ended from outside its program: "go on with ...".
   void set_advice(std::string advice);
   std::string advice() const;
   /// "waits at a barrier (ccsd.sialx:12:3)"

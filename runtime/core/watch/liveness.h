@@ -1,5 +1,5 @@
 #pragma once
-// Who of a watcher's peers has shown no sign of life for too long. Knows beats and times only.
+// The watcher's peers that have shown no sign of life for too long. Knows beats and times only.
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// What one rank's watcher says of its rank, for the watchers of other ranks: in memory that the ranks of a host share,
-// and in messages between hosts.
+// The statements of one rank's watcher about its rank, for the watchers of other ranks: in memory that the ranks of a
+// host share, and in messages between hosts.
 
 #include <array>
 #include <atomic>

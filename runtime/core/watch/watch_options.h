@@ -7,7 +7,7 @@ namespace sial {
 
 class WakeUp;
 
-/// What the command line says.
+/// The options of the command line.
 struct WatchOptions {
   static constexpr double default_report = 60, default_lost = 30;
   double stall_report = default_report;      // seconds that a rank waits before it is spoken of; 0: never

@@ -173,7 +173,7 @@ void Watcher::note(const RankStatus& status, double now) {
   all_[r] = status;
 }
 
-/// As far as this rank knows: who is silent has not moved either.
+/// The status as far as this rank knows: a silent rank has not moved either.
 std::vector<RankStatus> Watcher::present(double now) const {
   constexpr double many = 3;  // seconds; a status comes once a second
   std::vector<RankStatus> ranks = all_;

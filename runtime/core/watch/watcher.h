@@ -29,7 +29,7 @@ class WatchLink {
   virtual std::optional<std::vector<std::byte>> receive() = 0;
 };
 
-/// Where the rank of a watcher stands.
+/// The place of a watcher's rank.
 struct WatchPlace {
   int rank = 0, ranks = 1;
   int position = 0;  // among the ranks of its host; 0 is the leader
@@ -102,7 +102,7 @@ class Watcher {
   StallReport stall_;
 };
 
-/// As Actions has it, of processes of this machine.
+/// The same as Actions has it, of processes of this machine.
 char process_state(const RankStatus& status);
 /// A number for the namespace in which this process has its number.
 std::uint64_t process_names();

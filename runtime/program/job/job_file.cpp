@@ -214,7 +214,7 @@ class JobReader {
       else
         fail(node,
              fmt::format("value `{}` must be an integer (`predefined int`) or a real (`predefined scalar`)", name));
-      if (!job_.given_values.insert(name).second) twice(node, name);
+      if (!job_.stated_values.insert(name).second) twice(node, name);
       job_.value_places[name] = place(key.source());
     }
   }
@@ -248,7 +248,7 @@ class JobReader {
       std::string name = lower_case(key.str());
       if (const std::string source = domain().source_of_array(job_.data, name); !source.empty())
         fail(node, fmt::format("`{}` follows from {}", name, source), "leave out one of the two");
-      if (!job_.given_arrays.insert(name).second) twice(node, name);
+      if (!job_.input_arrays.insert(name).second) twice(node, name);
       if (node.is_array()) {
         inline_array(name, *node.as_array());
         continue;

@@ -33,12 +33,12 @@ class Help final : public CLI::Formatter {
   }
   std::string make_option_name(const CLI::Option* option, bool) const override {
     const OptionText text = text_of(*option);
-    return fmt::format("{}{}", fmt::join(text.names, ","), takes_joined_value(text) ? value_behind(text) : "");
+    return fmt::format("{}{}", fmt::join(text.names, ","), takes_joined_value(text) ? value_after(text) : "");
   }
   std::string make_option_opts(const CLI::Option* option) const override {
     const OptionText text = text_of(*option);
     if (takes_joined_value(text)) return {};
-    return value_behind(text) + (text.positional && text.most_values > 1 ? " ..." : "");
+    return value_after(text) + (text.positional && text.max_values > 1 ? " ..." : "");
   }
 };
 

@@ -39,9 +39,9 @@ std::vector<std::string> choices_of(const OptionText& option) {
   }
 }
 
-bool takes_value(const OptionText& option) { return option.most_values > 0; }
+bool takes_value(const OptionText& option) { return option.max_values > 0; }
 /// Not one that may be left out, as in --restart [FOLDER].
-bool needs_value(const OptionText& option) { return option.least_values > 0; }
+bool needs_value(const OptionText& option) { return option.min_values > 0; }
 
 bool is_path(const OptionText& option) {
   const std::string type = value_text(option);
@@ -171,7 +171,7 @@ std::string manual_page(const ProgramText& program, const std::string& version) 
     for (const OptionText& option : program.options)
       if (option.group == group)
         out += fmt::format(".TP\n.B {}{}\n{}\n", roff(fmt::format("{}", fmt::join(option.names, ", "))),
-                           roff(value_behind(option)), roff(option.help));
+                           roff(value_after(option)), roff(option.help));
   }
   if (!program.footer.empty()) out += fmt::format(".SH NOTES\n{}\n", roff(program.footer));
   return out;
@@ -181,7 +181,7 @@ std::string manual_page(const ProgramText& program, const std::string& version) 
 
 bool takes_joined_value(const OptionText& option) { return !takes_value(option) && !choices_of(option).empty(); }
 
-std::string value_behind(const OptionText& option) {
+std::string value_after(const OptionText& option) {
   if (takes_joined_value(option)) return fmt::format("[={}]", value_text(option));
   return takes_value(option) ? " " + value_text(option) : "";
 }

@@ -15,7 +15,7 @@ inline constexpr const char* hidden_group = "hidden";
 struct OptionText {
   std::vector<std::string> names;  // with their dashes
   std::string type, help, group;
-  int least_values = 0, most_values = 0;
+  int min_values = 0, max_values = 0;
   bool positional = false;
 };
 
@@ -28,7 +28,7 @@ struct ProgramText {
 /// A flag whose value, where there is one, is joined to it: --progress=line.
 bool takes_joined_value(const OptionText& option);
 /// " VALUE", "[=a|b]" or nothing.
-std::string value_behind(const OptionText& option);
+std::string value_after(const OptionText& option);
 
 /// `form`: man (the manual page, in roff), or bash, zsh or fish (completions for that shell).
 std::string program_manual(const ProgramText& program, const std::string& form, const std::string& version);

@@ -3,8 +3,8 @@
 
 #include <iosfwd>
 
+#include "runtime/core/model/memory/memory_model.h"
 #include "runtime/core/model/time_model.h"
-#include "runtime/core/model/walk/memory_model.h"
 #include "runtime/program/session/options.h"
 
 namespace sial {

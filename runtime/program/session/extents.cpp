@@ -17,18 +17,18 @@ namespace {
 /// Elements of a segment where nobody says how long they are: the same on any number of ranks.
 std::int32_t usual_target(std::int32_t elements) { return std::clamp(elements / 48, 16, 256); }
 
-struct GivenShape {
+struct InputShape {
   const std::vector<std::int64_t>* extents = nullptr;
   std::string from, where;
 };
 
-std::optional<GivenShape> shape_of(const JobData& data, const std::string& name) {
+std::optional<InputShape> shape_of(const JobData& data, const std::string& name) {
   if (const auto source = data.sources.find(name); source != data.sources.end())
-    return GivenShape{&source->second.extents,
+    return InputShape{&source->second.extents,
                       fmt::format("dataset `{}` in `{}`", source->second.dataset, source->second.file),
                       source->second.where};
   if (const auto array = data.arrays.find(name); array != data.arrays.end())
-    return GivenShape{&array->second.extents, array->second.origin, {}};
+    return InputShape{&array->second.extents, array->second.origin, {}};
   return std::nullopt;
 }
 
@@ -38,7 +38,7 @@ class Extents {
 
   void take(const Module& program) {
     for (const ArrayRow& array : program.arrays) {
-      const std::optional<GivenShape> shape = array.predefined ? shape_of(job_.data, array.name) : std::nullopt;
+      const std::optional<InputShape> shape = array.predefined ? shape_of(job_.data, array.name) : std::nullopt;
       if (!shape || shape->extents->size() != array.dims.size()) continue;  // what does not fit is said later
       for (std::size_t d = 0; d < array.dims.size(); ++d) {
         const IndexRow& index = program.indices[array.dims[d].at()];
@@ -70,7 +70,7 @@ class Extents {
   }
 
   void take(const ArrayRow& array, const IndexRow& index, const std::string& name, std::int32_t lo, std::int64_t extent,
-            const GivenShape& shape) {
+            const InputShape& shape) {
     if (extent < 0 || extent > 1'000'000'000) return;
     const std::optional<std::int32_t> value = index.kind == IndexKind::simple
                                                   ? std::optional(static_cast<std::int32_t>(lo + extent - 1))
@@ -89,7 +89,7 @@ class Extents {
   }
 
   [[noreturn]] void refuse(const ArrayRow& array, const IndexRow& index, std::int64_t extent,
-                           const GivenShape& shape) const {
+                           const InputShape& shape) const {
     const std::string kind = kind_name(index.kind),
                       what = fmt::format("{} has {} elements where the array `{}` has the index `{}`", shape.from,
                                          extent, array.name, index.name);

@@ -196,7 +196,7 @@ int JobRun::run() {
   }
   if (tools_.programs_run > 0) {  // what an earlier job kept is of another molecule
     transport.barrier(tools_.tag(CollectiveKind::other));
-    store.kept().forget_kept();
+    store.integral_cache().clear();
     transport.barrier(tools_.tag(CollectiveKind::other));
   }
   state_.phase = tools_.barriers;

@@ -12,16 +12,16 @@ namespace sial {
 
 namespace {
 
-constexpr std::size_t most_nodes = 64, most_text = 120;
+constexpr std::size_t max_nodes = 64, max_text = 120;
 
 /// Of one rank, as it travels.
 struct Row {
   std::int64_t node, in_large_pages;
-  std::array<std::int64_t, most_nodes> pages;
-  std::array<char, most_text> rule, problem;
+  std::array<std::int64_t, max_nodes> pages;
+  std::array<char, max_text> rule, problem;
 };
 
-void set_text(std::array<char, most_text>& to, const std::string& text) {
+void set_text(std::array<char, max_text>& to, const std::string& text) {
   std::strncpy(to.data(), text.c_str(), to.size() - 1);
 }
 
@@ -35,7 +35,7 @@ NumaFacts numa_facts(RankTools& tools, const Job& job) {
   Row mine{};
   mine.node = report.node;
   mine.in_large_pages = report.in_large_pages;
-  for (std::size_t n = 0; n < std::min(most_nodes, report.pages.by_node.size()); ++n)
+  for (std::size_t n = 0; n < std::min(max_nodes, report.pages.by_node.size()); ++n)
     mine.pages[n] = report.pages.by_node[n];
   set_text(mine.rule, page_rule_text(report.rule));
   set_text(mine.problem, report.problem.empty() ? report.pages.problem : report.problem);

@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "runtime/core/interp/blocks/given_arrays.h"
+#include "runtime/core/interp/blocks/input_arrays.h"
 #include "runtime/core/job/array_source.h"
 #include "runtime/core/job/domain.h"
 #include "runtime/core/job/segments.h"

@@ -1,5 +1,5 @@
 #pragma once
-// A job with what follows from it before it runs: its programs, ranges that shapes of arrays tell, given arrays,
+// A job with what follows from it before it runs: its programs, ranges that shapes of arrays tell, input arrays,
 // segments. Made once, the same on all ranks and in a dry run.
 
 #include <iosfwd>
@@ -22,7 +22,7 @@ class PreparedJob {
   const Job& job() const { return own_ ? *own_ : stated_; }
   const Programs& programs() const { return programs_; }
 
-  /// Ranges that shapes of given arrays tell.
+  /// Ranges that shapes of input arrays tell.
   void take_ranges();
   /// Given arrays, as far as ranks need them whole.
   void read_arrays();

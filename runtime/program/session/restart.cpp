@@ -92,7 +92,7 @@ CheckpointIndex undamaged(RankTools& tools, const CheckpointIndex& last, const C
 std::vector<std::string> follow_checkpoint(const CheckpointIndex& index, Job& job) {
   const std::vector<std::string> segments = domain().earlier_segments(job, segments_of(index.job));
   for (const std::string name : {"keep_quartets", "guess_orbitals"})
-    if (const auto had = index.job.ints.find(name); had != index.job.ints.end() && !job.given_values.contains(name))
+    if (const auto had = index.job.ints.find(name); had != index.job.ints.end() && !job.stated_values.contains(name))
       apply_set(job, name + "=" + had->second);
   for (const std::string& option : segments) apply_segments(job, option);
   if (segments.empty()) return {};

@@ -59,7 +59,7 @@ void check_values(const Job& job, std::span<const std::shared_ptr<const Module>>
       if (v.predefined) asked.insert(v.name);
   }
   const UsualValues& usual = domain().usual_values();
-  for (const std::string& name : job.given_values) {
+  for (const std::string& name : job.stated_values) {
     if (asked.contains(name) || usual.settings.contains(name) || usual.of_system.contains(name) ||
         domain().is_in_data_file(job, name))
       continue;
@@ -93,7 +93,7 @@ static void warn_of_placed_arrays(const Job& job, std::span<const std::shared_pt
 static void warn_of_ranges(const Job& job, std::span<const std::shared_ptr<const Module>> programs, std::ostream& err) {
   const auto ao = job.data.segments.find(IndexKind::ao);
   const auto norb = job.data.ints.find("norb");
-  if (!job.given_values.contains("norb") || ao == job.data.segments.end() || norb == job.data.ints.end() ||
+  if (!job.stated_values.contains("norb") || ao == job.data.segments.end() || norb == job.data.ints.end() ||
       norb->second < 1 || norb->second >= std::ssize(ao->second))
     return;
   for (const auto& program : programs)
@@ -126,14 +126,14 @@ static void warn_of_arrays(const Job& job, std::span<const std::shared_ptr<const
            hint);
   };
   for (const auto& [name, array] : job.data.arrays) {
-    if (domain().gives_array(job.data, name) || job.given_arrays.contains(name)) continue;
+    if (domain().gives_array(job.data, name) || job.input_arrays.contains(name)) continue;
     look_at(name, plugins || job.data.int_arrays.contains(name)
                       ? std::string()
                       : fmt::format("declare it in a program, `predefined static {}[...]` or `distributed`, or leave "
                                     "it out of the job",
                                     name));
   }
-  for (const std::string& name : job.given_arrays)
+  for (const std::string& name : job.input_arrays)
     look_at(name, !lacking.empty() ? fmt::format("predefined arrays of the programs without data: {}", lacking)
                   : executes
                       ? std::string()

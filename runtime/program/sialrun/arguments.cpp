@@ -86,9 +86,9 @@ SimulationOptions simulation_options(const Arguments& arguments) {
 
 void choose_homes(Arguments& arguments, const SpillRequest& spill) {
   if (arguments.homes != "auto") return;
-  const bool lent =
+  const bool remote_tier =
       std::any_of(spill.begin(), spill.end(), [](const TierRequest& t) { return t.kind == TierKind::nodes; });
-  arguments.homes = lent ? "workers" : "servers";
+  arguments.homes = remote_tier ? "workers" : "servers";
 }
 
 int workers_of(const Arguments& arguments) {
@@ -159,7 +159,7 @@ Job state_job(const JobArguments& arguments) {
 namespace {
 
 /// Those of the command line act on the job, but for automatic segments.
-void settle(Job& job, const JobArguments& arguments, int ranks) {
+void apply_arguments(Job& job, const JobArguments& arguments, int ranks) {
   if (!arguments.gib.empty()) job.memory_per_rank = parse_memory(fmt::format("{}GiB", std::ranges::max(arguments.gib)));
   for (const auto& [id, text] : arguments.settings)
     if (!text.empty()) set_option(job, id, text);
@@ -179,7 +179,7 @@ void cut_segments(Job& job) {
 
 Job job_with_settings(const JobArguments& arguments, int ranks) {
   Job job = state_job(arguments);
-  settle(job, arguments, ranks);
+  apply_arguments(job, arguments, ranks);
   cut_segments(job);
   return job;
 }
@@ -189,7 +189,7 @@ Job make_job(const JobArguments& arguments, int ranks) {
   if (job.programs.empty() && job.legacy) job.programs = domain().find_programs(job, program_folders(arguments));
   if (job.programs.empty())
     throw InputError("nothing to run", "name a job file or a program: sialrun job.toml, or sialrun prog.sialx");
-  settle(job, arguments, ranks);
+  apply_arguments(job, arguments, ranks);
   const bool has_gradient_settings =
       std::ranges::any_of(std::array{OptionId::gradient_step, OptionId::gradient_symmetry},
                           [&](OptionId id) { return job.settings.contains(id); });

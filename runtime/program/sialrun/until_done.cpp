@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array stop_signals = {SIGTERM, SIGINT, SIGUSR1};
 /// A launcher that cannot start, or a host that is gone for good, is not tried for ever.
-constexpr int most_failures = 3;  // in a row, without a new checkpoint
+constexpr int max_failures = 3;  // in a row, without a new checkpoint
 constexpr unsigned seconds_between = 2;
 
 std::optional<CheckpointIndex> checkpoint_in(const std::string& folder) {
@@ -133,7 +133,7 @@ int run_until_done(std::span<char* const> command, const CheckpointFolderOf& fol
     const std::optional<CheckpointIndex> after = checkpoint_in(folder);
     const bool progress = serial_of(after) > serial_of(before);
     failures = progress ? 0 : failures + 1;
-    if (failures == most_failures) {
+    if (failures == max_failures) {
       std::cerr
           << printable(fmt::format(
                  "error: the job ended {} times in a row without a new checkpoint (exit code {}), and is not started again\n"

@@ -125,19 +125,19 @@ void take_results(const JobRunner& runner, const RankState& state, const StoreSn
   }
 }
 
-Job stated_job(InProcessJob& given) {
+Job stated_job(InProcessJob& stated) {
   Job job;
   job.results_path = job.run_json_path = "none";
-  job.saved_arrays = given.saved_arrays;
-  for (const InProcessProgram& program : given.programs) job.programs.push_back(program.name);
-  for (const std::string& text : given.segments) apply_segments(job, text);
-  for (const std::string& text : given.values) apply_set(job, text);
-  for (auto& [name, array] : given.arrays) {
-    job.given_arrays.insert(name);
+  job.saved_arrays = stated.saved_arrays;
+  for (const InProcessProgram& program : stated.programs) job.programs.push_back(program.name);
+  for (const std::string& text : stated.segments) apply_segments(job, text);
+  for (const std::string& text : stated.values) apply_set(job, text);
+  for (auto& [name, array] : stated.arrays) {
+    job.input_arrays.insert(name);
     job.data.arrays[name] = std::move(array);
   }
-  given.arrays.clear();
-  if (!given.memory.empty()) job.memory_per_rank = parse_memory(given.memory);
+  stated.arrays.clear();
+  if (!stated.memory.empty()) job.memory_per_rank = parse_memory(stated.memory);
   return job;
 }
 
@@ -151,15 +151,15 @@ struct Agreement {
   static constexpr std::array<std::string_view, 5> names = {"programs", "values", "segments", "arrays", "options"};
 };
 
-Agreement agreement_of(const InProcessJob& given) {
+Agreement agreement_of(const InProcessJob& stated) {
   const auto hash = [](const std::string& text) { return std::hash<std::string>()(text); };
   std::string programs, arrays;
-  for (const InProcessProgram& program : given.programs)
+  for (const InProcessProgram& program : stated.programs)
     programs.append(reinterpret_cast<const char*>(program.module->data()), program.module->size()) += '\0';
-  for (const auto& [name, array] : given.arrays) arrays += fmt::format("{} {}\n", name, fmt::join(array.extents, ","));
-  return {{hash(programs), hash(fmt::format("{}", fmt::join(given.values, "\n"))),
-           hash(fmt::format("{}", fmt::join(given.segments, "\n"))), hash(arrays),
-           hash(fmt::format("{}\n{}", given.memory, fmt::join(given.saved_arrays, "\n")))}};
+  for (const auto& [name, array] : stated.arrays) arrays += fmt::format("{} {}\n", name, fmt::join(array.extents, ","));
+  return {{hash(programs), hash(fmt::format("{}", fmt::join(stated.values, "\n"))),
+           hash(fmt::format("{}", fmt::join(stated.segments, "\n"))), hash(arrays),
+           hash(fmt::format("{}\n{}", stated.memory, fmt::join(stated.saved_arrays, "\n")))}};
 }
 
 void check_agreement(Transport& transport, const Agreement& mine) {
@@ -176,22 +176,22 @@ void check_agreement(Transport& transport, const Agreement& mine) {
     }
 }
 
-int run_job(Transport& transport, const Job& job, InProcessJob& given, std::ostream& out, std::ostream& messages,
+int run_job(Transport& transport, const Job& job, InProcessJob& stated, std::ostream& out, std::ostream& messages,
             InProcessResults& results) {
   SessionOptions options = session_options(job);
-  options.machine.between_statements = given.between_statements;
-  if (given.tell_progress) {
+  options.machine.between_statements = stated.between_statements;
+  if (stated.tell_progress) {
     options.machine.progress = ProgressMode::told;
-    options.machine.tell_progress = given.tell_progress;
+    options.machine.tell_progress = stated.tell_progress;
   }
   options.take_results = [&](const JobRunner& runner, const RankState& state, const StoreSnapshots& saved) {
     take_results(runner, state, saved, transport, results);
   };
   const CompileFile compile = [&](const std::string& name, const std::vector<std::string>&,
                                   const std::vector<std::string>& saved_arrays, std::ostream&) {
-    if (!saved_arrays.empty()) return given.compile_saving(name, saved_arrays);
-    const auto program = std::ranges::find(given.programs, name, &InProcessProgram::name);
-    return program == given.programs.end() ? std::vector<std::byte>{} : *program->module;
+    if (!saved_arrays.empty()) return stated.compile_saving(name, saved_arrays);
+    const auto program = std::ranges::find(stated.programs, name, &InProcessProgram::name);
+    return program == stated.programs.end() ? std::vector<std::byte>{} : *program->module;
   };
   generated_code.keep();
   Session session(transport, options, compile, out, messages);
@@ -220,19 +220,19 @@ void end_all_on_error(Transport& transport, std::ostream& out, Body body) {
   }
 }
 
-int run_on_ranks(Transport& transport, InProcessJob& given, std::ostream& out, std::ostream& messages,
+int run_on_ranks(Transport& transport, InProcessJob& stated, std::ostream& out, std::ostream& messages,
                  InProcessResults& results) {
-  if (transport.size() == 1) return run_job(transport, stated_job(given), given, out, messages, results);
-  end_all_on_error(transport, out, [&] { check_agreement(transport, agreement_of(given)); });
+  if (transport.size() == 1) return run_job(transport, stated_job(stated), stated, out, messages, results);
+  end_all_on_error(transport, out, [&] { check_agreement(transport, agreement_of(stated)); });
   std::optional<Job> job;
   try {
-    job = stated_job(given);
+    job = stated_job(stated);
   } catch (const SialError&) {  // on all ranks, which go on
     transport.finish();
     throw;
   }
   int code = exit_ok;
-  end_all_on_error(transport, out, [&] { code = run_job(transport, *job, given, out, messages, results); });
+  end_all_on_error(transport, out, [&] { code = run_job(transport, *job, stated, out, messages, results); });
   return code;
 }
 

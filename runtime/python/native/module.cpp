@@ -70,13 +70,13 @@ class Buffer {
   Py_buffer view_{};
 };
 
-/// Numbers that Python owns, and lends as a buffer that may be written.
+/// Numbers that Python owns, and exports as a buffer that may be written.
 struct Numbers {
   PyObject head;
   std::vector<double> data;
 };
 
-int lend(PyObject* object, Py_buffer* view, int flags) {
+int get_buffer(PyObject* object, Py_buffer* view, int flags) {
   std::vector<double>& data = reinterpret_cast<Numbers*>(object)->data;
   static double nothing = 0;
   return PyBuffer_FillInfo(view, object, data.empty() ? &nothing : data.data(),
@@ -91,7 +91,7 @@ void free_numbers(PyObject* object) {
 }
 
 PyObject* numbers_type() {
-  static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(lend)},
+  static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(free_numbers)},
                                 {0, nullptr}};
   static PyType_Spec spec = {"sialx._native.Numbers", sizeof(Numbers), 0, Py_TPFLAGS_DEFAULT, slots};

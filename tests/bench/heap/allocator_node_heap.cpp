@@ -34,8 +34,8 @@ class NodeHeapAllocator final : public Allocator {
  private:
   /// Once its budget is one of bytes the heap may commit a little more: all that it may commit is the capacity.
   static std::size_t share(const Setup& setup) {
-    constexpr std::size_t least_beside = std::size_t{16} << 20;
-    const std::size_t beside = std::max(setup.capacity / 33 + 4096, least_beside);
+    constexpr std::size_t min_beside = std::size_t{16} << 20;
+    const std::size_t beside = std::max(setup.capacity / 33 + 4096, min_beside);
     return (setup.capacity - std::min(beside, setup.capacity / 2)) / static_cast<std::size_t>(setup.ranks);
   }
   sial::HeapHooks hooks(bool by_bytes) {

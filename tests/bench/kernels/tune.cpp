@@ -73,11 +73,11 @@ Tuned tune_case(const Case& c, const std::string& suite, Memory& memory, Impleme
     tuned.seconds[contender.name] = contender.seconds;
     if (contender.seconds < tuned.seconds[tuned.fastest]) tuned.fastest = contender.name;
   }
-  const sial::kernels::TileKernels kit = sial::kernels::builtin_tiles(sial::kernels::cpu_facts(""));
+  const sial::kernels::TileKernels table = sial::kernels::builtin_tiles(sial::kernels::cpu_facts(""));
   for (const OtherCosts& other : others) {
     std::string& chosen = tuned.chosen_by[other.name] = tuned.chosen;
     if (tuned.chosen != "special")
-      chosen = sial::kernels::contraction_choices(sial::kernels::resolve(op), kit.shape, kit.fast,
+      chosen = sial::kernels::contraction_choices(sial::kernels::resolve(op), table.shape, table.fast,
                                                   sial::kernels::blas_vector_bits(), &other.costs)
                    .front()
                    .name;

@@ -233,12 +233,12 @@ TEST_CASE("rows and squares of every extent have the bits of their steps, whatev
     const auto check = [&](const std::array<std::int64_t, max_rank>& extent, const std::vector<int>& order) {
       CAPTURE(extent);
       Operand target(numbers, 3, extent, false, true), source(numbers, 3, extent, false, true);
-      MutableView turned;
+      MutableView transposed;
       std::array<int, max_rank> of_source{};
       std::copy(order.begin(), order.end(), of_source.begin());
-      std::vector<double> memory(static_cast<std::size_t>(lay_out(turned, 3, extent, of_source, {})));
+      std::vector<double> memory(static_cast<std::size_t>(lay_out(transposed, 3, extent, of_source, {})));
       for (double& x : memory) x = numbers();
-      turned.data = memory.data();
+      transposed.data = memory.data();
       std::vector<FusedStep> steps(3);
       // What is done twice shows in targets that are read; others are assembled.
       steps[0].op = (extent[0] + extent[1]) % 2 == 0 ? FusedOp::accumulate : FusedOp::scaled_copy;
@@ -247,7 +247,7 @@ TEST_CASE("rows and squares of every extent have the bits of their steps, whatev
       steps[1].value = -3.0;
       steps[2].op = FusedOp::scale;
       steps[2].value = 1.25;
-      REQUIRE(fused_source(target.view, as_const(turned), steps[0].a));
+      REQUIRE(fused_source(target.view, as_const(transposed), steps[0].a));
       REQUIRE(fused_source(target.view, source.read(), steps[1].a));
       const std::vector<double> before = target.memory;
       for (const FusedStep& s : steps) REQUIRE(alone(target.view, s));
@@ -277,9 +277,9 @@ TEST_CASE("squares that reach back divide nothing twice") {
     view.extent = {n, n, 1, 1, 1, 1, 1, 1};
     view.stride = {1, n, 0, 0, 0, 0};
     view.label = {0, 1, 0, 0, 0, 0};
-    ConstView turned = as_const(view);
-    turned.data = source.data();
-    turned.label = {1, 0, 0, 0, 0, 0};
+    ConstView transposed = as_const(view);
+    transposed.data = source.data();
+    transposed.label = {1, 0, 0, 0, 0, 0};
     EnergyDifferences zero;
     zero.rank = 2;
     zero.energy[0].assign(static_cast<std::size_t>(n), 0.5);
@@ -287,7 +287,7 @@ TEST_CASE("squares that reach back divide nothing twice") {
     std::vector<FusedStep> steps(2);
     steps[0].op = FusedOp::accumulate;
     steps[0].value = 1.0;
-    REQUIRE(fused_source(view, turned, steps[0].a));
+    REQUIRE(fused_source(view, transposed, steps[0].a));
     steps[1].op = FusedOp::divide;
     steps[1].energies = &zero;
     const auto engine = make_code_engine({true, true, "", ""});
@@ -416,8 +416,8 @@ TEST_CASE(
   t.extent = {n, n, n};
   t.stride = {1, n, n * n};
   const ConstView straight{source.data(), t.rank, t.extent, t.stride, t.label};
-  ConstView turned = straight;
-  turned.label = {2, 1, 0};
+  ConstView transposed = straight;
+  transposed.label = {2, 1, 0};
   const auto by_parts = [&](const MutableView& to, const ConstView& from, std::int64_t bytes) {
     FusedRunner runner(nullptr, {bytes});
     FusedStep step{FusedOp::copy, 1.0, {}, {}, nullptr};
@@ -432,19 +432,19 @@ TEST_CASE(
     return copied;
   };
   constexpr std::int64_t all = 2 * elements * 8;
-  CHECK(by_parts(t, turned, all));
-  CHECK_FALSE(by_parts(t, turned, all + 1));
-  CHECK_FALSE(by_parts(t, turned, 0));  // any last-level cache holds them
+  CHECK(by_parts(t, transposed, all));
+  CHECK_FALSE(by_parts(t, transposed, all + 1));
+  CHECK_FALSE(by_parts(t, transposed, 0));  // any last-level cache holds them
   CHECK_FALSE(by_parts(t, straight, all));
   MutableView part = t;  // every other element: there are no lines to write
   part.extent = {n / 2, n, n};
   part.stride[0] = 2;
-  turned.extent = {n, n, n / 2};
-  CHECK_FALSE(by_parts(part, turned, 1));
+  transposed.extent = {n, n, n / 2};
+  CHECK_FALSE(by_parts(part, transposed, 1));
 }
 
 TEST_CASE(
-    "chains go by parts for one or two sources in other orders, not beside one in the target's order, unless lines are crowded or a small matrix is turned") {
+    "chains go by parts for one or two sources in other orders, not beside one in the target's order, unless lines are crowded or a small matrix is transposed") {
   // Dimensions in the order of each source's memory.
   const auto by_parts = [](const std::array<std::int64_t, 3>& extent, const std::vector<std::array<int, 3>>& orders,
                            bool any = false) {
@@ -482,7 +482,7 @@ TEST_CASE(
   CHECK_FALSE(by_parts(odd, {{2, 1, 0}, {0, 1, 2}}));
   CHECK_FALSE(by_parts(odd, {{2, 1, 0}, {1, 2, 0}, {0, 2, 1}}));
   CHECK(by_parts(odd, {{2, 1, 0}, {1, 2, 0}, {0, 2, 1}}, true));
-  CHECK(by_parts(odd, {{1, 0, 2}, {0, 1, 2}}));                // a small matrix turned
+  CHECK(by_parts(odd, {{1, 0, 2}, {0, 1, 2}}));                // a small matrix transposed
   CHECK_FALSE(by_parts({90, 80, 3}, {{1, 0, 2}, {0, 1, 2}}));  // a large one
   CHECK(by_parts(crowded, {{2, 1, 0}, {0, 1, 2}}));
   CHECK_FALSE(by_parts(odd, {{0, 1, 2}}, true));

@@ -175,32 +175,32 @@ TEST_CASE("what is not worth making is looked for on disk, and made when it has 
   const CodeKey first = tile_key(1, 1, false), second = tile_key(1, 2, false);
   {
     const auto engine = make_code_engine({true, false, "", folder.path.string()});
-    CHECK(engine->find_kept(first) == nullptr);
+    CHECK(engine->find_saved(first) == nullptr);
     REQUIRE(engine->wait(second) != nullptr);  // by then the first one has been looked for
-    CHECK(engine->find_kept(first) == nullptr);
+    CHECK(engine->find_saved(first) == nullptr);
     CHECK(engine->stats().compiled == 1);
     CHECK(engine->stats().failed == 0);
     CHECK(folder.files().size() == 1);
     void* const made = engine->wait(first);
     REQUIRE(made != nullptr);
-    CHECK(engine->find_kept(first) == made);
+    CHECK(engine->find_saved(first) == made);
     CHECK(engine->stats().compiled == 2);
     CHECK(engine->stats().asked == 2);
   }
   {
     const auto engine = make_code_engine({true, false, "", folder.path.string()});
-    engine->find_kept(first);
+    engine->find_saved(first);
     engine->wait(second);
-    CHECK(engine->find_kept(first) != nullptr);
+    CHECK(engine->find_saved(first) != nullptr);
     CHECK(engine->stats().from_disk == 2);
     CHECK(engine->stats().compiled == 0);
   }
   const auto nowhere = make_code_engine({true, false, "", ""});
-  CHECK(nowhere->find_kept(first) == nullptr);
+  CHECK(nowhere->find_saved(first) == nullptr);
   CHECK(nowhere->stats().asked == 0);
   REQUIRE(nowhere->wait(first) != nullptr);
-  CHECK(nowhere->find_kept(first) != nullptr);
-  CHECK(make_code_engine({false, false, "", ""})->find_kept(first) == nullptr);
+  CHECK(nowhere->find_saved(first) != nullptr);
+  CHECK(make_code_engine({false, false, "", ""})->find_saved(first) == nullptr);
 }
 
 TEST_CASE("code that others could have written is not run") {
@@ -295,10 +295,10 @@ TEST_CASE("the code of LLVM leaves memory while nothing is generated, and comes 
   CHECK(works);
 }
 
-TEST_CASE("keys that cannot be compiled are settled without code") {
+TEST_CASE("keys that cannot be compiled are completed without code") {
   if (!can_generate()) return;
   const auto engine = make_code_engine({});
-  CHECK(engine->wait({CodeKind::chain, {-1}}) == nullptr);
+  CHECK(engine->wait({CodeKind::fused, {-1}}) == nullptr);
   CHECK(engine->stats().failed >= 1);
 }
 

@@ -71,7 +71,7 @@ struct Permutation {
 struct Planned {
   std::vector<DeviceLaunch> launches;
   Cost cost;
-  bool turned = false, pairs = false;
+  bool transposed = false, pairs = false;
 };
 
 Planned permuted(HostFallbacks& fallbacks, const Permutation& p, FusedOp op, std::int64_t first = 32) {
@@ -90,7 +90,7 @@ Planned permuted(HostFallbacks& fallbacks, const Permutation& p, FusedOp op, std
   for (const DeviceLaunch& l : result.launches) {
     DeviceFusedCode code;
     REQUIRE(read_device_fused_key(l.key, code));
-    result.turned |= code.box_dims > 0;
+    result.transposed |= code.box_dims > 0;
     result.pairs |= code.pairs;
   }
   return result;
@@ -104,7 +104,7 @@ TEST_CASE("permuted sources and targets are met in full segments, shared memory 
     WARN("no code generator in this build: skipped");
     return;
   }
-  const std::vector<Permutation> turned = {
+  const std::vector<Permutation> transposed = {
       {{30, 30, 30, 30}, {3, 1, 2, 0, 4, 5, 6, 7}}, {{16, 16, 16, 16}, {3, 1, 2, 0, 4, 5, 6, 7}},
       {{10, 10, 10, 10}, {3, 1, 2, 0, 4, 5, 6, 7}}, {{30, 30, 30, 30}, {1, 0, 2, 3, 4, 5, 6, 7}},
       {{10, 10, 10, 10}, {1, 0, 3, 2, 4, 5, 6, 7}}, {{16, 16, 16, 16}, {2, 3, 0, 1, 4, 5, 6, 7}},
@@ -112,11 +112,11 @@ TEST_CASE("permuted sources and targets are met in full segments, shared memory 
       {{5, 5, 25, 25}, {3, 1, 2, 0, 4, 5, 6, 7}},   {{100, 100}, {1, 0, 2, 3, 4, 5, 6, 7}},
       {{31, 37, 29}, {2, 1, 0, 3, 4, 5, 6, 7}},     {{6, 7, 5, 8, 6, 5}, {5, 3, 4, 1, 2, 0}},
       {{33, 65, 17}, {1, 2, 0, 3, 4, 5, 6, 7}},     {{8, 8, 8, 8}, {3, 2, 1, 0, 4, 5, 6, 7}}};
-  for (const Permutation& p : turned)
+  for (const Permutation& p : transposed)
     for (const FusedOp op : {FusedOp::copy, FusedOp::accumulate}) {
       CAPTURE(p.extent, p.order);
       const Planned found = permuted(fallbacks, p, op);
-      CHECK(found.turned);
+      CHECK(found.transposed);
       CHECK(found.cost.segments <= 2.0);
       CHECK(found.cost.banks <= 2.5);
       CHECK(found.cost.banks >= 1.0);
@@ -132,7 +132,7 @@ TEST_CASE(
   for (const Permutation& p : {dense, rows, odd}) {
     CAPTURE(p.extent);
     const Planned found = permuted(fallbacks, p, FusedOp::accumulate, 32);
-    CHECK_FALSE(found.turned);
+    CHECK_FALSE(found.transposed);
     CHECK(found.launches.at(0).shared_bytes == 0);
     CHECK(found.cost.segments <= 2.0);
     const Planned elsewhere = permuted(fallbacks, p, FusedOp::accumulate, 33);
@@ -142,10 +142,10 @@ TEST_CASE(
   CHECK_FALSE(permuted(fallbacks, odd, FusedOp::copy, 32).pairs);
 }
 
-TEST_CASE("small blocks are not turned, and a source without contiguous elements is read where it lies") {
+TEST_CASE("small blocks are not transposed, and a source without contiguous elements is read where it lies") {
   HostFallbacks fallbacks;
   if (!fallbacks.available()) return;
-  CHECK_FALSE(permuted(fallbacks, {{7, 7, 7}, {2, 1, 0, 3, 4, 5, 6, 7}}, FusedOp::copy).turned);
+  CHECK_FALSE(permuted(fallbacks, {{7, 7, 7}, {2, 1, 0, 3, 4, 5, 6, 7}}, FusedOp::copy).transposed);
   Numbers numbers(1);
   DeviceOperand target(numbers, 2, {60, 60, 1, 1, 1, 1}, as_is, {});
   std::vector<double> memory(60 * 60 * 2);

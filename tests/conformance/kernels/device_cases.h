@@ -221,21 +221,21 @@ struct BatchCase {
   BatchCase(std::uint32_t seed, std::int64_t most, std::uint32_t rare) {
     Numbers choose(seed), numbers(seed + 1);
     setting = random_setting(choose, most);
-    chains = seed % rare == 0 ? 300 : static_cast<std::size_t>(2 + choose.below(12));
-    if (chains == 300) setting = random_setting(choose, 100);
+    groups = seed % rare == 0 ? 300 : static_cast<std::size_t>(2 + choose.below(12));
+    if (groups == 300) setting = random_setting(choose, 100);
     const bool even = choose.below(3) > 0;
     const auto order = random_order(choose, setting.rank),
                other = choose.below(2) == 0 ? as_is : random_order(choose, setting.rank);
     const Extents margin = choose.below(3) == 0 ? random_margin(choose, even) : Extents{};
     const int form = static_cast<int>(choose.below(4));
-    for (std::size_t c = 0; c < chains; ++c) {
+    for (std::size_t c = 0; c < groups; ++c) {
       const auto at = [&] { return even && (form != 3 || c != 1) ? 32 : 32 + choose.below(2); };
       targets.emplace_back(numbers, setting.rank, setting.extent, as_is, margin, at());
       first.emplace_back(numbers, setting.rank, setting.extent, order, Extents{}, at());
       second.emplace_back(numbers, setting.rank, setting.extent, other, margin, at());
     }
-    steps.resize(chains);
-    for (std::size_t c = 0; c < chains; ++c) {
+    steps.resize(groups);
+    for (std::size_t c = 0; c < groups; ++c) {
       FusedSource a, b;
       REQUIRE(fused_source(targets[c].view, first_of(c).read(), a));
       REQUIRE(fused_source(targets[c].view, second[c].read(), b));
@@ -259,7 +259,7 @@ struct BatchCase {
   std::vector<std::vector<double>> expected() {
     FusedRunner runner;
     std::vector<std::vector<double>> after;
-    for (std::size_t c = 0; c < chains; ++c) {
+    for (std::size_t c = 0; c < groups; ++c) {
       const std::vector<double> before = targets[c].memory;
       REQUIRE(runner.run(targets[c].view, steps[c]) == FusedRunner::none);
       after.push_back(targets[c].memory);
@@ -269,7 +269,7 @@ struct BatchCase {
   }
 
   Setting setting;
-  std::size_t chains = 0;
+  std::size_t groups = 0;
   std::vector<DeviceOperand> targets, first, second;
   std::vector<std::vector<FusedStep>> steps;
   std::vector<FusedWork> work;

@@ -63,8 +63,8 @@ TEST_CASE("chains on a GPU leave the bits of the host's: usual chains on random 
   int rows = 0, both = 0;
   for (const CodeKey& key : fallbacks.keys)
     if (DeviceFusedCode code; read_device_fused_key(key, code)) {
-      rows += code.row_dims > 0 || code.turned_row_dims[0] > 0 ? 1 : 0;
-      both += code.row_dims > 0 && code.turned_row_dims[0] > 0 ? 1 : 0;
+      rows += code.row_dims > 0 || code.transposed_row_dims[0] > 0 ? 1 : 0;
+      both += code.row_dims > 0 && code.transposed_row_dims[0] > 0 ? 1 : 0;
     }
   CHECK(rows > 20);
   CHECK(both > 5);
@@ -112,7 +112,7 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
     const std::vector<DeviceLaunch> together = plan_device_fused(batch.work, limits_of(seed)),
                                     alone = plan_device_fused(batch.work[0].target, batch.work[0].steps);
     CHECK(together.size() >= alone.size());
-    if (batch.chains < 14) CHECK(together.size() == alone.size());
+    if (batch.groups < 14) CHECK(together.size() == alone.size());
     several += together.size() > alone.size() ? 1 : 0;
     for (const DeviceLaunch& l : together) {
       DeviceFusedCode code;
@@ -122,7 +122,7 @@ TEST_CASE("chains of one shape in one launch leave the bits of each by itself") 
       pairs += code.pairs ? 1 : 0;
     }
     fallbacks.run(together);
-    for (std::size_t c = 0; c < batch.chains; ++c)
+    for (std::size_t c = 0; c < batch.groups; ++c)
       for (std::size_t i = 0; i < expected[c].size(); ++i)
         if (const double found = batch.targets[c].memory[i]; !same_bits(expected[c][i], found))
           FAIL("chain " << c << ", element " << i << ": " << found << " instead of " << expected[c][i]);
@@ -244,21 +244,21 @@ TEST_CASE("blocks without elements, chains without steps and single elements") {
 TEST_CASE(
     "more than 2^31 elements make several launches that cover them, and far operands are addressed with 64 bits") {
   double* const base = reinterpret_cast<double*>(std::uintptr_t{1} << 40);
-  for (const bool turned : {false, true}) {
+  for (const bool transposed : {false, true}) {
     MutableView t;
     t.data = base;
     t.rank = 3;
     t.extent = {70000, 70000, 3, 1, 1, 1};
     t.stride = {1, 70000, 4'900'000'000, 0, 0, 0};
     FusedStep copy{FusedOp::copy, 0.0, {base + (std::int64_t{1} << 36), {1, 70000, 4'900'000'000}}, {}, nullptr};
-    if (turned) std::swap(copy.a.stride[0], copy.a.stride[1]);
+    if (transposed) std::swap(copy.a.stride[0], copy.a.stride[1]);
     std::int64_t elements = 0;
     std::set<const double*> begins;
     for (const DeviceLaunch& l : plan_device_fused(t, std::span(&copy, 1))) {
       DeviceFusedCode code;
       REQUIRE(read_device_fused_key(l.key, code));
       CHECK(code.wide);
-      CHECK((code.box_dims > 0) == turned);
+      CHECK((code.box_dims > 0) == transposed);
       DeviceHead head;
       std::memcpy(&head, l.arguments.data(), sizeof head);
       begins.insert(head.target);
@@ -342,13 +342,13 @@ TEST_CASE("keys of GPU kernels and their names say what they were made of, and o
     code.dims = 1 + static_cast<int>(choose.below(6));
     code.wide = choose.below(2) == 0;
     code.unrolled = choose.below(2) == 0;
-    int turned = 0;
+    int transposed = 0;
     for (std::int64_t n = 1 + choose.below(8); n > 0; --n) {
       DeviceStep s;
       s.op = static_cast<FusedOp>(choose.below(9));
       const auto form = [&] {
         const auto f = static_cast<DeviceForm>(1 + choose.below(3));
-        return f == DeviceForm::turned && ++turned > 2 ? DeviceForm::direct : f;
+        return f == DeviceForm::transposed && ++transposed > 2 ? DeviceForm::direct : f;
       };
       if (s.op == FusedOp::copy || s.op == FusedOp::scaled_copy || s.op == FusedOp::accumulate || s.op == FusedOp::sum)
         s.a = form();
@@ -357,11 +357,11 @@ TEST_CASE("keys of GPU kernels and their names say what they were made of, and o
         s.a = DeviceForm::energies, s.set = static_cast<int>(choose.below(3)), code.rank = 4;
       code.steps.push_back(s);
     }
-    if (code.turned() > 0) {
+    if (code.transposed() > 0) {
       code.box_dims = 1 + static_cast<int>(choose.below(code.dims));
       code.row_dims = static_cast<int>(choose.below(code.box_dims));
-      for (std::size_t n = 0; n < static_cast<std::size_t>(code.turned()); ++n)
-        code.turned_row_dims[n] = static_cast<int>(choose.below(code.box_dims));
+      for (std::size_t n = 0; n < static_cast<std::size_t>(code.transposed()); ++n)
+        code.transposed_row_dims[n] = static_cast<int>(choose.below(code.box_dims));
     } else {
       code.pairs = choose.below(2) == 0;
     }

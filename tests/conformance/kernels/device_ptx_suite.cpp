@@ -56,14 +56,14 @@ std::vector<CodeKey> representative() {
     const std::vector<FusedWork> batch(3, FusedWork{t, steps});
     for (const DeviceLaunch& l : plan_device_fused(batch)) keys.push_back(l.key);
   };
-  const std::array<int, max_rank> swapped{3, 1, 2, 0, 4, 5, 6, 7}, turned{1, 0, 2, 3, 4, 5, 6, 7},
+  const std::array<int, max_rank> swapped{3, 1, 2, 0, 4, 5, 6, 7}, transposed{1, 0, 2, 3, 4, 5, 6, 7},
       back{5, 4, 3, 2, 1, 0, 6, 7}, all_back{7, 6, 5, 4, 3, 2, 1, 0}, inner{0, 2, 1, 3, 4, 5, 6, 7};
   const Extents e30{30, 30, 30, 30, 1, 1, 1, 1}, e5{5, 6, 7, 5, 6, 5, 1, 1}, e8{3, 4, 5, 3, 4, 5, 3, 4};
   using enum FusedOp;
   add(e30, 4, {{fill, as_is}});
   add(e30, 4, {{copy, swapped}});
   add(e30, 4, {{accumulate, swapped}, {divide, as_is}});
-  add(e30, 4, {{copy, turned}, {accumulate, turned}, {accumulate, as_is}});
+  add(e30, 4, {{copy, transposed}, {accumulate, transposed}, {accumulate, as_is}});
   add(e30, 4, {{sum, inner}, {scale, as_is}, {add_scalar, as_is}});
   add(e30, 4, {{divide, as_is}, {multiply, as_is}});
   add(e5, 6, {{copy, back}});
@@ -71,7 +71,7 @@ std::vector<CodeKey> representative() {
   add(e8, 8, {{scaled_copy, all_back}, {divide, as_is}});
   add(e5, 6, {{scaled_copy, back}, {divide, as_is}});
   add({3000, 3000, 1, 1, 1, 1, 1, 1}, 2, {{divide, as_is}});
-  add({50000, 50000, 1, 1, 1, 1, 1, 1}, 2, {{copy, turned}});
+  add({50000, 50000, 1, 1, 1, 1, 1, 1}, 2, {{copy, transposed}});
   std::vector<std::pair<FusedOp, std::array<int, max_rank>>> sums(8, {sum, inner});
   add(e30, 4, sums);  // pairs of sixteen sources
   add(e30, 4, sums, 33);
@@ -93,7 +93,7 @@ std::vector<CodeKey> representative() {
   product(e30, 4, swapped);
   product(e5, 6, back);
   product(e8, 8, all_back);
-  product({50000, 50000, 1, 1, 1, 1, 1, 1}, 2, turned);
+  product({50000, 50000, 1, 1, 1, 1, 1, 1}, 2, transposed);
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;

@@ -73,7 +73,7 @@ struct Problem {
   }
 };
 
-void check(const TileKernels& kit, Random& random, bool small, std::int64_t sum_of) {
+void check(const TileKernels& table, Random& random, bool small, std::int64_t sum_of) {
   const Problem problem(random, small, sum_of);
   const LoopSpace& space = problem.space;
   std::vector<double> a(static_cast<std::size_t>(problem.a_size)), b(static_cast<std::size_t>(problem.b_size));
@@ -100,7 +100,7 @@ void check(const TileKernels& kit, Random& random, bool small, std::int64_t sum_
       }
   };
   compute();
-  for (const ContractionChoice& choice : contraction_choices(space, kit.shape, true, 256)) {
+  for (const ContractionChoice& choice : contraction_choices(space, table.shape, true, 256)) {
     if (choice.plan.strategy != Strategy::tiles || choice.plan.pack_rows || choice.plan.swapped) continue;
     const ContractionStrategy& plan = choice.plan;
     std::vector<double> d = before, panels(static_cast<std::size_t>(column_panel_size(plan)));
@@ -120,10 +120,10 @@ void check(const TileKernels& kit, Random& random, bool small, std::int64_t sum_
         near.begin(static_cast<double>(plan.m * plan.n * plan.k), 1.0);
         work.near = &near;
       }
-      run_tiles(plan, kit, work, tables);
+      run_tiles(plan, table, work, tables);
     };
     INFO(choice.name << ": " << plan.why << ", alpha " << alpha << ", beta " << beta << ", vectors of "
-                     << kit.shape.width);
+                     << table.shape.width);
     const std::int64_t parts = draw(random, 0, 1) ? 1 : draw(random, 2, 5);
     if (parts > 1) {
       const bool by_columns = draw(random, 0, 2) == 0;
@@ -153,7 +153,7 @@ void check(const TileKernels& kit, Random& random, bool small, std::int64_t sum_
 
 TEST_CASE("rows in place: every run, whole or in part, and nothing beside it") {
   struct Tested {
-    TileKernels kit;
+    TileKernels table;
     std::int64_t sum = 0;
   };
   std::vector<Tested> all;
@@ -164,27 +164,27 @@ TEST_CASE("rows in place: every run, whole or in part, and nothing beside it") {
   for (const int sum : {0, 6}) {
     if (!engine->wait(tile_key(1, 1, false))) break;
     const TileShape shape = generated_tile_shape(engine->facts());
-    TileKernels kit = builtin_tiles(engine->facts());
-    kit.shape = shape;
+    TileKernels table = builtin_tiles(engine->facts());
+    table.shape = shape;
     for (int v = 1; v <= shape.tallest(); ++v)
       for (int c = 1; c <= (v <= shape.max_vectors ? shape.max_columns : shape.tall_columns); ++c)
         for (const bool masked : {false, true}) {
-          kit.tile(v, c, masked) = reinterpret_cast<TileCode>(engine->wait(tile_key(v, c, masked, sum)));
-          REQUIRE(kit.tile(v, c, masked));
+          table.tile(v, c, masked) = reinterpret_cast<TileCode>(engine->wait(tile_key(v, c, masked, sum)));
+          REQUIRE(table.tile(v, c, masked));
         }
-    all.push_back({kit, sum});
+    all.push_back({table, sum});
   }
   Random random(20261125);
   for (std::int64_t i = 0; i < kernel_cases::case_count(2000); ++i) {
     const Tested& tested = all[static_cast<std::size_t>(i) % all.size()];
-    check(tested.kit, random, i % 4 != 0, tested.sum);
+    check(tested.table, random, i % 4 != 0, tested.sum);
   }
 }
 
 TEST_CASE("operations of more calls than are kept are as right the second time") {
   // Runs that end with part of a vector, in ever new places.
-  const TileKernels kit = builtin_tiles(processor_facts());
-  const std::int64_t run = 4 * kit.shape.rows() + 1, outer = 7, k = 3, n = 2;
+  const TileKernels table = builtin_tiles(processor_facts());
+  const std::int64_t run = 4 * table.shape.rows() + 1, outer = 7, k = 3, n = 2;
   LoopSpace space;
   std::int64_t d_stride = run + 1, a_stride = run * k + 1;
   space.rows = {{run, 1, 1, 0}};
@@ -199,7 +199,7 @@ TEST_CASE("operations of more calls than are kept are as right the second time")
       d(static_cast<std::size_t>(d_stride * n));
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 19);
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i + 1);
-  for (const ContractionChoice& choice : contraction_choices(space, kit.shape, true, 256)) {
+  for (const ContractionChoice& choice : contraction_choices(space, table.shape, true, 256)) {
     if (choice.plan.strategy != Strategy::tiles || choice.plan.pack_rows || choice.plan.swapped) continue;
     std::vector<double> panels(static_cast<std::size_t>(column_panel_size(choice.plan)));
     ContractionTables tables;
@@ -210,7 +210,7 @@ TEST_CASE("operations of more calls than are kept are as right the second time")
       work.d = d.data(), work.x = a.data(), work.y = b.data();
       work.column_panels = panels.data();
       work.last_row = choice.plan.m, work.last_column = choice.plan.n;
-      run_tiles(choice.plan, kit, work, tables);
+      run_tiles(choice.plan, table, work, tables);
       CHECK(tables.of == nullptr);
       INFO(choice.name << ", time " << again << ", " << tables.calls.size() << " calls kept");
       for (std::int64_t j = 0; j < n; ++j)

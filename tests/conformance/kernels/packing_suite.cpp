@@ -40,13 +40,13 @@ TEST_CASE("panels are packed alike by every built-in code, whole ones and others
   };
   constexpr double untouched = -77.0;
   for (int i = 0; i < 4000; ++i) {
-    const kernels::TileKernels& kit = kits[static_cast<std::size_t>(i) % kits.size()];
-    const bool beside = kit.pack_beside && draw(0, 3) == 0, of_columns = !beside && draw(0, 1) == 0;
-    const std::int64_t panels = beside ? draw(kit.shape.width, 30) : 1;
+    const kernels::TileKernels& table = kits[static_cast<std::size_t>(i) % kits.size()];
+    const bool beside = table.pack_beside && draw(0, 3) == 0, of_columns = !beside && draw(0, 1) == 0;
+    const std::int64_t panels = beside ? draw(table.shape.width, 30) : 1;
     kernels::PackWork w;
     w.rows =
-        draw(1, of_columns ? kernels::TileKernels::max_columns : kit.shape.width * kernels::TileKernels::max_vectors);
-    w.width = of_columns ? w.rows : (w.rows + kit.shape.width - 1) / kit.shape.width * kit.shape.width;
+        draw(1, of_columns ? kernels::TileKernels::max_columns : table.shape.width * kernels::TileKernels::max_vectors);
+    w.width = of_columns ? w.rows : (w.rows + table.shape.width - 1) / table.shape.width * table.shape.width;
     w.count = draw(0, 40);
     const std::vector<std::int64_t> row_at = places(w.rows, draw(0, 2) == 0 ? 1 : 40),
                                     sum_at = places(w.count, draw(0, 2) == 0 ? 1 : 40);
@@ -65,10 +65,10 @@ TEST_CASE("panels are packed alike by every built-in code, whole ones and others
               r < w.rows ? from[static_cast<std::size_t>(row_at[static_cast<std::size_t>(r)] +
                                                          sum_at[static_cast<std::size_t>(p)] + n)]
                          : 0.0;
-    if (beside) kit.pack_beside(w, panels);
-    else kernels::pack_panel(kit, w);
+    if (beside) table.pack_beside(w, panels);
+    else kernels::pack_panel(table, w);
     INFO("case " << i << ": " << w.rows << " rows of " << w.width << ", " << w.count << " positions, " << panels
-                 << " panels, vectors of " << kit.shape.width);
+                 << " panels, vectors of " << table.shape.width);
     REQUIRE(to == want);
   }
 }

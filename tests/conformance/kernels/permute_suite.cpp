@@ -1,5 +1,5 @@
 // Permuted copies against combine(), bit for bit: random ranks, orders, extents, parts of larger arrays, factors,
-// blocks turned in place and assembled by cache blocks, built-in, portable and generated code. Memory around the
+// blocks transposed in place and assembled by cache blocks, built-in, portable and generated code. Memory around the
 // operands holds canaries.
 
 #include <catch2/catch.hpp>
@@ -240,25 +240,26 @@ TEST_CASE("what is stored non-temporally without a buffer", "[permute]") {
   Permuter permuter(nullptr, limits(1));
   std::vector<double> x(40 * 40 * 40 + 16), y(x.size(), 1.0);
   double* const line = x.data() + (8 - reinterpret_cast<std::uintptr_t>(x.data()) / sizeof(double) % 8) % 8;
-  const std::vector<PairDim> turned = {{40, 1, 1600}, {40, 40, 40}, {40, 1600, 1}},
+  const std::vector<PairDim> transposed = {{40, 1, 1600}, {40, 40, 40}, {40, 1600, 1}},
                              lines = {{40, 1, 1}, {40, 40, 1600}, {40, 1600, 40}};
-  using Way = Permuter::Way;
-  for (const auto& dims : {turned, lines}) {
-    CHECK(permuter.run(line, y.data(), dims, 1.0, 0.0) == Way::streams);
-    CHECK(permuter.run(line, y.data() + 3, dims, -2.0, 0.0) == Way::streams);
-    CHECK(permuter.run(line + 1, y.data(), dims, 1.0, 0.0) == Way::cache_blocks);  // lines of the target are not whole
-    CHECK(permuter.run(line, y.data(), dims, 1.0, 1.0) == Way::cache_blocks);      // the target is read
+  using Method = Permuter::Method;
+  for (const auto& dims : {transposed, lines}) {
+    CHECK(permuter.run(line, y.data(), dims, 1.0, 0.0) == Method::streams);
+    CHECK(permuter.run(line, y.data() + 3, dims, -2.0, 0.0) == Method::streams);
+    CHECK(permuter.run(line + 1, y.data(), dims, 1.0, 0.0) ==
+          Method::cache_blocks);                                                  // lines of the target are not whole
+    CHECK(permuter.run(line, y.data(), dims, 1.0, 1.0) == Method::cache_blocks);  // the target is read
   }
-  std::vector<PairDim> odd = turned;
+  std::vector<PairDim> odd = transposed;
   odd.front().extent = 39;
-  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::cache_blocks);
+  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Method::cache_blocks);
   odd = {{40, 1, 1600}, {40, 44, 40}, {30, 1760, 1}};
-  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Way::cache_blocks);
+  CHECK(permuter.run(line, y.data(), odd, 1.0, 0.0) == Method::cache_blocks);
 }
 
 TEST_CASE("blocks whose lines crowd the caches on both sides leave them at half the size", "[permute]") {
   if (!builtin_permute(processor_facts()).streams) return;
-  using Way = Permuter::Way;
+  using Method = Permuter::Method;
   // x[ba] = y[ab], columns of either side so far apart.
   const auto way = [](std::int64_t x_apart, std::int64_t y_apart, std::int64_t limit) {
     constexpr std::int64_t n = 512, bytes = 2 * n * n * static_cast<std::int64_t>(sizeof(double));
@@ -267,12 +268,12 @@ TEST_CASE("blocks whose lines crowd the caches on both sides leave them at half 
     Permuter permuter(nullptr, limits(bytes * limit / 4));
     return permuter.run(line, y.data(), {{n, 1, y_apart}, {n, x_apart, 1}}, 1.0, 0.0);
   };
-  CHECK(way(512, 512, 8) == Way::streams);
-  CHECK(way(512, 512, 9) == Way::panels);
+  CHECK(way(512, 512, 8) == Method::streams);
+  CHECK(way(512, 512, 9) == Method::panels);
   for (const auto& [x_apart, y_apart] :
        {std::pair(520, 512), std::pair(512, 520), std::pair(768, 768), std::pair(520, 520)}) {
-    CHECK(way(x_apart, y_apart, 4) == Way::streams);
-    CHECK(way(x_apart, y_apart, 5) == Way::panels);
+    CHECK(way(x_apart, y_apart, 4) == Method::streams);
+    CHECK(way(x_apart, y_apart, 5) == Method::panels);
   }
 }
 

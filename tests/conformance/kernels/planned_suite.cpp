@@ -30,15 +30,15 @@ namespace {
 const std::vector<std::string> strategies{"",
                                           "packed",
                                           "packed, columns in place",
-                                          "crossing",
-                                          "crossing, columns in place",
+                                          "run-spanning",
+                                          "run-spanning, columns in place",
                                           "rows in place",
                                           "rows in place, all in place",
                                           "blas",
                                           "outer",
                                           "vector",
-                                          "turned",
-                                          "turned, columns in place"};
+                                          "scattered output",
+                                          "scattered output, columns in place"};
 
 std::int64_t rounds() { return test_level::is_long() ? case_count(20000) : case_count(500); }
 
@@ -83,7 +83,7 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
   const auto operate = [&](PrefetchQueue& near, int calls, std::int64_t repeat, std::int64_t groups,
                            std::vector<const double*>& lines) {
     Fetched f;
-    near.forget(own.data(), nullptr);
+    near.drop(own.data(), nullptr);
     near.begin(cycles * static_cast<double>(calls * repeat * groups), 1.0);
     for (int i = 0; i < calls; ++i)
       for (std::int64_t left = groups; left > 0;) {
@@ -94,8 +94,9 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
         REQUIRE(work.column_groups <= left);
         left -= work.column_groups;
         const std::int64_t tiles = repeat * work.column_groups;
-        f.tiles += tiles, f.lines += tiles * work.near_lines, f.most = std::max(f.most, work.near_lines);
-        for (std::int64_t l = 0; l < tiles * work.near_lines; ++l) lines.push_back(work.near + l * kernels::near_line);
+        f.tiles += tiles, f.lines += tiles * work.prefetch_lines, f.most = std::max(f.most, work.prefetch_lines);
+        for (std::int64_t l = 0; l < tiles * work.prefetch_lines; ++l)
+          lines.push_back(work.near + l * kernels::prefetch_line);
       }
     return f;
   };
@@ -132,7 +133,7 @@ TEST_CASE("what operations will read soon is fetched once, evenly, by those befo
     PrefetchQueue near;
     near.expect(soon.data(), static_cast<std::int64_t>(soon.size()));
     near.expect(later.data(), static_cast<std::int64_t>(later.size()));
-    near.forget(soon.data(), nullptr);
+    near.drop(soon.data(), nullptr);
     std::vector<const double*> lines;
     CHECK(operate(near, 1, 1, 200, lines).most == 1);
     for (std::size_t i = 0; i < soon.size(); i += 8) REQUIRE(times(lines, &soon[i]) == 0);
@@ -166,19 +167,19 @@ TEST_CASE("columns are shared out among as few tiles as hold them, and none is l
 
 namespace {
 
-void check_joined_runs(const kernels::TileKernels& kit) {
+void check_joined_runs(const kernels::TileKernels& table) {
   struct Row {
     std::int64_t p;
     bool swapped;
     std::size_t tiles;
     std::int64_t repeat;
   };
-  const std::int64_t rows = kit.shape.rows(), r = 3, s = 5, t = 7, q = 6;
+  const std::int64_t rows = table.shape.rows(), r = 3, s = 5, t = 7, q = 6;
   // One vector more than a tile holds: a tall tile, or two that share the vectors evenly where they can.
-  const bool tall = kit.shape.tall_columns > 0, even = kit.shape.max_vectors % 2 == 1;
+  const bool tall = table.shape.tall_columns > 0, even = table.shape.max_vectors % 2 == 1;
   for (const Row& row : {Row{rows, false, 1, 15}, Row{rows - 1, false, 1, 15}, Row{rows, true, 1, 3},
                          Row{2 * rows, false, 1, 2}, Row{rows + 1, false, tall ? 1u : 2u, tall ? 15 : 1},
-                         Row{rows + kit.shape.width, false, tall || even ? 1u : 2u,
+                         Row{rows + table.shape.width, false, tall || even ? 1u : 2u,
                              tall   ? 15
                              : even ? 2
                                     : 1}}) {
@@ -193,7 +194,7 @@ void check_joined_runs(const kernels::TileKernels& kit) {
           d(static_cast<std::size_t>(p * q * r * s), std::nan(""));
       for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(i % 17);
       for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i % 13);
-      const auto choices = kernels::contraction_choices(space, kit.shape, true, 256);
+      const auto choices = kernels::contraction_choices(space, table.shape, true, 256);
       const auto chosen = std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.name == name; });
       REQUIRE(chosen != choices.end());
       const kernels::ContractionStrategy& plan = chosen->plan;
@@ -204,7 +205,7 @@ void check_joined_runs(const kernels::TileKernels& kit) {
       work.row_panels = panels.data(), work.column_panels = panels.data() + kernels::row_panel_size(plan, false);
       work.last_row = plan.m, work.last_column = plan.n;
       kernels::ContractionTables tables;
-      kernels::run_tiles(plan, kit, work, tables);
+      kernels::run_tiles(plan, table, work, tables);
       INFO(name << ", runs of " << p << (row.swapped ? ", swapped" : ""));
       if (name != "packed") {
         CHECK(tables.tiles.size() == row.tiles);
@@ -246,7 +247,7 @@ TEST_CASE("runs that fill a tall tile take one, others do not") {
     for (const auto& choice : kernels::contraction_choices(space, with, true, 512)) {
       if (choice.plan.strategy != kernels::Strategy::tiles) continue;
       INFO(choice.name << ", runs of " << row.run);
-      const bool tall = row.tall && !choice.plan.crossing;
+      const bool tall = row.tall && !choice.plan.spanning;
       CHECK(choice.plan.tile.max_vectors == (tall ? 4 : 3));
       CHECK(choice.plan.tile.max_columns == (tall ? 6 : 8));
     }
@@ -259,7 +260,7 @@ TEST_CASE(
     "outer products row by row, and by non-temporal stores, have the bits of others and touch nothing beside their rows") {
   for (const std::string cpu : {"", "x86-64-v3", "x86-64-v2"}) {
     if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
-    const kernels::TileKernels kit = kernels::builtin_tiles(kernels::cpu_facts(cpu));
+    const kernels::TileKernels table = kernels::builtin_tiles(kernels::cpu_facts(cpu));
     constexpr std::int64_t most = 150, apart = most + 3, columns = 5;
     std::vector<double> x(most), y(columns);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
@@ -275,7 +276,7 @@ TEST_CASE(
           w.inner = {columns, apart, 0, 1};
           w.alpha = -1.3, w.beta = beta;
           w.row_by_row = row_by_row, w.past_caches = past_caches;
-          kit.outer(w);
+          table.outer(w);
           kernels::complete_streams();
           return d;
         };
@@ -341,7 +342,7 @@ TEST_CASE(
       space.columns = {{row.n, row.m, 0, row.k}};
       space.summed = {{row.k, 0, against ? 1 : row.m, 1}};
       const auto choices = kernels::contraction_choices(space, shape, true, 512, &costs);
-      const auto is_transposed = [](const auto& choice) { return choice.name.starts_with("turned"); };
+      const auto is_transposed = [](const auto& choice) { return choice.name.starts_with("scattered output"); };
       INFO(row.m << "x" << row.n << "x" << row.k << (against ? ", against" : ", along"));
       CHECK(std::any_of(choices.begin(), choices.end(), is_transposed) == row.possible);
       CHECK(is_transposed(choices.front()) == (row.chosen && against));
@@ -352,25 +353,26 @@ TEST_CASE(
   options.strategy = "packed";
   auto packed = make_kernels("auto", workspace, options);
   std::int64_t met = 0;
-  for (const std::string strategy : {"turned", "turned, columns in place"}) {
+  for (const std::string strategy : {"scattered output", "scattered output, columns in place"}) {
     options.strategy = strategy;
-    auto turned = make_kernels("auto", workspace, options);
+    auto transposed = make_kernels("auto", workspace, options);
     for (std::int64_t i = 0; i < case_count(2000); ++i) {
       const std::uint64_t seed = base_seed() + 700000 + static_cast<std::uint64_t>(i);
       Case c = make_case(seed, true);
       const BlockOp op = operation(c);
-      if (turned->explain(op).find("turned") == std::string::npos || !packed->explain(op).starts_with("register"))
+      if (transposed->explain(op).find("scattered output") == std::string::npos ||
+          !packed->explain(op).starts_with("register"))
         continue;
       ++met;
-      INFO("seed " << seed << ": " << turned->explain(op));
-      REQUIRE(same_bits(outcome(*packed, c, true), outcome(*turned, c, i % 2 == 0)));
+      INFO("seed " << seed << ": " << transposed->explain(op));
+      REQUIRE(same_bits(outcome(*packed, c, true), outcome(*transposed, c, i % 2 == 0)));
     }
   }
   CHECK(met > case_count(50));
 
   // More than a block of rows, of columns, of summed positions; tall tiles; shared among threads.
   options.threads = 3;
-  auto threads = make_kernels("auto", workspace, options);  // turned, columns in place
+  auto threads = make_kernels("auto", workspace, options);  // scattered output, columns in place
   options.threads = 1;
   auto in_place = make_kernels("auto", workspace, options);
   struct Large {
@@ -401,8 +403,8 @@ TEST_CASE(
       return d;
     };
     const auto want = result(*packed, "packed");
-    CHECK(same_bits(want, result(*in_place, "turned, columns in place")));
-    CHECK(same_bits(want, result(*threads, "turned, columns in place")));
+    CHECK(same_bits(want, result(*in_place, "scattered output, columns in place")));
+    CHECK(same_bits(want, result(*threads, "scattered output, columns in place")));
   }
 }
 
@@ -412,7 +414,7 @@ TEST_CASE("tiles of any make and number of threads round alike") {
     if (!cpu.empty() && !kernels::processor_runs(cpu)) continue;
     DYNAMIC_SECTION("processor `" << cpu << "`") {
       for (const std::string strategy :
-           {"packed", "crossing", "rows in place, all in place", "turned, columns in place"}) {
+           {"packed", "run-spanning", "rows in place, all in place", "scattered output, columns in place"}) {
         KernelOptions options;
         options.strategy = strategy;
         options.jit_cpu = cpu;

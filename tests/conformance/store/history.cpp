@@ -40,7 +40,7 @@ StoreOptions options(std::uint64_t seed) {
   o.deterministic = seed % 5 == 0;
   if (seed % 4 == 1) {  // most copies are given up before they are used
     o.copy_budget = 16000;
-    o.copies_kept = 1;
+    o.min_copies = 1;
   }
   return o;
 }
@@ -48,7 +48,7 @@ StoreOptions options(std::uint64_t seed) {
 /// What the rank that uses a block should see in this phase.
 struct View {
   bool fetched = false, stale = false;
-  std::optional<double> value, own;
+  std::optional<double> shared_copy, private_copy;
 };
 
 class History {
@@ -268,26 +268,27 @@ class History {
     switch (step.act) {
       case Act::get:
         job_.get(ArrayId(name.array), index, n);
-        if ((view.fetched || view.own) && !view.stale) return;
+        if ((view.fetched || view.private_copy) && !view.stale) return;
         view = {true, false, now(), std::nullopt};
         return;
       case Act::read: {
-        EXPECT(job_.store->fetch().held(ArrayId(name.array), index) == (view.fetched || view.own));
-        const std::optional<double> expected = view.own ? view.own : view.value;
+        EXPECT(job_.store->fetch().held(ArrayId(name.array), index) == (view.fetched || view.private_copy));
+        const std::optional<double> expected = view.private_copy ? view.private_copy : view.shared_copy;
         if (expected)
-          expect_all(view.own ? "own copy" : "read", name, job_.read(ArrayId(name.array), index, n), *expected);
-        if (expected && !view.own)
+          expect_all(view.private_copy ? "own copy" : "read", name, job_.read(ArrayId(name.array), index, n),
+                     *expected);
+        if (expected && !view.private_copy)
           expect_numbered(name, job_.store->fetch().read(ArrayId(name.array), index, n, job_.next()), *expected);
         else if (!expected) expect_error(name, index, n);
         return;
       }
       case Act::own_copy: {
-        const bool keep = (view.own || view.value) && static_cast<int>(step.value) % 2 == 0;
+        const bool keep = (view.private_copy || view.shared_copy) && static_cast<int>(step.value) % 2 == 0;
         double* p = job_.store->fetch().private_copy(ArrayId(name.array), index, n, keep, job_.next());
-        const double before = keep ? (view.own ? *view.own : *view.value) : 0.0;
+        const double before = keep ? (view.private_copy ? *view.private_copy : *view.shared_copy) : 0.0;
         if (keep) expect_all("kept", name, Values(p, p + n), before);
         for (std::int64_t i = 0; i < n; ++i) p[i] = step.value + before;
-        view.own = step.value + before;
+        view.private_copy = step.value + before;
         return;
       }
       default: break;
@@ -305,7 +306,7 @@ class History {
         break;
       default: job_.store->update().scale(ArrayId(name.array), index, n, step.value, job_.next()); break;
     }
-    if (view.fetched || view.own) view.stale = true;
+    if (view.fetched || view.private_copy) view.stale = true;
     Model one;
     if (const auto x = now()) one[name] = *x;
     apply(step, name, one);

@@ -191,7 +191,7 @@ void places_may_end_with_blocks_under_way(Job& j) {
 
 // A copy whose values are elsewhere outlives a barrier like any other; one that is to be compared with the owner's
 // block is fetched anew, to the host from then on, since the answer goes into the copy itself.
-void kept_copies_stay_where_they_are(Job& j) {
+void retained_copies_stay_where_they_are(Job& j) {
   put_incoming(j, 0);
   const Receives with(j);
   for (int round = 0; round < 2; ++round) {
@@ -280,7 +280,7 @@ const std::vector<Rule>& incoming_rules() {
       {"blocks come where they are told to", blocks_come_where_they_are_told_to},
       {"places are given back", places_are_given_back},
       {"places may end with blocks under way", places_may_end_with_blocks_under_way},
-      {"kept copies stay where they are", kept_copies_stay_where_they_are},
+      {"retained copies stay where they are", retained_copies_stay_where_they_are},
       {"blocks go on as they come", [](Job& j) { blocks_go_on_as_they_come(j); }},
   };
   return all;

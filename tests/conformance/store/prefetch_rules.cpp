@@ -146,8 +146,8 @@ void prefetches_break_no_rule(Job& j) {
 const double* foreseen(Job& j, int i, std::int64_t size = 50) {
   for (;; j.transport.pause()) {
     const BlockLookAhead::Foreseen f = j.store->look_ahead().foreseen(ArrayId(0), ahead_at(i), size, false);
-    EXPECT(!f.data || !f.coming);
-    if (!f.coming) return f.data;
+    EXPECT(!f.data || !f.under_way);
+    if (!f.under_way) return f.data;
   }
 }
 void give_back(Job& j, const double* p) { j.store->buffers().deallocate(const_cast<double*>(p), 50); }
@@ -161,7 +161,7 @@ void foreseen_values_are_those_of_the_gets(Job& j) {
     const bool here = ahead(j, i) == Prefetch::here;
     remote += here ? 0 : 1;
     const BlockLookAhead::Foreseen at_once = j.store->look_ahead().foreseen(ArrayId(0), ahead_at(i), 50, true);
-    EXPECT(here || (!at_once.data && at_once.coming));  // nobody looks whether it has come
+    EXPECT(here || (!at_once.data && at_once.under_way));  // nobody looks whether it has come
     if (at_once.data) {
       EXPECT(Values(at_once.data, at_once.data + 50) == fifty(i + 0.5));
       give_back(j, at_once.data);

@@ -1,4 +1,4 @@
-// Look-ahead in the simulator, where time is exact and memory can be made scarce: what waits for what, what gives way
+// Look-ahead in the simulator, where time is exact and memory can be made scarce: what waits for what, what yields
 // to what.
 #include <catch2/catch.hpp>
 
@@ -119,7 +119,7 @@ TEST_CASE("simulator: prefetches take memory that nobody needs, and give it back
 }
 
 // Another rank of the node needs what the prefetches hold: who holds them gives them up when it comes to the store.
-TEST_CASE("simulator: prefetches give way to the other ranks of the node") {
+TEST_CASE("simulator: prefetches yield to the other ranks of the node") {
   SimulationOptions o = two_nodes();
   o.ranks = 4;
   o.ranks_per_node = 2;
@@ -168,7 +168,7 @@ TEST_CASE("simulator: prefetches give way to the other ranks of the node") {
 // A node receives puts while its rank computes, waits in a collective or for memory of the others with its memory full
 // of copies. What it could fetch again has to go, however late it comes to it: else the job ends for want of memory
 // that it has, when one rank is slower than the others.
-TEST_CASE("simulator: fetched copies give way to what other nodes put") {
+TEST_CASE("simulator: fetched copies yield to what other nodes put") {
   constexpr int computes = 0, meets = 1,
                 floods = 2;  // what rank 0 does meanwhile; floods: rank 1 puts faster than its blocks are taken
   const int what = GENERATE(0, 1, 2);

@@ -17,7 +17,7 @@ class ReferenceBuffers final : public BufferResource {
   explicit ReferenceBuffers(std::int64_t budget) : budget_(budget) {}
 
   double* allocate(std::int64_t n) override {
-    if (!fits(n * 8) && give_way_) give_way_();
+    if (!fits(n * 8) && yield_) yield_();
     if (!fits(n * 8)) throw EnvironmentError("the reference store is full");
     auto memory = std::make_unique<double[]>(static_cast<std::size_t>(std::max<std::int64_t>(n, 1)));
     double* p = memory.get();
@@ -42,12 +42,12 @@ class ReferenceBuffers final : public BufferResource {
   }
   /// Whether there is room for so many bytes more beside blocks and what is kept; `part` of the budget stays free.
   bool fits(std::int64_t bytes, std::int64_t part = 0) const {
-    return stats_.bytes_in_use + (kept_bytes_ ? kept_bytes_() : 0) + bytes <= budget_ - part;
+    return stats_.bytes_in_use + (cache_bytes_ ? cache_bytes_() : 0) + bytes <= budget_ - part;
   }
   std::int64_t budget() const { return budget_; }
-  void set_kept(std::function<std::int64_t()> bytes, std::function<void()> give_way) {
-    kept_bytes_ = std::move(bytes);
-    give_way_ = std::move(give_way);
+  void set_cache(std::function<std::int64_t()> bytes, std::function<void()> yield) {
+    cache_bytes_ = std::move(bytes);
+    yield_ = std::move(yield);
   }
 
  private:
@@ -61,8 +61,8 @@ class ReferenceBuffers final : public BufferResource {
   std::int64_t budget_;
   std::uint64_t numbers_ = 0;
   ResourceStats stats_;
-  std::function<std::int64_t()> kept_bytes_;
-  std::function<void()> give_way_;
+  std::function<std::int64_t()> cache_bytes_;
+  std::function<void()> yield_;
 };
 
 /// A value of a block; shared by whoever has it, freed with the last of them. Only a private copy is ever written.
@@ -89,7 +89,7 @@ struct Contents {
   /// What this rank holds of a block in the present phase.
   struct View {
     bool fetched = false, stale = false;
-    Shared value, own;
+    Shared shared_copy, private_copy;
     Place got;
   };
   struct Array {
@@ -134,15 +134,15 @@ class ReferenceFetch final : public BlockFetch {
     ++all_.stats.gets;
     Contents::Array& a = all_.arrays[id];
     Contents::View& v = a.views[block];
-    if ((v.fetched || v.own) && !v.stale) return;
+    if ((v.fetched || v.private_copy) && !v.stale) return;
     v = {true, false, Contents::find(a.blocks, block), nullptr, place};
-    if (v.value) all_.stats.bytes_leased += size * 8;
+    if (v.shared_copy) all_.stats.bytes_leased += size * 8;
   }
   const double* read(ArrayId id, const BlockIndex& block, std::int64_t size, Place) override {
     const Contents::View* v = all_.view(id, block);
     if (!v) throw SialError("the block was not fetched in this phase");
     ++all_.stats.accesses;
-    const Shared& value = v->own ? v->own : v->value;
+    const Shared& value = v->private_copy ? v->private_copy : v->shared_copy;
     if (!value) throw SialError("the block does not exist");
     if (value->size != size) throw SialError("the block has another size");
     return value->data;
@@ -150,22 +150,22 @@ class ReferenceFetch final : public BlockFetch {
   bool held(ArrayId id, const BlockIndex& block) const override { return all_.view(id, block) != nullptr; }
   const double* at_hand(ArrayId id, const BlockIndex& block, std::int64_t size) override {
     const Contents::View* v = all_.view(id, block);
-    const Shared value = !v ? nullptr : v->own ? v->own : v->value;
+    const Shared value = !v ? nullptr : v->private_copy ? v->private_copy : v->shared_copy;
     return value && value->size == size ? value->data : nullptr;
   }
   Place got_at(ArrayId id, const BlockIndex& block) const override {
     const Contents::View* v = all_.view(id, block);
-    return v && v->fetched && !v->own ? v->got : Place{};
+    return v && v->fetched && !v->private_copy ? v->got : Place{};
   }
   const double* own_copy(ArrayId id, const BlockIndex& block) const override {
     const Contents::View* v = all_.view(id, block);
-    return v && v->own ? v->own->data : nullptr;
+    return v && v->private_copy ? v->private_copy->data : nullptr;
   }
   double* private_copy(ArrayId id, const BlockIndex& block, std::int64_t size, bool keep, Place place) override {
     const double* from = keep ? read(id, block, size, place) : nullptr;
     Contents::View& v = all_.arrays[id].views[block];
-    if (!v.own) v.own = from ? all_.copy(from, size) : std::make_shared<Value>(all_.buffers, size);
-    return v.own->data;
+    if (!v.private_copy) v.private_copy = from ? all_.copy(from, size) : std::make_shared<Value>(all_.buffers, size);
+    return v.private_copy->data;
   }
 
  private:
@@ -179,8 +179,8 @@ class ReferenceLookAhead final : public BlockLookAhead {
   Prefetch prefetch(ArrayId, const BlockIndex&, std::int64_t, Place) override { return Prefetch::here; }
   Foreseen foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool) override {
     const Contents::View* v = all_.view(id, block);
-    if (v && (v->own || v->stale)) return {};
-    const Shared value = v ? v->value : Contents::find(all_.arrays[id].blocks, block);
+    if (v && (v->private_copy || v->stale)) return {};
+    const Shared value = v ? v->shared_copy : Contents::find(all_.arrays[id].blocks, block);
     if (!value || value->size != size) return {};
     all_.buffers.share(value->data);
     return {value->data, false};
@@ -224,10 +224,12 @@ class ReferenceUpdate final : public BlockUpdate {
   bool put_held(ArrayId id, const BlockIndex& block, std::int64_t size, ArrayId from, const BlockIndex& from_block,
                 Place) override {
     const Contents::View* source = all_.view(from, from_block);
-    if (!source || !source->fetched || source->own || !source->value || source->value->size != size) return false;
+    if (!source || !source->fetched || source->private_copy || !source->shared_copy ||
+        source->shared_copy->size != size)
+      return false;
     ++all_.stats.puts;
     ++all_.stats.shared_puts;
-    set(id, block, source->value);
+    set(id, block, source->shared_copy);
     return true;
   }
   void accumulate_later(ArrayId id, const BlockIndex& block, std::int64_t size, const double* data, Place at) override {
@@ -364,21 +366,21 @@ class ReferenceSnapshots final : public StoreSnapshots {
   Contents& all_;
 };
 
-class ReferenceKept final : public KeptBlocks {
+class ReferenceIntegralCache final : public IntegralCache {
  public:
-  explicit ReferenceKept(Contents& all) : all_(all) {
-    all_.buffers.set_kept([this] { return bytes_; }, [this] { drop_all(); });
+  explicit ReferenceIntegralCache(Contents& all) : all_(all) {
+    all_.buffers.set_cache([this] { return bytes_; }, [this] { drop_all(); });
   }
 
-  const double* find_kept(const BlockIndex& block, std::int64_t size) override {
+  const double* find_cached(const BlockIndex& block, std::int64_t size) override {
     const auto found = blocks_.find(block);
     if (found == blocks_.end() || static_cast<std::int64_t>(found->second->size()) != size) return nullptr;
     return held_.insert(found->second).first->get()->data();
   }
-  void release_kept(const double* data) override {
+  void release_cached(const double* data) override {
     std::erase_if(held_, [&](const auto& v) { return v->data() == data; });
   }
-  double* allocate_kept(std::int64_t size) override {
+  double* allocate_cached(std::int64_t size) override {
     if (2 * (bytes_ + size * 8) > all_.buffers.budget() || !all_.buffers.fits(size * 8, all_.buffers.budget() / 4))
       return nullptr;
     return (*held_.insert(std::make_shared<std::vector<double>>(size)).first)->data();
@@ -387,7 +389,7 @@ class ReferenceKept final : public KeptBlocks {
     for (const auto& v : held_)
       if (v->data() == data && blocks_.emplace(block, v).second) bytes_ += static_cast<std::int64_t>(v->size()) * 8;
   }
-  void forget_kept() override { drop_all(); }
+  void clear() override { drop_all(); }
 
  private:
   void drop_all() {
@@ -420,7 +422,8 @@ class ReferenceMonitor final : public StoreMonitor {
 class ReferenceStore final : public BlockStore {
  public:
   explicit ReferenceStore(const StoreOptions& options) : all_(options) {
-    set_parts({&fetch_, &look_ahead_, &update_, &synchronization_, &snapshots_, &kept_, &monitor_, &all_.buffers});
+    set_parts(
+        {&fetch_, &look_ahead_, &update_, &synchronization_, &snapshots_, &integral_cache_, &monitor_, &all_.buffers});
   }
 
  private:
@@ -430,7 +433,7 @@ class ReferenceStore final : public BlockStore {
   ReferenceUpdate update_{all_};
   ReferenceSynchronization synchronization_{all_};
   ReferenceSnapshots snapshots_{all_};
-  ReferenceKept kept_{all_};
+  ReferenceIntegralCache integral_cache_{all_};
   ReferenceMonitor monitor_{all_};
 };
 

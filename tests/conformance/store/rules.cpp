@@ -89,7 +89,7 @@ void caller_may_reuse_its_buffer(Job& j) {
 }
 
 // What can be computed again is kept for all ranks of a node, and goes when blocks need the memory.
-void kept_blocks_give_way(Job& j) {
+void cached_blocks_yield(Job& j) {
   constexpr int blocks = 60;
   constexpr std::int64_t size = 2000;
   const auto is = [](const double* x, int i) {
@@ -97,20 +97,20 @@ void kept_blocks_give_way(Job& j) {
   };
   for (int round = 0; round < 3; ++round)
     for (int i = 0; i < blocks; ++i) {
-      const double* x = j.store->kept().find_kept(at(i, 7), size);
+      const double* x = j.store->integral_cache().find_cached(at(i, 7), size);
       if (!x) {
-        double* room = j.store->kept().allocate_kept(size);
+        double* room = j.store->integral_cache().allocate_cached(size);
         EXPECT(room != nullptr);
         std::fill_n(room, size, i);
-        j.store->kept().keep_block(at(i, 7), room);
+        j.store->integral_cache().keep_block(at(i, 7), room);
         x = room;
       }
       EXPECT(is(x, i));
-      j.store->kept().release_kept(x);
+      j.store->integral_cache().release_cached(x);
     }
-  EXPECT(j.store->kept().find_kept(at(0, 7), size - 1) == nullptr);
-  EXPECT(j.store->kept().find_kept(at(0, 8), size) == nullptr);
-  const double* held = j.store->kept().find_kept(at(3, 7), size);
+  EXPECT(j.store->integral_cache().find_cached(at(0, 7), size - 1) == nullptr);
+  EXPECT(j.store->integral_cache().find_cached(at(0, 8), size) == nullptr);
+  const double* held = j.store->integral_cache().find_cached(at(3, 7), size);
   EXPECT(held != nullptr);
   j.meet();
   std::vector<double*> taken;
@@ -123,10 +123,10 @@ void kept_blocks_give_way(Job& j) {
   EXPECT(full);
   for (std::size_t i = 0; i < taken.size(); ++i) std::fill_n(taken[i], size, -1.0 - static_cast<double>(i));
   EXPECT(is(held, 3));
-  j.store->kept().release_kept(held);
+  j.store->integral_cache().release_cached(held);
   j.meet();
-  for (int i = 0; i < blocks; ++i) EXPECT(j.store->kept().find_kept(at(i, 7), size) == nullptr);
-  EXPECT(j.store->kept().allocate_kept(size) == nullptr);
+  for (int i = 0; i < blocks; ++i) EXPECT(j.store->integral_cache().find_cached(at(i, 7), size) == nullptr);
+  EXPECT(j.store->integral_cache().allocate_cached(size) == nullptr);
   for (std::size_t i = 0; i < taken.size(); ++i)
     EXPECT(taken[i][0] == -1.0 - static_cast<double>(i) && taken[i][size - 1] == taken[i][0]);
   j.meet();
@@ -289,7 +289,7 @@ void deletes_do_not_leak(Job& j) {
 }
 
 // More than one rank's share, which the node has.
-void shares_are_lent(Job& j) {
+void full_shares_take_from_others(Job& j) {
   if (j.transport.node_size() < 2 || j.transport.home_nodes() != std::vector<NodeId>{j.transport.node()} ||
       j.ranks > j.transport.node_size())
     return;
@@ -379,11 +379,11 @@ const std::vector<Rule>& rules() {
       {"absent blocks", absent_blocks},
       {"generations", generations},
       {"deletes do not leak", deletes_do_not_leak},
-      {"shares are lent", shares_are_lent},
+      {"full shares take from others", full_shares_take_from_others},
       {"attention of one reaches all", attention_of_one_reaches_all},
       {"a second get sends nothing", a_second_get_sends_nothing},
       {"gets do not copy", gets_do_not_copy},
-      {"kept blocks give way", kept_blocks_give_way},
+      {"cached blocks yield", cached_blocks_yield},
       {"fetches not used are completed", fetches_not_used_are_completed},
   };
   return all;

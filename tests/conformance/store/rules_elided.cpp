@@ -98,7 +98,7 @@ void many_later_additions_keep_to_their_share(Job& j) {
   }
 }
 
-void kept_copies_need_a_get(Job& j) {
+void retained_copies_need_a_get(Job& j) {
   for (int i = j.rank; i < 12; i += j.ranks) j.put(ArrayId(0), at(i), of(i));
   j.barrier();
   for (int round = 0; round < 3; ++round) {
@@ -127,7 +127,7 @@ void kept_copies_need_a_get(Job& j) {
   }
 }
 
-void kept_copies_give_way_to_changes(Job& j) {
+void retained_copies_yield_to_changes(Job& j) {
   for (int i = 0; i < 8; ++i) j.put(ArrayId(0), at(i, j.rank), of(i));
   j.barrier();
   for (int r = 0; r < j.ranks; ++r)
@@ -197,7 +197,7 @@ class Elsewhere final : public OutgoingBlock {
   int asked_ = 0;
 };
 
-// They arrive, in order with all else that this rank does to the block, and are let go by the barrier.
+// They arrive, in order with all else that this rank does to the block, and are dropped by the barrier.
 void values_from_elsewhere_arrive(Job& j) {
   Elsewhere::Count count;
   for (const bool straight : {true, false}) {
@@ -413,8 +413,8 @@ const std::vector<Rule>& rules_of_elision() {
       {"later additions to a deleted array go with it", later_additions_to_a_deleted_array_go_with_it},
       {"a get behind later additions counts", a_get_behind_later_additions_counts},
       {"many later additions keep to their share", many_later_additions_keep_to_their_share},
-      {"kept copies need a get", kept_copies_need_a_get},
-      {"kept copies give way to changes", kept_copies_give_way_to_changes},
+      {"retained copies need a get", retained_copies_need_a_get},
+      {"retained copies yield to changes", retained_copies_yield_to_changes},
       {"values from elsewhere arrive", values_from_elsewhere_arrive},
       {"values from elsewhere are kept", values_from_elsewhere_are_kept},
       {"used copies outlive changes of others", used_copies_outlive_changes_of_others},

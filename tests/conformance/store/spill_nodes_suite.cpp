@@ -1,5 +1,5 @@
 // The suite with blocks that go to the memory of other nodes and come back whenever they may: nothing else changes. All
-// nodes lend to each other at the same time.
+// nodes provide to each other at the same time.
 #include <catch2/catch.hpp>
 
 #include <filesystem>
@@ -21,8 +21,8 @@ const Nodes all_nodes[] = {{2, 1, 0}, {4, 2, 0}, {3, 1, 0}, {2, 0, 1}, {4, 2, 2}
 
 constexpr std::uint64_t enough = 1 << 20;
 
-/// What may leave memory leaves it after each statement; `most`: of what a node lends.
-suite::StoreMaker lending(std::uint64_t most, bool disk_behind = false) {
+/// What may leave memory leaves it after each statement; `most`: of what a node provides.
+suite::StoreMaker providing(std::uint64_t most, bool disk_behind = false) {
   return [=](Transport& transport, StoreOptions options) {
     options.spill_every = 1;
     options.spill = {{TierKind::nodes, "", most}};
@@ -32,7 +32,7 @@ suite::StoreMaker lending(std::uint64_t most, bool disk_behind = false) {
   };
 }
 
-std::unique_ptr<BlockStore> with_lenders(Transport& transport, StoreOptions options) {
+std::unique_ptr<BlockStore> with_providers(Transport& transport, StoreOptions options) {
   options.spill = {{TierKind::nodes, "", enough}};
   return make_block_store(transport, nullptr, options);
 }
@@ -54,10 +54,10 @@ void history_in_simulator(const Nodes& l, std::uint64_t seed, const suite::Store
 
 TEST_CASE("spill to nodes: there must be another node") {
   const auto transport = make_loopback();
-  CHECK_THROWS_AS(with_lenders(*transport, {}), EnvironmentError);
+  CHECK_THROWS_AS(with_providers(*transport, {}), EnvironmentError);
 }
 
-TEST_CASE("spill to nodes: nodes that compute lend what they are told") {
+TEST_CASE("spill to nodes: nodes that compute provide what they are told") {
   SimulationOptions o;
   o.ranks = 2;
   o.ranks_per_node = 1;
@@ -78,21 +78,21 @@ TEST_CASE("spill to nodes: rules in the simulator") {
     o.ranks = l.ranks;
     o.ranks_per_node = l.per_node;
     o.servers = l.servers;
-    REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) { suite::run_rules(t, {}, with_lenders); }));
+    REQUIRE_NOTHROW(run_simulated(o, [&](Transport& t) { suite::run_rules(t, {}, with_providers); }));
   }
 }
 
 TEST_CASE("spill to nodes: histories in the simulator") {
   for (const Nodes& l : all_nodes)
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) history_in_simulator(l, seed, lending(enough));
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) history_in_simulator(l, seed, providing(enough));
 }
 
-TEST_CASE("spill to nodes: histories where lenders are full, with a disk behind") {
+TEST_CASE("spill to nodes: histories where providers are full, with a disk behind") {
   for (const Nodes& l : all_nodes)
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-      history_in_simulator(l, seed, lending(1));  // not a byte
-      history_in_simulator(l, seed, lending(3000 * seed));
-      history_in_simulator(l, seed, lending(3000 * seed, true));
+      history_in_simulator(l, seed, providing(1));  // not a byte
+      history_in_simulator(l, seed, providing(3000 * seed));
+      history_in_simulator(l, seed, providing(3000 * seed, true));
     }
 }
 
@@ -100,10 +100,10 @@ TEST_CASE("spill to nodes: histories on threads") {
   for (const Nodes& l : all_nodes) {
     INFO(l.ranks << " ranks, " << l.per_node << " per node, " << l.servers << " servers");
     const ThreadsOptions o{l.ranks, l.per_node, l.servers};
-    REQUIRE_NOTHROW(run_threads(o, [](Transport& t) { suite::run_rules(t, {}, with_lenders); }));
+    REQUIRE_NOTHROW(run_threads(o, [](Transport& t) { suite::run_rules(t, {}, with_providers); }));
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
       REQUIRE_NOTHROW(run_threads(o, [&](Transport& t) {
-        const auto make = lending(seed % 2 ? enough : 10000, seed == 4);
+        const auto make = providing(seed % 2 ? enough : 10000, seed == 4);
         if (t.is_server()) return suite::serve_history(t, seed, make);
         suite::history(t, seed, 2, 4, make);
       }));

@@ -1,4 +1,4 @@
-// The memory of other nodes, which one node borrows from two.
+// The memory of other nodes, which one node takes from two.
 #include <catch2/catch.hpp>
 
 #include <thread>
@@ -14,32 +14,32 @@ using namespace sial;
 
 namespace {
 
-/// Lends `most` bytes.
-class Shelf final : public Lender {
+/// Provides `most` bytes.
+class Shelf final : public MemoryProvider {
  public:
   explicit Shelf(std::uint64_t most) : memory_(most) {}
-  Loan lend(std::uint64_t bytes) override {
+  RemoteChunk provide(std::uint64_t bytes) override {
     const std::lock_guard guard(mutex_);
-    const Loan loan{lent_, std::min<std::uint64_t>(bytes, memory_.size() - lent_)};
-    lent_ += loan.bytes;
-    return loan;
+    const RemoteChunk chunk{provided_, std::min<std::uint64_t>(bytes, memory_.size() - provided_)};
+    provided_ += chunk.bytes;
+    return chunk;
   }
-  std::byte* lent(std::uint64_t at) override { return memory_.data() + at; }
+  std::byte* provided(std::uint64_t at) override { return memory_.data() + at; }
 
  private:
   std::mutex mutex_;
   std::vector<std::byte> memory_;
-  std::uint64_t lent_ = 0;
+  std::uint64_t provided_ = 0;
 };
 
 std::unique_ptr<Tier> tier(Transport& transport, std::uint64_t each) {
-  std::vector<LendingNode> others;
+  std::vector<ProviderNode> others;
   for (int n = 0; n < transport.node_count(); ++n)
     if (NodeId(n) != transport.node()) others.push_back({NodeId(n), each});
   return std::make_unique<NodesTier>(transport, std::make_unique<Shelf>(each), std::move(others), 0);
 }
 
-/// Rank 0 borrows, the others lend.
+/// Rank 0 takes, the others provide.
 void conform(Transport& transport, bool many_threads, std::uint64_t seed) {
   const auto make = [&transport] { return tier(transport, suite::space_bytes / 2); };
   if (transport.rank() != 0) {
@@ -76,13 +76,13 @@ TEST_CASE("the memory of other nodes conforms on threads") {
   run_threads({3, 1, 0}, [](Transport& t) { conform(t, true, 1); });
 }
 
-TEST_CASE("lenders that are full refuse, and what they lent stays usable") {
+TEST_CASE("providers that are full refuse, and what they provided stays usable") {
   SimulationOptions o;
   o.ranks = 3;
   o.ranks_per_node = 1;
   run_simulated(o, [](Transport& t) {
-    // A borrower that believes in twice as much as there is.
-    std::vector<LendingNode> others;
+    // A requester that believes in twice as much as there is.
+    std::vector<ProviderNode> others;
     for (int n = 0; n < 3; ++n)
       if (NodeId(n) != t.node()) others.push_back({NodeId(n), 1 << 20});
     NodesTier tier(t, std::make_unique<Shelf>(1 << 19), std::move(others), 0);
@@ -92,7 +92,7 @@ TEST_CASE("lenders that are full refuse, and what they lent stays usable") {
     CHECK(tier.usable() == 1 << 20);
     CHECK_FALSE(tier.reserve((1 << 20) + 64));
     CHECK(tier.usable() == 1 << 20);
-    suite::TestTransfer across((1 << 19) - 640, 4096, 0);  // over the end of a loan
+    suite::TestTransfer across((1 << 19) - 640, 4096, 0);  // over the end of a chunk
     across.fill(7);
     write(t, tier, across);
     across.clear();

@@ -37,8 +37,8 @@ class SlowService final : public Service {
     const std::lock_guard lock(mutex_);
     arriving_ += bytes;
     ++buffers_;
-    most_bytes_ = std::max(most_bytes_, arriving_);
-    most_buffers_ = std::max(most_buffers_, buffers_);
+    max_bytes_ = std::max(max_bytes_, arriving_);
+    max_buffers_ = std::max(max_buffers_, buffers_);
     auto& buffer = payloads_.emplace_back(std::make_unique<std::vector<std::byte>>(bytes));
     return *buffer;
   }
@@ -50,14 +50,14 @@ class SlowService final : public Service {
     std::erase_if(payloads_, [&](const auto& p) { return p->data() == payload.data(); });
     return {};
   }
-  std::size_t most_bytes() const { return most_bytes_; }
-  int most_buffers() const { return most_buffers_; }
+  std::size_t max_bytes() const { return max_bytes_; }
+  int max_buffers() const { return max_buffers_; }
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<std::vector<std::byte>>> payloads_;
-  std::size_t arriving_ = 0, most_bytes_ = 0;
-  int buffers_ = 0, most_buffers_ = 0;
+  std::size_t arriving_ = 0, max_bytes_ = 0;
+  int buffers_ = 0, max_buffers_ = 0;
 };
 
 }  // namespace
@@ -67,31 +67,31 @@ void pressure(Transport& t, std::size_t requests, std::size_t bytes) {
   t.set_service(&service);
   t.barrier(tag(CollectiveKind::barrier, 1));
   const double before = peak_of_memory();
-  std::size_t most_under_way = 0;
+  std::size_t max_under_way = 0;
   if (t.rank() != 0) {
     const std::vector<std::byte> payload(bytes);
     std::deque<std::unique_ptr<PendingRequest>> under_way;
     for (std::size_t n = 0; n < requests; ++n) {
       under_way.push_back(t.request(0, {}, payload, {}, Priority::demand));
       std::erase_if(under_way, [](const auto& r) { return r->test(); });
-      most_under_way = std::max(most_under_way, under_way.size());
+      max_under_way = std::max(max_under_way, under_way.size());
     }
     for (const auto& r : under_way) r->wait();
   }
   t.barrier(tag(CollectiveKind::barrier, 2));
   const double memory = peak_of_memory() - before;
-  const double under_way_of_all = t.sum(static_cast<double>(most_under_way), tag(CollectiveKind::sum, 3));
+  const double under_way_of_all = t.sum(static_cast<double>(max_under_way), tag(CollectiveKind::sum, 3));
   const double memory_of_senders = t.sum(t.rank() == 0 ? 0 : memory, tag(CollectiveKind::sum, 4));
   t.set_service(nullptr);
   const RequestLimits limits(t.size());
   if (t.rank() == 0)
     std::printf(
         "%d senders, %zu payloads of %zu bytes each: at most %d payloads, %.1f MiB, with a buffer at the owner; on average %.1f under way of a sender; peak of memory +%.1f MiB of the owner, +%.1f MiB of a sender\n",
-        t.size() - 1, requests, bytes, service.most_buffers(), static_cast<double>(service.most_bytes()) / (1 << 20),
+        t.size() - 1, requests, bytes, service.max_buffers(), static_cast<double>(service.max_bytes()) / (1 << 20),
         under_way_of_all / (t.size() - 1), memory, memory_of_senders / (t.size() - 1));
-  EXPECT(service.most_bytes() <= std::max(RequestLimits::bytes, bytes));
+  EXPECT(service.max_bytes() <= std::max(RequestLimits::bytes, bytes));
   const std::size_t fits = std::max<std::size_t>(1, limits.bytes_to_owner / bytes);
-  EXPECT(most_under_way <= std::min<std::size_t>(static_cast<std::size_t>(limits.payloads_to_owner), fits));
+  EXPECT(max_under_way <= std::min<std::size_t>(static_cast<std::size_t>(limits.payloads_to_owner), fits));
   // Beside buffers the owner holds what came without being asked for, and what malloc keeps.
   EXPECT(t.rank() != 0 || memory <= 3.0 * RequestLimits::bytes / (1 << 20));
 }

@@ -183,11 +183,11 @@ TEST_CASE("most changes of single instructions are noticed") {
   // Kernels that one launch of several cases consists of.
   using Case = std::function<std::string(Runner&)>;
   std::map<CodeKey, std::vector<Case>> cases;
-  constexpr std::size_t most_cases = 6, least_of_box = 3, kernels = 12;
+  constexpr std::size_t max_cases = 6, min_of_box = 3, kernels = 12;
   const auto add = [&](const std::vector<DeviceLaunch>& launches, Case run) {
     if (launches.size() != 1 || launches[0].blocks * launches[0].threads < 64) return;
     auto& list = cases[launches[0].key];
-    if (list.size() < most_cases) list.push_back(std::move(run));
+    if (list.size() < max_cases) list.push_back(std::move(run));
   };
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     const Form* form = &forms()[seed % forms().size()];
@@ -202,7 +202,7 @@ TEST_CASE("most changes of single instructions are noticed") {
   for (const auto& [key, runs] : cases) {
     DeviceFusedCode code;
     REQUIRE(read_device_fused_key(key, code));
-    if (runs.size() < (code.box_dims > 0 ? least_of_box : most_cases) || taken == kernels ||
+    if (runs.size() < (code.box_dims > 0 ? min_of_box : max_cases) || taken == kernels ||
         (code.box_dims == 0 && taken - boxes == kernels / 2))
       continue;
     ++taken;
@@ -218,7 +218,7 @@ TEST_CASE("most changes of single instructions are noticed") {
         const std::string line = changed_line("\t" + program.lines[at], "\t" + program.lines[at - 1], way);
         if (line.empty()) continue;
         Runner changed(source);
-        changed.most_steps = 20000;
+        changed.max_steps = 20000;
         changed.edit = [&](const std::string&) {
           std::string result;
           for (std::size_t l = 0; l < program.lines.size(); ++l) result += (l == at ? line : program.lines[l]) + "\n";

@@ -120,7 +120,7 @@ void AccessObserver::access(const Access& access) {
         for (const auto& b : banks) ways = std::max(ways, b.size());
         f.requests += 1;
         f.ways += static_cast<double>(ways);
-        f.most_ways = std::max(f.most_ways, static_cast<double>(ways));
+        f.max_ways = std::max(f.max_ways, static_cast<double>(ways));
       }
     }
     k = end;
@@ -156,7 +156,7 @@ Work work_of(const Program& program, const std::vector<std::uint64_t>& executed,
     if (op->space == Space::shared) {
       requests += f.requests;
       ways += f.ways;
-      w.most_ways = std::max(w.most_ways, f.most_ways);
+      w.max_ways = std::max(w.max_ways, f.max_ways);
       continue;
     }
     double& worst = op->code == OpCode::load ? w.load_efficiency : w.store_efficiency;

@@ -33,9 +33,9 @@ int live_registers(const Program& program);
 
 /// How the accesses of one instruction fall together.
 struct AccessFigures {
-  double useful = 0, moved = 0;                  // bytes of global memory; moved: in sectors of 32 bytes for every warp
-  double moved_by_blocks = 0;                    // the same when a block meets every sector once
-  double requests = 0, ways = 0, most_ways = 0;  // of shared memory: half warps, and how often banks are asked
+  double useful = 0, moved = 0;                 // bytes of global memory; moved: in sectors of 32 bytes for every warp
+  double moved_by_blocks = 0;                   // the same when a block meets every sector once
+  double requests = 0, ways = 0, max_ways = 0;  // of shared memory: half warps, and how often banks are asked
 };
 
 class AccessObserver final : public Observer {
@@ -57,7 +57,7 @@ struct Work {
   double flops = 0, integers = 0, instructions = 0;  // by all threads
   double load_bytes = 0, store_bytes = 0;
   double load_efficiency = 1, store_efficiency = 1, block_efficiency = 1;  // worst instruction's
-  double ways = 1, most_ways = 1;
+  double ways = 1, max_ways = 1;
 };
 Work work_of(const Program& program, const std::vector<std::uint64_t>& executed, AccessObserver& observer);
 

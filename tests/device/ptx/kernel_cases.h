@@ -84,17 +84,17 @@ inline std::string chain_problem(std::uint32_t seed, const Form* form, std::int6
 inline std::string batch_problem(std::uint32_t seed, Runner& ptx) {
   BatchCase batch(seed, 2000, 40);
   if (batch.setting.volume == 0) return {};
-  for (std::size_t c = 0; c < batch.chains; ++c)
+  for (std::size_t c = 0; c < batch.groups; ++c)
     for (DeviceOperand* o : {&batch.targets[c], &batch.second[c]}) fill_unused(*o, unused(seed));
   const std::vector<std::vector<double>> expected = batch.expected();
   Registered registered(ptx.memory);
-  for (std::size_t c = 0; c < batch.chains; ++c) {
+  for (std::size_t c = 0; c < batch.groups; ++c) {
     registered.add_view(batch.targets[c].view, "a target", false);
     registered.add_view(batch.first_of(c).view, "a first source", true);
     registered.add_view(batch.second[c].view, "a second source", true);
   }
   ptx.run(plan_device_fused(batch.work, limits_of(seed)), nullptr, seed);
-  for (std::size_t c = 0; c < batch.chains; ++c)
+  for (std::size_t c = 0; c < batch.groups; ++c)
     if (const std::string wrong = difference(expected[c], batch.targets[c].memory); !wrong.empty())
       return fmt::format("chain {}, {}", c, wrong);
   return {};

@@ -66,7 +66,7 @@ void Machine::launch(const Launch& launch, std::span<const std::byte> arguments,
   };
   if (launch.blocks == 0 || launch.threads == 0 || launch.threads > std::min(program_.max_threads, most_threads))
     refuse(fmt::format("a block has 1 to {} threads", std::min(program_.max_threads, most_threads)));
-  if (launch.shared_bytes > most_shared) refuse(fmt::format("{} bytes of shared memory", launch.shared_bytes));
+  if (launch.shared_bytes > max_shared) refuse(fmt::format("{} bytes of shared memory", launch.shared_bytes));
   if (arguments.size() != program_.parameter_bytes)
     refuse(fmt::format("{} bytes of parameters instead of {}", arguments.size(), program_.parameter_bytes));
   launch_ = launch;
@@ -112,8 +112,8 @@ void Machine::run_block() {
   list_lanes();
   do {
     const Op& op = program_.ops[static_cast<std::size_t>(at_)];
-    if (++steps_ > most_steps)
-      fail(op, lanes_.front(), fmt::format("the block has not ended after {} instructions", most_steps));
+    if (++steps_ > max_steps)
+      fail(op, lanes_.front(), fmt::format("the block has not ended after {} instructions", max_steps));
     run_operation(op);
   } while (take_next());
 }

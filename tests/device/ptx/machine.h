@@ -51,9 +51,9 @@ class Machine {
 
   /// Operations that the threads of one block carry out together, at most; the default is far more than any kernel of
   /// ours takes.
-  std::uint64_t most_steps = 2'000'000;
+  std::uint64_t max_steps = 2'000'000;
 
-  static constexpr unsigned most_threads = 1024, most_shared = 48 * 1024;
+  static constexpr unsigned most_threads = 1024, max_shared = 48 * 1024;
 
  private:
   using Mask = std::uint64_t;

@@ -95,12 +95,12 @@ class Parser {
     for (const auto& [bits, slot] : constants_) program_.constants.push_back({first + slot, bits});
     std::sort(program_.constants.begin(), program_.constants.end(),
               [](const Constant& x, const Constant& y) { return x.slot < y.slot; });
-    const auto settle = [&](int& slot) {
+    const auto resolve = [&](int& slot) {
       if (slot <= first_constant) slot = first + (first_constant - slot);
     };
     for (Op& op : program_.ops) {
-      for (int& s : op.s) settle(s);
-      settle(op.base);
+      for (int& s : op.s) resolve(s);
+      resolve(op.base);
     }
     program_.slots += static_cast<int>(constants_.size());
     return std::move(program_);

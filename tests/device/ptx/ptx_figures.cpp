@@ -70,7 +70,7 @@ class Blocks {
   std::vector<std::unique_ptr<std::vector<double>>> kept_;
 };
 
-constexpr Order as_is{0, 1, 2, 3, 4, 5, 6, 7}, swapped{3, 1, 2, 0, 4, 5, 6, 7}, turned{1, 0, 2, 3, 4, 5, 6, 7},
+constexpr Order as_is{0, 1, 2, 3, 4, 5, 6, 7}, swapped{3, 1, 2, 0, 4, 5, 6, 7}, transposed{1, 0, 2, 3, 4, 5, 6, 7},
     back{5, 4, 3, 2, 1, 0, 6, 7}, all_back{7, 6, 5, 4, 3, 2, 1, 0}, inner{0, 2, 1, 3, 4, 5, 6, 7};
 
 class Examples {
@@ -84,7 +84,7 @@ class Examples {
     add("accumulate, same order", e30, 4, {{accumulate, as_is}});
     add("accumulate, same order, odd extents", odd, 4, {{accumulate, as_is}});
     add("copy (ijkl) = (ikjl)", e30, 4, {{copy, inner}});
-    add("copy (ij) = (ji), 1000 x 701", matrix, 2, {{copy, turned}});
+    add("copy (ij) = (ji), 1000 x 701", matrix, 2, {{copy, transposed}});
     add("copy (ijkl) = (ljki)", e30, 4, {{copy, swapped}});
     add("copy (ijkl) = (ljki), odd extents", odd, 4, {{copy, swapped}});
     add("copy (ijkl) = (ljki), 10 x 9 x 10 x 9", small, 4, {{copy, swapped}});
@@ -94,7 +94,8 @@ class Examples {
     add("divide, multiply by differences", e30, 4, {{divide, as_is}, {multiply, as_is}});
     add("divide by differences from a table", {700, 600, 1, 1, 1, 1, 1, 1}, 2, {{divide, as_is}},
         "the energies of a pair's two elements are read one by one: the second finds them in the L1 cache");
-    add("two turned sources and one as it is", e30, 4, {{copy, turned}, {accumulate, turned}, {accumulate, as_is}});
+    add("two transposed sources and one as it is", e30, 4,
+        {{copy, transposed}, {accumulate, transposed}, {accumulate, as_is}});
     add("sum (ikjl) + (ikjl), scale, add", e30, 4, {{sum, inner}, {scale, as_is}, {add_scalar, as_is}});
     add("eight accumulations", {20, 20, 20, 20, 1, 1, 1, 1}, 4, std::vector<Step>(8, {accumulate, inner}));
     batch("batch of 40 copies (ljki)", small, {copy, swapped});

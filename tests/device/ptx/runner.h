@@ -65,7 +65,7 @@ class Runner {
       const std::string& text = source_->ptx(key);
       k->program = parse(edit ? edit(text) : text);
       k->machine = std::make_unique<Machine>(k->program, memory);
-      k->machine->most_steps = most_steps;
+      k->machine->max_steps = max_steps;
     }
     return *k;
   }
@@ -87,7 +87,7 @@ class Runner {
   Memory memory;
   std::function<std::string(const std::string&)> edit;            // of the text, before it is parsed
   std::function<void(sial::kernels::DeviceLaunch&)> edit_launch;  // before it is carried out
-  std::uint64_t most_steps = 2'000'000;                           // of a block
+  std::uint64_t max_steps = 2'000'000;                            // of a block
   std::int64_t launched = 0;
   const std::map<sial::kernels::CodeKey, std::unique_ptr<Kernel>>& kernels() const { return kernels_; }
   const std::string& text(const sial::kernels::CodeKey& key) { return source_->ptx(key); }

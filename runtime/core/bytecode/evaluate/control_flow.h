@@ -1,6 +1,6 @@
 #pragma once
-// Which instruction follows a jump, a call, a return, the beginning or end of a loop's iteration, a where clause or an
-// exit: the one meaning that the interpreter, access slices and the prediction of memory share. Each of them is a
+// The instruction that follows a jump, a call, a return, the beginning or end of a loop's iteration, a where clause or
+// an exit: the one meaning that the interpreter, access slices and the prediction of memory share. Each of them is a
 // `Flow` over values of its own:
 //
 //   condition(reg)        an int register, a number or std::optional

@@ -23,7 +23,7 @@ enum class PardoMode { dynamic, cyclic, cyclic_raw, everywhere };
 /// Whether the pardo's pragma says that every rank executes all of it.
 bool runs_everywhere(const Module& module, const LoopRow& loop);
 
-/// How a run divides its pardos.
+/// The division of a run's pardos.
 struct PardoRules {
   bool static_schedule = false;  // the run's option
   bool saved_agree = true;       // what earlier programs saved is the same on all ranks

@@ -12,7 +12,7 @@ constexpr bool is_known(const V& v) {
   else return true;
 }
 
-/// Of a known value.
+/// Takes a known value.
 template <class V>
 constexpr auto number(const V& v) {
   if constexpr (may_be_unknown<V>) return *v;

@@ -1,5 +1,5 @@
 #pragma once
-// Which iterations of a pardo go to which node, where ranks draw them from queues of the nodes. A node's share is a
+// The iterations of a pardo that go to each node, where ranks draw them from queues of the nodes. A node's share is a
 // range of numbers. Where clauses such as `where a <= b` leave much work in some parts of the iteration space and
 // little in others: so a share consists of strips from all over it, dealt forth and back (0 1 2 2 1 0), which evens out
 // densities that rise or fall. A plain value.
@@ -15,7 +15,7 @@ class NodeStrips {
  public:
   /// One node: numbers are iterations.
   NodeStrips() = default;
-  /// Of `total` iterations in strips of `length`.
+  /// Divides `total` iterations into strips of `length`.
   NodeStrips(std::int64_t total, std::int64_t nodes, std::int64_t length)
       : total_(total), nodes_(nodes), length_(length), rounds_(total / nodes / length) {}
 

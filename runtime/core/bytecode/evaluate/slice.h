@@ -34,7 +34,7 @@ struct IndexRange {
 /// to be had, and a cursor that needs one ends.
 using StaticElements = std::function<const double*(ArrayId array)>;
 
-/// What the program will get or put: instruction, array and block (segment numbers as the store sees them).
+/// A block that the program will get or put: instruction, array and block (segment numbers as the store sees them).
 struct FetchRequest {
   std::int32_t pc = 0;
   ArrayId array;
@@ -51,7 +51,7 @@ struct SliceFetch {
   ForeseenUse use = ForeseenUse::get;
 };
 
-/// What a BoundSlice tells of.
+/// The uses that a BoundSlice tells of.
 enum class SliceUses { gets, gets_and_puts };
 
 class BoundSlice {
@@ -112,12 +112,12 @@ class BoundSlice {
 };
 
 enum class SliceOutcome {
-  fetch,     // the program will get or put a block
-  done,      // the iteration (of a pardo) or the whole loop (of a serial one) is over
-  given_up,  // the rest of this iteration cannot be known; of a serial loop, the next call goes on with the next
-             // iteration
-  paused,    // out of budget: call again
-  ended,     // nothing more can be known of this loop
+  fetch,      // the program will get or put a block
+  done,       // the iteration (of a pardo) or the whole loop (of a serial one) is over
+  abandoned,  // the rest of this iteration cannot be known; of a serial loop, the next call goes on with the next
+              // iteration
+  paused,     // out of budget: call again
+  ended,      // nothing more can be known of this loop
 };
 
 class SliceCursor {

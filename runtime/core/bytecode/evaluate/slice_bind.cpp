@@ -229,7 +229,7 @@ class SliceBinder {
   void successors(std::size_t at, std::vector<std::int32_t>& next) const {
     const BoundSlice::Step& s = out_.steps_[at];
     const BoundSlice::Range& root = out_.loops_.front();
-    const auto behind = static_cast<std::int32_t>(at) + 1;
+    const auto after = static_cast<std::int32_t>(at) + 1;
     next.clear();
     if (s.action == SliceAction::stop) return;
     if (s.action == SliceAction::abandon) return next.push_back(root.positions.first);
@@ -261,7 +261,7 @@ class SliceBinder {
         return;
       default: break;
     }
-    next.push_back(behind);
+    next.push_back(after);
   }
 
   void find_carried() {

@@ -62,7 +62,7 @@ SliceOutcome SliceCursor::next(FetchRequest& request, std::int64_t& budget) {
     if (state_ == State::idle) return SliceOutcome::done;
     if (state_ == State::running) {
       const SliceOutcome outcome = run(&request, budget);
-      if (outcome == SliceOutcome::given_up) {
+      if (outcome == SliceOutcome::abandoned) {
         calls_depth_ = 0;
         state_ = slice_->parallel_ ? State::idle : State::skip_iteration;
       }
@@ -118,7 +118,7 @@ struct SliceCursor::Flow {
 /// Whether the slice's own loop ends with this step, or the cursor has to give up at it.
 std::optional<SliceOutcome> SliceCursor::leaves(const BoundSlice::Step& s) {
   if (s.action == SliceAction::stop) return end();
-  if (s.action == SliceAction::abandon) return SliceOutcome::given_up;
+  if (s.action == SliceAction::abandon) return SliceOutcome::abandoned;
   switch (s.op) {
     case Opcode::do_begin:
     case Opcode::sub_begin: {

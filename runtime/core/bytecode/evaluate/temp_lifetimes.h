@@ -78,7 +78,7 @@ class TempLifetimes {
   const std::vector<TempBlock>& temps() const { return temps_; }
   const std::vector<Marks>& marks() const { return loops_; }
   void reserve(std::size_t temps) { temps_.reserve(temps); }
-  /// As an earlier process had them. False when they fit no nest of loops.
+  /// Restores the state of an earlier process. False when they fit no nest of loops.
   bool restore(std::vector<TempBlock> temps, std::vector<Marks> marks) {
     std::size_t before = 0;
     for (const Marks& m : marks) {

@@ -1,5 +1,5 @@
 #pragma once
-// In which order the combinations of a parallel loop's index values are numbered. As written the first index is the
+// The order in which the combinations of a parallel loop's index values are numbered. As written the first index is the
 // fastest. Another order ranks the indices anew, and takes some of them in groups: groups are the outer loops, the
 // segments of a group the inner ones, both with the first index of the order as the fastest. The last group of an index
 // is as short as its range makes it. Each combination has one number in every order. A plain value.

@@ -68,8 +68,8 @@ void BatchQueue::touch(const Span& span) {
   for (; at != touched_.end() && at->first < span.end; at = touched_.erase(at)) {
     begin = std::min(begin, at->first);
     all.end = std::max(all.end, at->second.end);
-    all.behind_writes = std::max(all.behind_writes, at->second.behind_writes);
-    all.behind_all = std::max(all.behind_all, at->second.behind_all);
+    all.after_writes = std::max(all.after_writes, at->second.after_writes);
+    all.after_all = std::max(all.after_all, at->second.after_all);
   }
   touched_.emplace(begin, all);
 }
@@ -83,13 +83,13 @@ void BatchQueue::queue(Piece piece) {
   touch(piece.written);
   for (const Span& s : piece.read) touch(s);
   Stretch* const written = stretch_of(piece.written);
-  if (written) piece.level = written->behind_all;
+  if (written) piece.level = written->after_all;
   for (const Span& s : piece.read)
     if (const Stretch* read = stretch_of(s); read && !fault_enabled(Fault::device_batch))
-      piece.level = std::max(piece.level, read->behind_writes);
-  if (written) written->behind_writes = written->behind_all = piece.level + 1;
+      piece.level = std::max(piece.level, read->after_writes);
+  if (written) written->after_writes = written->after_all = piece.level + 1;
   for (const Span& s : piece.read)
-    if (Stretch* read = stretch_of(s)) read->behind_all = std::max(read->behind_all, piece.level + 1);
+    if (Stretch* read = stretch_of(s)) read->after_all = std::max(read->after_all, piece.level + 1);
   pieces_.push_back(std::move(piece));
 }
 
@@ -153,7 +153,7 @@ std::vector<BatchQueue::Batch> BatchQueue::batches() const {
       }
       Batch& batch = result[found->second];
       if (p.steps.empty()) batch.ops.push_back(p.op);
-      else batch.chains.push_back({p.target, p.steps});
+      else batch.groups.push_back({p.target, p.steps});
     }
   }
   return result;

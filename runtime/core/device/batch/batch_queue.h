@@ -29,8 +29,8 @@ class BatchQueue {
   /// Pieces that may be started at once, all of one kind.
   struct Batch {
     std::vector<BlockOp> ops;
-    std::vector<FusedWork> chains;  // which point into the queue they were taken from
-    std::size_t size() const { return ops.size() + chains.size(); }
+    std::vector<FusedWork> groups;  // which point into the queue they were taken from
+    std::size_t size() const { return ops.size() + groups.size(); }
   };
   /// All that is queued, in an order that keeps its results.
   std::vector<Batch> batches() const;
@@ -44,7 +44,7 @@ class BatchQueue {
   /// order.
   struct Stretch {
     std::uintptr_t end = 0;
-    std::size_t behind_writes = 0, behind_all = 0;
+    std::size_t after_writes = 0, after_all = 0;
   };
   struct Piece {
     BlockOp op;

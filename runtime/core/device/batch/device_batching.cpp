@@ -25,7 +25,7 @@ constexpr std::size_t max_waiting = 512;
 class BatchingDevice final : public Device {
  public:
   BatchingDevice(std::unique_ptr<Device> device, std::int64_t small) : device_(std::move(device)), small_(small) {}
-  // What still waits nobody has asked for.
+  // Nobody has asked for work that still waits.
 
   std::string_view name() const override { return device_->name(); }
   int compute_streams() const override { return device_->compute_streams(); }
@@ -62,9 +62,9 @@ class BatchingDevice final : public Device {
     start(stream);
     return device_->run_batch(stream, ops);
   }
-  std::size_t run_batch(int stream, std::span<const FusedWork> chains) override {
+  std::size_t run_batch(int stream, std::span<const FusedWork> groups) override {
     start(stream);
-    return device_->run_batch(stream, chains);
+    return device_->run_batch(stream, groups);
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     start(stream);
@@ -128,7 +128,7 @@ class BatchingDevice final : public Device {
     const BatchQueue queue = std::exchange(waiting, {});
     for (const BatchQueue::Batch& batch : queue.batches()) {
       start(stream, std::span(batch.ops));
-      start(stream, std::span(batch.chains));
+      start(stream, std::span(batch.groups));
     }
   }
   template <class Work>
@@ -173,7 +173,7 @@ class BatchingDevice final : public Device {
   std::vector<double> fetch(int stream, const BlockView<T>& view) {
     return fetch(stream, view.data, span_of(view));
   }
-  void bring(int stream, const MutableView& view, const std::vector<double>& values) {
+  void write_back(int stream, const MutableView& view, const std::vector<double>& values) {
     device_->copy_in(view.data, values.data(), static_cast<std::int64_t>(values.size()));
     after(stream, copy_in_stream);
   }
@@ -186,12 +186,12 @@ class BatchingDevice final : public Device {
     mine.b.data = b.data();
     const std::unique_ptr<BufferResource> workspace = make_host_pool();
     make_kernels("reference", *workspace)->run(mine);
-    bring(stream, op.d, d);
+    write_back(stream, op.d, d);
   }
   void run_by_host(int stream, const FusedWork& work) {
-    bring(stream, work.target, carry_out_on_copies(work.target, work.steps, [&](const double* p, std::int64_t n) {
-            return fetch(stream, p, n);
-          }));
+    write_back(stream, work.target, carry_out_on_copies(work.target, work.steps, [&](const double* p, std::int64_t n) {
+                 return fetch(stream, p, n);
+               }));
   }
 
   const std::unique_ptr<Device> device_;

@@ -1,8 +1,8 @@
 #pragma once
-// Which copy of a block is valid, the host's or the device's, and the transfers that follow from what is done with the
-// block: read on the device: copied in if the device's copy is stale; written: not copied in; updated: copied in, and
-// either write leaves the other side stale. Nothing is copied back before the host needs it, or the device the memory.
-// What is known of a block belongs to its memory and what that holds (BufferResource::content), not to its name: blocks
+// The valid copy of a block, the host's or the device's, and the transfers that follow from uses of the block: read on
+// the device: copied in if the device's copy is stale; written: not copied in; updated: copied in, and either write
+// leaves the other side stale. Nothing is copied back before the host needs it, or the device the memory.
+// The facts about a block belong to its memory and what that holds (BufferResource::content), not to its name: blocks
 // that share memory share the device's copy, and a block that was fetched, put or kept over a barrier unchanged has it
 // still. Copies and operations are under way in streams while the rank goes on; host memory that they need is held
 // until they are done. Owned by one rank; the device and the host's buffers outlive it.
@@ -18,8 +18,8 @@
 
 namespace sial {
 
-/// How far the host has got with a block: what the device alone has is on its way to it from when all work on the block
-/// is started.
+/// The host's progress with a block: values that the device alone has are on their way to it from when all work on the
+/// block is started.
 enum class TransferState { not_started, under_way, complete };
 
 /// The cache's parts, and what the host does with its own memory.
@@ -47,7 +47,7 @@ class DeviceBlockCache {
   /// The same for all blocks in a buffer.
   void buffer_on_host(const double* buffer, std::int64_t n, Intent intent, Statement statement);
   void all_on_host(Statement statement);
-  /// What the buffer holds is no longer wanted.
+  /// The buffer's content is no longer wanted.
   void invalidate(const double* buffer, std::int64_t n) { layers_.table.drop_in(buffer, n); }
   /// The host has copied the block to a buffer of its own, as a put does; what that holds has the number `content`.
   void same_values(const double* buffer, const double* first, const double* copy, std::uint64_t content);
@@ -55,13 +55,13 @@ class DeviceBlockCache {
   void transfer_ownership(const double* buffer, const double* first, Statement statement);
 
   Residency residency(const double* buffer, const double* first);
-  /// As a put asks that does not wait: no work is started for this.
+  /// Polls for a put that does not wait: no work is started for this.
   TransferState poll_transfer(const double* buffer, const double* first, Statement statement);
   /// All work on the block is started, if the device alone has it.
   bool work_started(const double* buffer, const double* first);
 
   /// Nobody but its holders holds the buffer any more: waits for copies from and to it.
-  void settle(const double* buffer) { layers_.held.settle(buffer); }
+  void complete(const double* buffer) { layers_.held.complete(buffer); }
   /// The same for all buffers: others may change what they hold.
   void complete_all() { layers_.held.complete_all(); }
   /// Gives back device memory of blocks that ended elsewhere: fetched ones, private copies.

@@ -20,7 +20,7 @@ void BlockTransfers::copy_in(CachedBlock& u, Statement statement) {
   if (stage.empty()) held_.pin_around(u.host.buffer);
   order_.before(copy_in_stream, u.block->used);
   device_.copy_in(u.block->data, from, u.size);
-  const Frontier done = order_.behind_submitted(copy_in_stream);
+  const Frontier done = order_.after_submitted(copy_in_stream);
   u.block->written = done;
   u.block->used.include(done);
   if (stage.empty()) u.host_busy.include(done);
@@ -40,7 +40,7 @@ void BlockTransfers::copy_out(CachedBlock& u, Statement statement) {
   if (direct) held_.pin_around(u.host.buffer);
   else stage = held_.staging(u.size);
   device_.copy_out(direct ? u.host.data : stage.data(), u.block->data, u.size);
-  const Frontier done = order_.behind_submitted(copy_out_stream);
+  const Frontier done = order_.after_submitted(copy_out_stream);
   u.block->used.include(done);
   if (direct) {
     u.host_busy.include(done);
@@ -95,7 +95,7 @@ void BlockTransfers::poison_host(CachedBlock& u) {
   if (!device_.poisons()) return;
   order_.before(copy_in_stream, u.host_busy);
   device_.poison_host(u.host.view());
-  const Frontier done = order_.behind_submitted(copy_in_stream);
+  const Frontier done = order_.after_submitted(copy_in_stream);
   u.host_busy.include(done);
   held_.hold_or_finish(u.host, done);
 }

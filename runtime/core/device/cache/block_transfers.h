@@ -18,15 +18,15 @@ class BlockTransfers {
   bool direct() const { return direct_; }
   /// To its memory on the device. `statement`: whose transfer it is.
   void copy_in(CachedBlock& u, Statement statement);
-  /// What the device alone has goes to the host, who has not asked for it.
+  /// Copies values that the device alone has to the host, which has not asked for them.
   void write_back(CachedBlock& u, Statement statement);
   /// Waits for copies from and to the host's memory.
   void await_host(const CachedBlock& u) { order_.finish(u.host_busy); }
   /// From one block of the device to another, which then is valid. `n`: elements.
   void copy_on_device(DeviceBlock& from, DeviceBlock& to, std::int64_t n);
-  /// What the device's memory holds counts no more.
+  /// The content of the device's memory counts no more.
   void poison(DeviceBlock& block, std::int64_t n);
-  /// What the host's memory holds counts no more.
+  /// The content of the host's memory counts no more.
   void poison_host(CachedBlock& u);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// What operations, hints, prefetches and messages are made of, each layer built on those before it. Owned by the cache,
-// and referred to by its other parts.
+// The layers that operations, hints, prefetches and messages are made of, each built on those before it. Owned by the
+// cache, and referred to by its other parts.
 
 #include "runtime/core/device/cache/block_transfers.h"
 #include "runtime/core/device/cache/cached_block_table.h"

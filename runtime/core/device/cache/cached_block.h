@@ -23,11 +23,11 @@ struct DeviceBlock {
   Frontier written, used;  // last write; all work
 };
 
-/// How a block came to the device: copied from the host's memory, received from another node in the device's memory, or
-/// received on the host and copied from there piece by piece.
+/// The path of a block to the device: copied from the host's memory, received from another node in the device's memory,
+/// or received on the host and copied from there piece by piece.
 enum class TransferPath { copied, direct, pipelined };
 
-/// Where a block has its present value.
+/// The place of a block's present value.
 enum class Residency { host, both, device };
 
 /// Which memory has the present values. Written back: the host's are a copy of the device's, and the host has not asked

@@ -153,7 +153,7 @@ void CachedBlockTable::expect_at(CachedBlock& u, double due) {
 
 // --- what may leave the device
 
-CachedBlock* CachedBlockTable::least_wanted() {
+CachedBlock* CachedBlockTable::min_wanted() {
   const auto now = static_cast<double>(operation_);
   const auto free = [&](const auto& entry) { return blocks_.at(entry.second).last_operation != operation_; };
   const auto last = std::find_if(due_.rbegin(), due_.rend(), free);

@@ -29,7 +29,7 @@ class CachedBlockTable {
   CachedBlock* find(const double* buffer, const double* first);
   /// The block that begins there, in whatever buffer.
   CachedBlock* find(const double* first);
-  /// Of which nothing is known yet.
+  /// Makes the entry of a block of which nothing is known yet.
   CachedBlock& make(const HostBlock& host);
   /// One that has come to the device in this memory, which counts as so many bytes prefetched; the device has it.
   CachedBlock& make_received(const HostBlock& host, std::shared_ptr<DeviceBlock> block, std::int64_t bytes);
@@ -67,15 +67,15 @@ class CachedBlockTable {
   /// The present operation, or a hint, uses it.
   void use(CachedBlock& u, Statement statement);
   void record_used_again(const CachedBlock& u);
-  /// What it holds is not used any more.
+  /// The block's content is not used any more.
   void record_ended(CachedBlock& u);
   /// It is expected at this operation.
   void expect_at(CachedBlock& u, double due);
 
   // --- what may leave the device
-  /// What is due last, or overdue for so long that it may not come back, and is not an operand of the present
+  /// The block that is due last, or overdue for so long that it may not come back, and is no operand of the present
   /// operation.
-  CachedBlock* least_wanted();
+  CachedBlock* min_wanted();
   /// Among some that are due last, and later than `bound`: one that the host has as well, that shares nothing, was not
   /// prefetched, is not in use, and satisfies `also`.
   template <class F>

@@ -23,7 +23,7 @@ double* DeviceMemory::allocate(std::int64_t n, Frontier& free_after, Statement s
 }
 
 bool DeviceMemory::evict_one(Statement statement) {
-  CachedBlock* u = table_.least_wanted();
+  CachedBlock* u = table_.min_wanted();
   if (!u && revocable_.empty()) return false;
   ++statistics_.counts().evictions;
   if (!u) {

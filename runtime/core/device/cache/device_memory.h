@@ -12,7 +12,7 @@
 
 namespace sial {
 
-/// Who has device memory that goes for an operation's when there is no other.
+/// An owner of device memory that goes for an operation's when there is no other.
 class RevocableMemory {
  public:
   virtual void revoke() = 0;

@@ -140,7 +140,7 @@ void DeviceOperations::run_by_host(const MutableView& target, std::span<const ke
       carry_out_on_copies(target, steps, [this](const double* p, std::int64_t n) { return fetch(p, n); });
   layers_.order.before(copy_in_stream, before_);
   layers_.device.copy_in(target.data, values.data(), static_cast<std::int64_t>(values.size()));
-  const Frontier done = layers_.order.behind_submitted(copy_in_stream);
+  const Frontier done = layers_.order.after_submitted(copy_in_stream);
   layers_.order.finish(done);
   before_.include(done);
   for (const std::shared_ptr<DeviceBlock>& block : operands_) block->used.include(done);
@@ -155,12 +155,12 @@ double DeviceOperations::dot(const ConstView& a, const ConstView& b) {
   return result;
 }
 
-/// What operands of the present operation hold after all work on them. Waits.
+/// The values of operands of the present operation after all work on them. Waits.
 std::vector<double> DeviceOperations::fetch(const double* device, std::int64_t n) {
   std::vector<double> values(static_cast<std::size_t>(n));
   layers_.order.before(copy_out_stream, before_);
   layers_.device.copy_out(values.data(), device, n);
-  layers_.order.finish(layers_.order.behind_submitted(copy_out_stream));
+  layers_.order.finish(layers_.order.after_submitted(copy_out_stream));
   return values;
 }
 

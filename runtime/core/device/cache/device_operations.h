@@ -60,7 +60,7 @@ class DeviceOperations {
 
   CacheLayers& layers_;
   std::unique_ptr<SelfCheck> self_check_;
-  // Of the present operation:
+  // State of the present operation:
   std::vector<std::shared_ptr<DeviceBlock>> operands_;  // first those that are written
   std::size_t targets_ = 0;
   std::vector<double*> scratches_;

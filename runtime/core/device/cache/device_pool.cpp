@@ -10,8 +10,8 @@ namespace sial {
 namespace {
 
 constexpr std::int64_t grain = 32;  // doubles: 256 bytes
-/// Of one size, that take turns.
-constexpr std::size_t max_kept_in_turn = 64;
+/// Blocks of one size that take turns.
+constexpr std::size_t max_cached_in_turn = 64;
 
 }  // namespace
 
@@ -48,15 +48,15 @@ DevicePool::Part* DevicePool::new_part() {
   return part;
 }
 
-DevicePool::Kept& DevicePool::kept_of(std::int64_t n) {
-  if (Kept* kept = kept_by_size_.find(static_cast<std::uint64_t>(n))) return *kept;
-  Kept& kept = kept_[n];
-  kept_by_size_.insert(static_cast<std::uint64_t>(n), &kept);
-  return kept;
+DevicePool::CachedParts& DevicePool::cached_of(std::int64_t n) {
+  if (CachedParts* cached = cached_by_size_.find(static_cast<std::uint64_t>(n))) return *cached;
+  CachedParts& cached = cached_[n];
+  cached_by_size_.insert(static_cast<std::uint64_t>(n), &cached);
+  return cached;
 }
 
 /// From the smallest free part that holds it; null where none does.
-DevicePool::Part* DevicePool::carve(std::int64_t n, Kept& kept) {
+DevicePool::Part* DevicePool::carve(std::int64_t n, CachedParts& cached) {
   Part wanted;
   wanted.size = n;
   const auto found = free_.lower_bound(&wanted);
@@ -74,30 +74,30 @@ DevicePool::Part* DevicePool::carve(std::int64_t n, Kept& kept) {
     part->size = n;
     free_.insert(rest);
   }
-  part->kept = &kept;
+  part->cached = &cached;
   by_address_.insert(key(part->at), part);
   return part;
 }
 
 /// Small ones the oldest first, so that they take turns; of the others what was used last.
-DevicePool::Part* DevicePool::take_kept(Kept& kept, std::int64_t n) {
-  Part* part = n > small_ ? kept.back() : kept.front();
-  if (n > small_) kept.pop_back();
-  else kept.pop_front();
+DevicePool::Part* DevicePool::take_cached(CachedParts& cached, std::int64_t n) {
+  Part* part = n > small_ ? cached.back() : cached.front();
+  if (n > small_) cached.pop_back();
+  else cached.pop_front();
   return part;
 }
 
-DevicePool::Part* DevicePool::look_further(Kept& kept, std::int64_t n) {
-  if (Part* part = carve(n, kept)) return part;
-  if (!kept.empty()) return take_kept(kept, n);
-  return free_kept() ? carve(n, kept) : nullptr;
+DevicePool::Part* DevicePool::look_further(CachedParts& cached, std::int64_t n) {
+  if (Part* part = carve(n, cached)) return part;
+  if (!cached.empty()) return take_cached(cached, n);
+  return free_cached() ? carve(n, cached) : nullptr;
 }
 
 /// False when none did.
-bool DevicePool::free_kept() {
+bool DevicePool::free_cached() {
   bool any = false;
-  for (auto& [size, kept] : kept_)
-    for (Part* part : std::exchange(kept, {})) {
+  for (auto& [size, cached] : cached_)
+    for (Part* part : std::exchange(cached, {})) {
       any = true;
       make_free(part);
     }
@@ -106,13 +106,14 @@ bool DevicePool::free_kept() {
 
 double* DevicePool::allocate(std::int64_t doubles, Frontier& free_after) {
   const std::int64_t n = rounded(doubles);
-  Kept& kept = kept_of(n);
-  Part* part = kept.size() > (n > small_ ? 0 : max_kept_in_turn - 1) ? take_kept(kept, n) : look_further(kept, n);
+  CachedParts& cached = cached_of(n);
+  Part* part =
+      cached.size() > (n > small_ ? 0 : max_cached_in_turn - 1) ? take_cached(cached, n) : look_further(cached, n);
   if (part) {
     ++stats_.cache_hits;
   } else {
     if (!reserve(n)) return nullptr;
-    part = carve(n, kept);
+    part = carve(n, cached);
   }
   ++stats_.requests;
   part->state = Part::State::in_use;
@@ -127,8 +128,8 @@ void DevicePool::release(double* p, const Frontier& used_until) {
   SIAL_CHECK(part && part->state == Part::State::in_use, "device memory is given back that was not handed out");
   stats_.bytes_in_use -= part->size * 8;
   part->used_until = used_until;
-  part->state = Part::State::kept;
-  part->kept->push_back(part);
+  part->state = Part::State::cached;
+  part->cached->push_back(part);
 }
 
 void DevicePool::make_free(Part* part) {

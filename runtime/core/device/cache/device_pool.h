@@ -24,7 +24,7 @@ class DevicePool {
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
-  /// What a block of `n` doubles takes.
+  /// The memory of a block of `n` doubles.
   static std::int64_t rounded(std::int64_t n);
   /// `n` doubles, 256-byte aligned, and what must be done before they are used; null when there is none.
   double* allocate(std::int64_t n, Frontier& free_after);
@@ -35,13 +35,13 @@ class DevicePool {
  private:
   struct Part;
   /// Given back, of one size, the oldest first; they are not free yet.
-  using Kept = std::deque<Part*>;
+  using CachedParts = std::deque<Part*>;
   struct Part {
     double* at = nullptr;
     std::int64_t size = 0;  // doubles
-    enum class State : std::uint8_t { in_use, kept, free } state = State::free;
+    enum class State : std::uint8_t { in_use, cached, free } state = State::free;
     Part *before = nullptr, *after = nullptr;  // in the same piece
-    Kept* kept = nullptr;                      // of its size, but for free parts
+    CachedParts* cached = nullptr;             // of its size, but for free parts
     Frontier used_until;                       // of free and kept parts
   };
   struct Smaller {
@@ -50,14 +50,14 @@ class DevicePool {
     }
   };
   static std::uint64_t key(const double* p) { return reinterpret_cast<std::uintptr_t>(p); }
-  Kept& kept_of(std::int64_t n);
-  Part* take_kept(Kept& kept, std::int64_t n);
-  Part* look_further(Kept& kept, std::int64_t n);
-  bool free_kept();
+  CachedParts& cached_of(std::int64_t n);
+  Part* take_cached(CachedParts& cached, std::int64_t n);
+  Part* look_further(CachedParts& cached, std::int64_t n);
+  bool free_cached();
   Part* new_part();
   void make_free(Part* part);
   void join(Part* left, Part* right);
-  Part* carve(std::int64_t n, Kept& kept);
+  Part* carve(std::int64_t n, CachedParts& cached);
   bool reserve(std::int64_t n);
 
   Device& device_;
@@ -66,9 +66,9 @@ class DevicePool {
   std::vector<Part*> unused_;   // ... none
   FlatTable<Part> by_address_;  // but for free ones
   std::set<Part*, Smaller> free_;
-  std::map<std::int64_t, Kept> kept_;  // by size ...
-  FlatTable<Kept> kept_by_size_;       // ... and where to find them
-  std::int64_t small_;                 // elements of those that take turns
+  std::map<std::int64_t, CachedParts> cached_;  // by size ...
+  FlatTable<CachedParts> cached_by_size_;       // ... and where to find them
+  std::int64_t small_;                          // elements of those that take turns
   ResourceStats stats_;
 };
 

@@ -15,7 +15,7 @@
 
 namespace sial {
 
-/// Of one array's blocks, at one statement.
+/// Transfers of one array's blocks, at one statement.
 struct TransferRow {
 #define TRANSFER_COST(field) TransferCount field;
 #include "runtime/core/stats/costs.def"

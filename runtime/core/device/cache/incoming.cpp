@@ -31,7 +31,7 @@ class DirectIncoming final : public IncomingBlock {
   }
 
  private:
-  /// Which alone has it.
+  /// Leaves a block that the device alone has there.
   void leave_on_device(CachedBlock& u) {
     if (fault_enabled(Fault::device_received_on_host)) return;
     u.record(BlockEvent::write_on_device);
@@ -116,7 +116,7 @@ class PipelinedIncoming final : public IncomingBlock, private RevocableMemory {
   void copy(std::int64_t n) {
     layers_.device.copy_in(block_->data + copied_, host_.data + copied_, n);
     copied_ += n;
-    block_->written = layers_.order.behind_submitted(copy_in_stream);
+    block_->written = layers_.order.after_submitted(copy_in_stream);
     block_->used.include(block_->written);
   }
   void end_copies() {

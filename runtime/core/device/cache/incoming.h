@@ -11,7 +11,7 @@
 
 namespace sial {
 
-/// What it returns must be gone before this is.
+/// Its results must be gone before this is.
 class IncomingBlocks {
  public:
   explicit IncomingBlocks(CacheLayers& layers) : layers_(layers) {}

@@ -26,7 +26,7 @@ class DeviceNextUse {
   void not_used_again(std::int32_t place, ArrayId array, const void* address);
 
  private:
-  /// Of an array's blocks at a statement: running means.
+  /// Running means of an array's blocks at a statement.
   struct Alike {
     double operations = -1.0, ended = 0.0;
   };

@@ -10,7 +10,7 @@ namespace sial {
 namespace {
 
 /// Per stream, before those that are done are looked for.
-constexpr std::size_t most_events = 32;
+constexpr std::size_t max_events = 32;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ const DeviceOrder::Mark& DeviceOrder::mark(int stream, std::uint64_t number) {
   const auto found =
       std::lower_bound(list.begin(), list.end(), number, [](const Mark& m, std::uint64_t n) { return m.number < n; });
   if (found != list.end()) return *found;
-  if (list.size() >= most_events) record_done(stream);  // nobody may ask about this stream itself
+  if (list.size() >= max_events) record_done(stream);  // nobody may ask about this stream itself
   count_started(stream);
   if (number <= started_[stream]) {
     list.push_back({started_[stream], device_.record_started(stream)});

@@ -30,7 +30,7 @@ class DeviceOrder {
   DeviceOrder(const DeviceOrder&) = delete;
   DeviceOrder& operator=(const DeviceOrder&) = delete;
 
-  /// What is put into the stream from now on begins after the frontier.
+  /// Work that is put into the stream from now on begins after the frontier.
   void before(int stream, const Frontier& frontier);
   /// A piece of work was put into the stream: its number.
   std::uint64_t submitted(int stream) {
@@ -39,7 +39,7 @@ class DeviceOrder {
     return submitted_[stream];
   }
   /// The same as a frontier.
-  Frontier behind_submitted(int stream) {
+  Frontier after_submitted(int stream) {
     Frontier f;
     f.include(stream, submitted(stream));
     return f;

@@ -58,7 +58,7 @@ class OutgoingBlocks::Message final : public OutgoingBlock {
     pieces_.clear();
     for (std::int64_t at = 0; at < size_; at += piece_) {
       layers_->device.copy_out(to + at, block_->data + at, std::min(piece_, size_ - at));
-      pieces_.push_back(layers_->order.behind_submitted(copy_out_stream));
+      pieces_.push_back(layers_->order.after_submitted(copy_out_stream));
       layers_->order.done(pieces_.back());  // remembers this moment of the stream
     }
     block_->used.include(pieces_.back());

@@ -63,7 +63,7 @@ void PinnedMemory::release_done() {
   while (!held_.empty() && order_.done(held_.front().until)) release(held_.begin());
 }
 
-void PinnedMemory::settle(const double* buffer) {
+void PinnedMemory::complete(const double* buffer) {
   for (std::size_t i = held_.size(); i-- > 0;)
     if (held_[i].buffer == buffer) release(held_.begin() + static_cast<std::ptrdiff_t>(i));
 }

@@ -35,7 +35,7 @@ class PinnedMemory {
   bool may_hold(std::int64_t bytes) const;
   void release_done();
   /// Nobody but its holders holds the buffer any more: waits for copies from and to it.
-  void settle(const double* buffer);
+  void complete(const double* buffer);
   void complete_all();
 
   std::vector<double> staging(std::int64_t n);

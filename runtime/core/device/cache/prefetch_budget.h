@@ -1,6 +1,6 @@
 #pragma once
-// How much of a device's memory blocks may take that are prefetched, or received, and not used yet: a sixteenth, less
-// after one that was prefetched for nothing, and more again with each use. Owned by the cache.
+// The part of a device's memory for blocks that are prefetched, or received, and not used yet: a sixteenth, less after
+// one that was prefetched for nothing, and more again with each use. Owned by the cache.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,9 +24,9 @@ class PrefetchBudget {
   void record_no_use(CachedBlock& u);
 
  private:
-  /// Of the device's memory.
+  /// A part of the device's memory.
   static constexpr std::int64_t largest_share = 16;
-  /// Of a block's bytes, by how much the bound grows when one was used, and when one was copied for its use only: it
+  /// Parts of a block's bytes by which the bound grows when one was used, and when one was copied for its use only: it
   /// finds out again, now and then, whether prefetches pay.
   static constexpr std::int64_t used_grows = 4, missed_grows = 16;
   std::int64_t limit() {

@@ -20,7 +20,7 @@ class ResidencyHints {
   void reserve(const HostBlock& host, Statement statement) { with_memory(host, statement); }
   /// There is memory for a block of `n` elements that is not made yet.
   void reserve(std::int64_t n, Statement statement);
-  /// What the device alone has of the block that begins there is on its way to the host.
+  /// Starts the copy to the host of all that the device alone has of the block that begins there.
   void write_back(const double* first, Statement statement);
   /// So that then nothing of it is left on the device.
   void evict(const double* first, Statement statement);

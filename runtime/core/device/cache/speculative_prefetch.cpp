@@ -12,10 +12,10 @@ SpeculativePrefetch::Outcome SpeculativePrefetch::prefetch(const HostBlock& host
   layers_.held.release_done();
   CachedBlock* u = layers_.table.find(host.buffer, host.data);
   const double due = static_cast<double>(layers_.table.now()) + std::max(operations, 1.0);
-  if (u && u->size != host.size()) return Outcome::settled;
+  if (u && u->size != host.size()) return Outcome::done;
   if (u && u->on_device()) {
     layers_.table.expect_at(*u, due);
-    return Outcome::settled;
+    return Outcome::done;
   }
   if (!layers_.budget.fits(bytes)) return Outcome::no_memory;
   if (!layers_.held.may_hold(bytes) || (u && !layers_.order.done(u->host_busy))) return Outcome::later;

@@ -11,7 +11,7 @@ namespace sial {
 class SpeculativePrefetch {
  public:
   enum class Outcome {
-    settled,    // the device has it, or cannot have it
+    done,       // the device has it, or cannot have it
     started,    // on its way
     later,      // it would have to wait for something
     no_memory,  // nothing that is wanted later leaves for it, or enough is on its way

@@ -35,7 +35,7 @@ class DeviceCode {
   };
   Function kernel(const kernels::CodeKey& key);
   Address table(const std::vector<double>& values);
-  void forget_tables();
+  void evict_tables();
 
   GpuDevice& gpu_;
   std::unique_ptr<kernels::DeviceCodeSource> source_;

@@ -12,7 +12,7 @@
 namespace sial::cuda {
 namespace {
 
-/// Of tables: beyond it those that are kept are given up, after a wait.
+/// A limit of saved tables: beyond it all are given up, after a wait.
 constexpr std::size_t max_table_bytes = std::size_t{16} << 20;
 /// The driver's errors about code itself: not an image, a version of PTX that it does not know, an unsupported compiler
 /// ...
@@ -64,7 +64,7 @@ Function DeviceCode::kernel(const kernels::CodeKey& key) {
   return at->second.function;
 }
 
-void DeviceCode::forget_tables() {
+void DeviceCode::evict_tables() {
   gpu_.synchronize();  // work in streams may read them
   for (const auto& [values, p] : tables_) gpu_.free(p);
   tables_.clear();
@@ -86,7 +86,7 @@ Address DeviceCode::table(const std::vector<double>& values) {
 }
 
 void DeviceCode::launch(Stream stream, std::span<kernels::DeviceLaunch> launches) {
-  if (table_bytes_ > max_table_bytes) forget_tables();
+  if (table_bytes_ > max_table_bytes) evict_tables();
   for (kernels::DeviceLaunch& l : launches) {
     if (l.table.empty()) continue;
     const Address p = table(l.table);

@@ -156,8 +156,8 @@ DeviceContraction plan_device_contraction(const LoopSpace& space, bool reads_tar
   plan.k = k;
   plan.batches = best.batch ? best.batch->extent : 1;
   plan.loops = best.loop ? best.loop->extent : 1;
-  const auto settle = [&](const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s, bool may_transpose,
-                          GemmOperand& operand, Packing& packing, std::int64_t& size) {
+  const auto lay_out = [&](const Matrix& matrix, const Dims& rows, const Dims& columns, Stride s, bool may_transpose,
+                           GemmOperand& operand, Packing& packing, std::int64_t& size) {
     if (matrix.usable) {
       operand = {matrix.transposed, matrix.ld, best.batch ? best.batch->*s : 0, best.loop ? best.loop->*s : 0};
       return;
@@ -168,9 +168,9 @@ DeviceContraction plan_device_contraction(const LoopSpace& space, bool reads_tar
     packing = std::move(p.dims);
     if (packing.empty()) packing.push_back({1, 1, 1});
   };
-  settle(best.a, best.rows, best.summed, &LoopDim::a, true, plan.a, plan.pack_a, plan.size_a);
-  settle(best.b, best.summed, best.columns, &LoopDim::b, true, plan.b, plan.pack_b, plan.size_b);
-  settle(best.d, best.rows, best.columns, &LoopDim::d, true, plan.d, plan.unpack_d, plan.size_d);
+  lay_out(best.a, best.rows, best.summed, &LoopDim::a, true, plan.a, plan.pack_a, plan.size_a);
+  lay_out(best.b, best.summed, best.columns, &LoopDim::b, true, plan.b, plan.pack_b, plan.size_b);
+  lay_out(best.d, best.rows, best.columns, &LoopDim::d, true, plan.d, plan.unpack_d, plan.size_d);
   if (plan.d.transposed) {
     // The transposed product: its first factor is b transposed.
     plan.swapped = true;

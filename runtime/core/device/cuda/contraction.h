@@ -1,6 +1,6 @@
 #pragma once
-// How a contraction becomes matrix products of cuBLAS: which operands are matrices as they lie, or batches of them, and
-// which are first brought into another order in workspace. A pure function of labels, extents and strides; of all
+// The form of a contraction as matrix products of cuBLAS: which operands are matrices as they lie, or batches of them,
+// and which are first brought into another order in workspace. A pure function of labels, extents and strides; of all
 // orders that some operand already has, with up to two labels of the result taken out as a batch and as a loop, the one
 // that costs least by a simple model of a GPU: bytes moved, products rounded up to tiles, and starts of kernels.
 

@@ -176,18 +176,18 @@ class CudaDevice final : public Device {
     const kernels::LoopSpace space = kernels::resolve(op);
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
     if (op.has_b) return contract(stream, op, space);
-    chain(stream, op.d, combining(op.alpha, copied(op, space), op.beta));
+    run_fused(stream, op.d, combining(op.alpha, copied(op, space), op.beta));
   }
   void run(int stream, const MutableView& target, std::span<const FusedStep> steps) override {
     gpu_.enter();
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
-    chain(stream, target, steps);
+    run_fused(stream, target, steps);
   }
-  std::size_t run_batch(int stream, std::span<const FusedWork> chains) override {
+  std::size_t run_batch(int stream, std::span<const FusedWork> groups) override {
     gpu_.enter();
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
-    chain(stream, chains);
-    return chains.size();
+    run_fused(stream, groups);
+    return groups.size();
   }
   std::size_t run_batch(int stream, std::span<const BlockOp> ops) override {
     const BlockOp& first = ops.front();
@@ -197,7 +197,7 @@ class CudaDevice final : public Device {
     const WorkTimer::Piece timed(timer_, streams_[stream], DeviceWork::kernel);
     Chains copies;
     for (const BlockOp& op : ops) copies.add(op.d, combining(op.alpha, copied(op, space), op.beta));
-    chain(stream, copies.work());
+    run_fused(stream, copies.work());
     return ops.size();
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
@@ -273,7 +273,7 @@ class CudaDevice final : public Device {
   TransferCount moved_out() const override { return out_; }
 
  private:
-  /// Of a compute stream.
+  /// The work of a compute stream.
   struct Work {
     BlasHandle blas = nullptr;
     Address workspace = 0;
@@ -282,12 +282,12 @@ class CudaDevice final : public Device {
 
   explicit CudaDevice(int number) : gpu_(number) {}
 
-  void chain(int stream, const MutableView& target, std::span<const FusedStep> steps) {
+  void run_fused(int stream, const MutableView& target, std::span<const FusedStep> steps) {
     const FusedWork work{target, steps};
-    chain(stream, std::span(&work, 1));
+    run_fused(stream, std::span(&work, 1));
   }
-  void chain(int stream, std::span<const FusedWork> chains) {
-    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_fused(chains);
+  void run_fused(int stream, std::span<const FusedWork> groups) {
+    std::vector<kernels::DeviceLaunch> launches = kernels::plan_device_fused(groups);
     code_->launch(streams_[stream], launches);
   }
   /// The source of a (permuted) copy.
@@ -350,18 +350,18 @@ class CudaDevice final : public Device {
     if (c.kind == DeviceContraction::Kind::scale) {
       if (op.beta == 1.0) return;
       const FusedStep step{op.beta == 0.0 ? FusedOp::fill : FusedOp::scale, op.beta, {}, {}, nullptr};
-      return chain(stream, op.d, std::span(&step, 1));
+      return run_fused(stream, op.d, std::span(&step, 1));
     }
     double* room = workspace(stream, rounded(c.size_a) + rounded(c.size_b) + rounded(c.size_d));
-    const auto brought = [&](const double* data, const Packing& packing, std::int64_t size) {
+    const auto packed_operand = [&](const double* data, const Packing& packing, std::int64_t size) {
       if (packing.empty()) return data;
       double* packed = std::exchange(room, room + rounded(size));
-      chain(stream, packed_view(packed, packing, &PackedDim::packed),
-            combining(1.0, packed_source(data, packing, &PackedDim::operand), 0.0));
+      run_fused(stream, packed_view(packed, packing, &PackedDim::packed),
+                combining(1.0, packed_source(data, packing, &PackedDim::operand), 0.0));
       return static_cast<const double*>(packed);
     };
-    const double* a = brought(op.a.data, c.pack_a, c.size_a);
-    const double* b = brought(op.b.data, c.pack_b, c.size_b);
+    const double* a = packed_operand(op.a.data, c.pack_a, c.size_a);
+    const double* b = packed_operand(op.b.data, c.pack_b, c.size_b);
     const bool apart = !c.unpack_d.empty();
     double* d = apart ? room : op.d.data;
     const double alpha = aside ? 1.0 : op.alpha, beta = apart ? 0.0 : op.beta;
@@ -372,8 +372,8 @@ class CudaDevice final : public Device {
       gpu_.check(status, "a product of matrices");
     }
     if (apart)
-      chain(stream, packed_view(op.d.data, c.unpack_d, &PackedDim::operand),
-            combining(aside ? 0.0 : 1.0, packed_source(d, c.unpack_d, &PackedDim::packed), op.beta));
+      run_fused(stream, packed_view(op.d.data, c.unpack_d, &PackedDim::operand),
+                combining(aside ? 0.0 : 1.0, packed_source(d, c.unpack_d, &PackedDim::packed), op.beta));
   }
 
   /// Products of one shape at once: as the products of one of them, each of these a batch over all. Operands that do
@@ -403,7 +403,7 @@ class CudaDevice final : public Device {
         const std::span<const BlockOp> part = ops.subspan(started, std::min(most, ops.size() - started));
         const auto n = static_cast<std::int64_t>(part.size());
         double* room = workspace(stream, each * n);
-        const auto brought = [&](const Packing& packing, std::int64_t size, bool one, auto&& data) {
+        const auto packed_operand = [&](const Packing& packing, std::int64_t size, bool one, auto&& data) {
           if (packing.empty()) return data(part.front());
           double* packed = std::exchange(room, room + (one ? 1 : n) * size);
           Chains copies;
@@ -412,11 +412,11 @@ class CudaDevice final : public Device {
                 packed_view(packed + i * size, packing, &PackedDim::packed),
                 combining(1.0, packed_source(data(part[static_cast<std::size_t>(i)]), packing, &PackedDim::operand),
                           0.0));
-          chain(stream, copies.work());
+          run_fused(stream, copies.work());
           return static_cast<const double*>(packed);
         };
-        const double* a = brought(c.pack_a, room_a, one_a, [](const BlockOp& op) { return op.a.data; });
-        const double* b = brought(c.pack_b, room_b, one_b, [](const BlockOp& op) { return op.b.data; });
+        const double* a = packed_operand(c.pack_a, room_a, one_a, [](const BlockOp& op) { return op.a.data; });
+        const double* b = packed_operand(c.pack_b, room_b, one_b, [](const BlockOp& op) { return op.b.data; });
         const bool apart = !c.unpack_d.empty();
         double* d = apart ? room : part.front().d.data;
         const Steps steps{one_a              ? 0
@@ -441,7 +441,7 @@ class CudaDevice final : public Device {
             results.add(packed_view(part[static_cast<std::size_t>(i)].d.data, c.unpack_d, &PackedDim::operand),
                         combining(aside ? 0.0 : 1.0, packed_source(d + i * room_d, c.unpack_d, &PackedDim::packed),
                                   first.beta));
-          chain(stream, results.work());
+          run_fused(stream, results.work());
         }
         started += part.size();
       }

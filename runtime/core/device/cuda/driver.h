@@ -65,7 +65,7 @@ struct Blas {
 #undef BLAS_FUNCTION
 };
 
-/// What was found. `trouble` is empty when both libraries are open, the driver is at work and there is a GPU.
+/// The libraries found. `trouble` is empty when both libraries are open, the driver is at work and there is a GPU.
 struct Libraries {
   Driver driver;
   Blas blas;

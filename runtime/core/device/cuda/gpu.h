@@ -41,7 +41,7 @@ class GpuDevice {
   void synchronize();
   Event take_event();
   void give_event(Event event) { unused_.push_back(event); }
-  /// Of those that know when they were reached; null where the driver has none.
+  /// Takes an event that knows when it was reached; null where the driver has none.
   Event take_timed_event();
   void give_timed_event(Event event) { unused_timed_.push_back(event); }
   // The host waits, and how long it did so is summed up. False as check().

@@ -50,7 +50,7 @@ class Staging {
   std::size_t take(Ring& ring, std::size_t bytes);
   void retire(Ring& ring, bool wait);
   void retire_done(Ring& ring);
-  void settle(const void* p, std::size_t bytes);
+  void complete(const void* p, std::size_t bytes);
   void stage_in(Address device, const char* host, std::size_t bytes);
   void put_in(Address device, const void* host, std::size_t bytes);
   void put_out(void* host, Address device, std::size_t bytes);

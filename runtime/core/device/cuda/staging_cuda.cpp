@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t max_chunks = 256;
 constexpr std::size_t ring_bytes = std::size_t{16} << 20, piece_bytes = ring_bytes / 4;
-/// What the driver takes into its own buffers at once; beyond it copies from pageable memory wait for all that is in
-/// the stream.
+/// The bytes that the driver takes into its own buffers at once; beyond it copies from pageable memory wait for all
+/// that is in the stream.
 constexpr std::size_t max_direct = std::size_t{64} << 10;
 
 }  // namespace
@@ -126,8 +126,8 @@ void Staging::retire_done(Ring& ring) {
 
 void Staging::deliver() { retire_done(ring_out_); }
 
-/// What is on its way to this memory of the host is there.
-void Staging::settle(const void* p, std::size_t bytes) {
+/// Waits for all that is on its way to this memory of the host.
+void Staging::complete(const void* p, std::size_t bytes) {
   const char* first = static_cast<const char*>(p);
   auto& chunks = ring_out_.chunks;
   const auto in_the_way = [&](const Chunk& c) { return c.host < first + bytes && first < c.host + c.bytes; };
@@ -161,15 +161,14 @@ void Staging::stage_in(Address device, const char* host, std::size_t bytes) {
 void Staging::copy_in(Address device, const double* host, std::int64_t n) {
   const auto bytes = static_cast<std::size_t>(n);
   if (bytes == 0) return;
-  settle(host, bytes);
+  complete(host, bytes);
   const Memory kind = kind_of(host, bytes);
-  const auto straight = [&](const void* from) { put_in(device, from, bytes); };
-  if (kind == Memory::pinned || (kind == Memory::pageable && (!ring_in_.base || n < staged_from_)))
-    return straight(host);
+  const auto direct = [&](const void* from) { put_in(device, from, bytes); };
+  if (kind == Memory::pinned || (kind == Memory::pageable && (!ring_in_.base || n < staged_from_))) return direct(host);
   if (ring_in_.base) return stage_in(device, reinterpret_cast<const char*>(host), bytes);
   // Partly pinned memory is refused by the driver.
   const std::vector<double> aside(host, host + n / 8);
-  straight(aside.data());
+  direct(aside.data());
   gpu_.finish(in_, "a copy to the device");
 }
 
@@ -177,15 +176,15 @@ void Staging::copy_out(double* host, Address device, std::int64_t bytes) {
   const auto all = static_cast<std::size_t>(bytes);
   if (all == 0) return;
   const Memory kind = kind_of(host, all);
-  const auto straight = [&](void* to) { put_out(to, device, all); };
+  const auto direct = [&](void* to) { put_out(to, device, all); };
   if (kind == Memory::pinned) {
-    settle(host, all);
-    return straight(host);
+    complete(host, all);
+    return direct(host);
   }
   if (!ring_out_.base) {
-    if (kind == Memory::pageable) return straight(host);
+    if (kind == Memory::pageable) return direct(host);
     std::vector<double> aside(static_cast<std::size_t>(bytes / 8));
-    straight(aside.data());
+    direct(aside.data());
     gpu_.finish(out_, "a copy to the host");
     std::copy(aside.begin(), aside.end(), host);
     return;
@@ -205,7 +204,7 @@ void Staging::copy_out(double* host, Address device, std::int64_t bytes) {
 bool Staging::pin(const void* p, std::size_t bytes) {
   if (bytes == 0) return false;
   if (kind_of(p, bytes) == Memory::pinned) return true;
-  settle(p, bytes);
+  complete(p, bytes);
   if (kind_of(p, bytes) != Memory::pageable ||
       gpu_.driver().cuMemHostRegister_v2(const_cast<void*>(p), bytes, host_register_portable) != Status::success) {
     ++pinned_.refused;

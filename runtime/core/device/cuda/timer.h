@@ -17,7 +17,7 @@ class WorkTimer {
   WorkTimer(const WorkTimer&) = delete;
   WorkTimer& operator=(const WorkTimer&) = delete;
 
-  /// Of all that is put into a stream from now on, or no longer; `any`: one of the streams.
+  /// Times all that is put into a stream from now on, or no longer; `any`: one of the streams.
   void take(bool on, Stream any);
   bool taking() const { return on_; }
   /// Whether it ever was.
@@ -25,7 +25,7 @@ class WorkTimer {
   /// Waits for what is timed. `waited` is left out.
   DeviceTimes times();
 
-  /// What is put into the stream while this lives. Nothing where time is not taken, or the driver has no event left.
+  /// The work put into the stream while this lives. Nothing where time is not taken, or the driver has no event left.
   class Piece {
    public:
     Piece(WorkTimer& timer, Stream stream, DeviceWork kind);
@@ -45,7 +45,7 @@ class WorkTimer {
     DeviceWork kind;
     Event begin, end;
   };
-  /// Of a stream, in its order; `last`: the end of the last one that was asked for, on base_'s clock.
+  /// The pieces of a stream, in its order; `last`: the end of the last one that was asked for, on base_'s clock.
   struct Queue {
     std::deque<Timed> pieces;
     double last = 0;
@@ -53,7 +53,7 @@ class WorkTimer {
   bool ask(Event begin, Event end, double& seconds);
   bool resolve(const Timed& piece, Queue& queue);
   void resolve();
-  void forget() noexcept;
+  void discard() noexcept;
 
   GpuDevice& gpu_;
   bool on_ = false;

@@ -13,9 +13,9 @@ constexpr double max_from_base = 1.0;
 
 }  // namespace
 
-WorkTimer::~WorkTimer() { forget(); }
+WorkTimer::~WorkTimer() { discard(); }
 
-void WorkTimer::forget() noexcept {
+void WorkTimer::discard() noexcept {
   for (auto& [stream, queue] : queues_)
     for (const Timed& piece : queue.pieces) {
       gpu_.give_timed_event(piece.begin);
@@ -92,9 +92,9 @@ void WorkTimer::resolve() {
     }
     if (!queue.pieces.empty()) horizon = std::min(horizon, queue.last);
   }
-  // Where nothing is open, what comes begins after all that was reached.
+  // New work begins after all that was reached, where nothing is open.
   if (open_ == 0) horizon = latest;
-  busy_.settle(std::min(horizon, latest));
+  busy_.sum_up(std::min(horizon, latest));
   if (open_ == 0 && latest - base_at_ > max_from_base && newest) {
     gpu_.give_timed_event(std::exchange(base_, std::exchange(newest, nullptr)));
     base_at_ = latest;

@@ -19,8 +19,8 @@ DeviceTimes DeviceTimes::since(const DeviceTimes& start) const {
 
 void BusyTimes::add(DeviceWork kind, double begin, double end) {
   SIAL_CHECK(begin <= end, "a piece of work of a device ends {} s before it begins", begin - end);
-  ++settled_.pieces;
-  if (end > settled_until_) pieces_.push_back({kind, std::max(begin, settled_until_), end});
+  ++summed_.pieces;
+  if (end > summed_until_) pieces_.push_back({kind, std::max(begin, summed_until_), end});
 }
 
 /// Adds what lies before `until`.
@@ -55,15 +55,15 @@ void BusyTimes::sweep(const std::vector<Piece>& pieces, double until, DeviceTime
   }
 }
 
-void BusyTimes::settle(double until) {
-  sweep(pieces_, until, settled_);
-  settled_until_ = std::max(settled_until_, until);
+void BusyTimes::sum_up(double until) {
+  sweep(pieces_, until, summed_);
+  summed_until_ = std::max(summed_until_, until);
   std::erase_if(pieces_, [&](const Piece& p) { return p.end <= until; });
   for (Piece& p : pieces_) p.begin = std::max(p.begin, until);
 }
 
 DeviceTimes BusyTimes::sums() const {
-  DeviceTimes all = settled_;
+  DeviceTimes all = summed_;
   sweep(pieces_, std::numeric_limits<double>::infinity(), all);
   return all;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What a device spent its time on, from the beginnings and ends of its pieces of work: how long it was at kernels, at
-// copies either way, and at both, however many streams were. Pieces may come in any order. What nothing added later can
+// A device's time by its use, from the beginnings and ends of its pieces of work: how long it was at kernels, at copies
+// either way, and at both, however many streams were. Pieces may come in any order. What nothing added later can
 // touch is summed up and forgotten. A value.
 
 #include <cstdint>
@@ -23,13 +23,13 @@ enum class DeviceWork { kernel, in, out };
 
 class BusyTimes {
  public:
-  /// Seconds on one clock, `end` not before `begin`. What is settled is not counted again.
+  /// Seconds on one clock, `end` not before `begin`. What is summed up is not counted again.
   void add(DeviceWork kind, double begin, double end);
   /// All that is added from now on begins at `until` or later.
-  void settle(double until);
+  void sum_up(double until);
   /// Pieces that are not summed up.
   std::size_t open() const { return pieces_.size(); }
-  /// Of all pieces; `waited` is not known here.
+  /// The sums of all pieces; `waited` is not known here.
   DeviceTimes sums() const;
 
  private:
@@ -40,8 +40,8 @@ class BusyTimes {
   static void sweep(const std::vector<Piece>& pieces, double until, DeviceTimes& sums);
 
   std::vector<Piece> pieces_;
-  DeviceTimes settled_;
-  double settled_until_ = -std::numeric_limits<double>::infinity();
+  DeviceTimes summed_;
+  double summed_until_ = -std::numeric_limits<double>::infinity();
 };
 
 }  // namespace sial

@@ -16,7 +16,7 @@
 
 namespace sial {
 
-/// What a device computed is not what the host does.
+/// A result of the device that differs from the host's.
 struct WrongResult {
   std::string text;
 };

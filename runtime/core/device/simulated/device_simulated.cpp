@@ -1,9 +1,9 @@
 // A device for tests and for counting transfers. Its memory lies in the host's address space, so that the host's
 // kernels can stand in for its own; nobody else may use its addresses, and whatever has no defined value there is NaN.
-// What is put into a stream waits: each call lets a few pieces of work go on, of streams chosen by a seeded generator,
-// so that work that is ordered by chance only gets into the wrong order sooner or later. Times are those of a model:
-// each piece of work takes as long as it took here, all streams go on beside each other and beside the host, and wait
-// for what they are told to.
+// Work that is put into a stream waits: each call lets a few pieces of work go on, of streams chosen by a seeded
+// generator, so that work that is ordered by chance only gets into the wrong order sooner or later. Times are those of
+// a model: each piece of work takes as long as it took here, all streams go on beside each other and beside the host,
+// and wait for what they are told to.
 
 #include <algorithm>
 #include <array>
@@ -91,11 +91,11 @@ class SimulatedDevice final : public Device {
     start(stream, std::move(pieces));
     return ops.size();
   }
-  std::size_t run_batch(int stream, std::span<const FusedWork> chains) override {
+  std::size_t run_batch(int stream, std::span<const FusedWork> groups) override {
     std::vector<std::function<void()>> pieces;
-    for (const FusedWork& work : chains) pieces.push_back(work_of(work.target, work.steps));
+    for (const FusedWork& work : groups) pieces.push_back(work_of(work.target, work.steps));
     start(stream, std::move(pieces));
-    return chains.size();
+    return groups.size();
   }
   void dot(int stream, const ConstView& a, const ConstView& b, double* result) override {
     check_view(a);
@@ -221,12 +221,12 @@ class SimulatedDevice final : public Device {
     if (!work.kind) return;
     busy_.add(*work.kind, clock_[stream], clock_[stream] + length);
     clock_[stream] += length;
-    if (busy_.open() < settle_at_) return;
+    if (busy_.open() < sum_up_at_) return;
     double horizon = host_time();
     for (std::size_t s = 0; s < streams_.size(); ++s)
       if (!streams_[s].empty()) horizon = std::min(horizon, clock_[s]);
-    busy_.settle(horizon);
-    settle_at_ = busy_.open() + max_pieces;
+    busy_.sum_up(horizon);
+    sum_up_at_ = busy_.open() + max_pieces;
   }
 
   /// One element of one result in five.
@@ -295,7 +295,7 @@ class SimulatedDevice final : public Device {
   std::array<double, max_device_streams> clock_{};  // per stream
   double beside_ = 0, waited_ = 0;                  // seconds
   BusyTimes busy_;
-  std::size_t settle_at_ = max_pieces;
+  std::size_t sum_up_at_ = max_pieces;
 };
 
 }  // namespace

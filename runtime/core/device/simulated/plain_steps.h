@@ -48,14 +48,14 @@ ConstView source_view(const MutableView& target, const kernels::FusedSource& sou
 
 double difference_at(const EnergyDifferences& energies, const Position& at);
 
-/// What a step makes of an element `t` and of its sources' elements; `difference` of multiply and divide.
+/// The result of a step for an element `t` and its sources' elements; `difference` of multiply and divide.
 double after_step(const kernels::FusedStep& step, double t, double a, double b, double difference);
 
 void carry_out(const MutableView& target, const kernels::FusedStep& step);
 
 /// So many doubles from an address on, from where the host can read them.
 using FetchDoubles = std::function<std::vector<double>(const double* data, std::int64_t n)>;
-/// What lies in the target's span after the steps, which are carried out on copies.
+/// The content of the target's span after the steps, which are carried out on copies.
 std::vector<double> carry_out_on_copies(const MutableView& target, std::span<const kernels::FusedStep> steps,
                                         const FetchDoubles& fetch);
 

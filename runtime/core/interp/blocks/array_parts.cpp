@@ -83,7 +83,7 @@ std::vector<SegmentGroup> whole_part(const BoundArray& array) {
 
 std::int64_t bytes_of_parts(const BoundArray& array, std::int64_t ranks) {
   constexpr std::int64_t most = std::int64_t{4} << 20, parts_a_rank = 4;
-  return std::clamp(8 * array.whole.size() / (parts_a_rank * ranks), least_part_bytes, most);
+  return std::clamp(8 * array.whole.size() / (parts_a_rank * ranks), min_part_bytes, most);
 }
 
 ArrayParts::ArrayParts(const BoundArray& array, const Extents& chunk, std::int64_t bytes) : rank_(array.rank) {

@@ -24,16 +24,16 @@ struct SegmentGroup {
 };
 
 /// Arrays of fewer bytes are one rank's alone.
-inline constexpr std::int64_t least_part_bytes = std::int64_t{1} << 18;
-/// Of the parts that `ranks` ranks read or write, which stay in the processor's caches: 4 MiB, or less, so that each
-/// rank has several.
+inline constexpr std::int64_t min_part_bytes = std::int64_t{1} << 18;
+/// The bytes of the parts that `ranks` ranks read or write, which stay in the processor's caches: 4 MiB, or less, so
+/// that each rank has several.
 std::int64_t bytes_of_parts(const BoundArray& array, std::int64_t ranks);
 
 /// Products of groups of segments, the first dimension fastest.
 class ArrayParts {
  public:
-  /// Of about `bytes` each, or of one block. Parts end where chunks of the file end, if segments do; `chunk` may be
-  /// empty.
+  /// Parts of about `bytes` each, or of one block. Parts end where chunks of the file end, if segments do; `chunk` may
+  /// be empty.
   ArrayParts(const BoundArray& array, const Extents& chunk, std::int64_t bytes);
   std::int64_t count() const { return count_; }
   std::vector<SegmentGroup> part(std::int64_t number) const;

@@ -37,20 +37,20 @@ class DeviceExecution {
   /// Whether the present operation runs on the device: views made meanwhile are of the device's copies.
   bool active() const { return active_; }
 
-  /// What the host is going to do with its memory: the block at `first`, or all of a buffer.
+  /// The host's next use of its memory: the block at `first`, or all of a buffer.
   void on_host(const double* first, Intent intent, Statement here) const {
     if (cache_) cache_->on_host(first, first, intent, here);
   }
   void buffer_on_host(const double* buffer, std::int64_t n, Intent intent, Statement here) const {
     if (cache_) cache_->buffer_on_host(buffer, n, intent, here);
   }
-  /// What the buffer holds is no longer wanted.
+  /// The buffer's content is no longer wanted.
   void invalidate(const double* buffer, std::int64_t n) const {
     if (cache_) cache_->invalidate(buffer, n);
   }
   /// Waits for copies from and to the buffer.
-  void settle(const double* buffer) const {
-    if (cache_) cache_->settle(buffer);
+  void complete(const double* buffer) const {
+    if (cache_) cache_->complete(buffer);
   }
 
   /// `operation` names its operands and computes, on the device where that has room for them. It is begun anew, on the

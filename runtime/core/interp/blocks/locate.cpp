@@ -1,4 +1,4 @@
-// Which block a reference means now, and what is wrong where it means none.
+// The block that a reference means now, and the error where it means none.
 
 #include <fmt/format.h>
 

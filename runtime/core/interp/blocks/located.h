@@ -1,6 +1,6 @@
 #pragma once
-// Where a block that a reference means lies in its array, and the view of its memory: what the interpreter and the
-// prediction of memory share. Plain values.
+// The place of a block in its array, and the view of its memory: shared by the interpreter and the prediction of
+// memory. Plain values.
 
 #include <array>
 #include <cstdint>
@@ -31,10 +31,10 @@ struct Located {
   }
 };
 
-/// Of a block with its own memory, dense and column-major.
+/// The view of a block with its own memory, dense and column-major.
 MutableView block_view(const ResolvedReference& ref, const Located& at, double* data);
 
-/// Of a block in a static array, whose dense elements begin at `data`.
+/// The view of a block in a static array, whose dense elements begin at `data`.
 MutableView static_block_view(const ResolvedReference& ref, const BoundArray& array, const Located& at, double* data);
 
 /// Segments lo..hi of every dimension.
@@ -50,7 +50,7 @@ struct RegionBounds {
 
 Shape region_shape(const BoundArray& array, const RegionBounds& bounds);
 
-/// Of a part of a region, which is dense in memory from `data` on.
+/// The view of a part of a region, which is dense in memory from `data` on.
 MutableView region_part_view(const BoundArray& array, const RegionBounds& region, double* data,
                              const RegionBounds& part);
 

@@ -39,11 +39,11 @@ MutableView Operands::to_read(const ResolvedReference& ref, const Located& at, S
     case ArrayKind::distributed:
     case ArrayKind::served: {
       BlockFetch& fetch = context_.env.store.fetch();
-      // What the device can do while this rank waits for another one.
+      // Work for the device while this rank waits for another one.
       DeviceBlockCache* cache = device_.cache();
       if (cache && cache->operations().work_waits() && !fetch.at_hand(ref.array, at.block, at.size))
         cache->operations().start_work();
-      // Who reads gets the view as a ConstView only.
+      // A reader gets the view as a ConstView only.
       return block_view(ref, at, const_cast<double*>(fetch.read(ref.array, at.block, at.size, context_.place(here))));
     }
   }
@@ -72,12 +72,12 @@ double* Operands::own_to_write(const ResolvedReference& ref, const Located& at, 
   return data;
 }
 
-/// Of a private copy: what others see of a remote block is changed by puts only.
+/// Writes to a private copy: the remote block that others see is changed by puts only.
 double* Operands::remote_to_write(const ResolvedReference& ref, const Located& at, Intent intent, Statement here) {
   BlockFetch& fetch = context_.env.store.fetch();
   puts_.before_use(ref.array, at.block);
   const bool held = fetch.held(ref.array, at.block);
-  if (const double* own = device_.cache() ? fetch.own_copy(ref.array, at.block) : nullptr) device_.settle(own);
+  if (const double* own = device_.cache() ? fetch.own_copy(ref.array, at.block) : nullptr) device_.complete(own);
   const bool keep = intent == Intent::update || (ref.has_box && held);
   double* data = fetch.private_copy(ref.array, at.block, at.size, keep, context_.place(here));
   if (ref.has_box && !keep && !context_.model) std::fill_n(data, at.size, 0.0);

@@ -38,7 +38,7 @@ class Operands {
 
   /// The host's memory of a temp or local that exists, to be read.
   double* own_data(const ResolvedReference& ref, const Located& at, Statement here) const;
-  /// What this rank has of the block on the host at present, with the view of all of it; null where it has nothing.
+  /// This rank's present values of the block on the host, with the view of all of it; null where it has nothing.
   /// Nothing is made, waited for or brought up to date.
   const double* find(const ResolvedReference& ref, const Located& at, MutableView& view, Statement here) const;
   /// The block around a view of the host's memory.

@@ -46,7 +46,7 @@ double* OwnBlocks::leave_shared(ArrayId array, BlockMap::Entry& entry, bool keep
     if (fault_enabled(Fault::device_deferred_put)) return entry.data;
     if (keep) puts_.carry_out(n);
   }
-  device_.settle(entry.data);  // copies under way hold it too
+  device_.complete(entry.data);  // copies under way hold it too
   if (memory_.sole(entry.data) || fault_enabled(Fault::shared_memory_written)) return entry.data;
   if (retired_at_ != here.pc) drop_retired();
   double* fresh = memory_.allocate_for(array, entry.size);

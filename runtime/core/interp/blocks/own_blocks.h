@@ -42,7 +42,7 @@ class OwnBlocks {
   void share(ArrayId array, std::uint64_t key, double* data, std::int64_t size);
   /// The block must exist.
   void free(ArrayId array, std::uint64_t key);
-  /// What a write to shared memory left: the statement has ended.
+  /// Drops memory that a write to shared memory left: the statement has ended.
   void drop_retired() noexcept {
     if (!retired_.empty()) release_retired();
   }
@@ -98,7 +98,7 @@ class OwnBlocks {
   Profile& profile_;
   std::vector<BlockMap> blocks_;  // per array
   TempLifetimes temps_;
-  // What a write to shared memory left: an operand of the same statement may still be read from it.
+  // Memory that a write to shared memory left: an operand of the same statement may still be read from it.
   std::vector<BlockMap::Entry> retired_;
   std::int32_t retired_at_ = -1;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// What set_persistent has marked in this program: scalars, statics and remote arrays by label. At the end of the
-// program they become the rank's saved values. Owned by the machine.
+// The items that set_persistent has marked in this program: scalars, statics and remote arrays by label. At the end of
+// the program they become the rank's saved values. Owned by the machine.
 
 #include <cstdint>
 #include <string>

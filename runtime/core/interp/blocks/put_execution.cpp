@@ -29,7 +29,7 @@ void PutExecution::store(PutAs how, ArrayId array, const BlockIndex& block, std:
   switch (how) {
     case PutAs::added: update.accumulate(array, block, size, data, place); break;
     case PutAs::combined: update.accumulate_later(array, block, size, data, place); break;
-    case PutAs::given:
+    case PutAs::moved:
       profile_.count_elided(here, array, size);
       update.put_alias(array, block, size, data, place);
       if (device_.cache()) device_.cache()->transfer_ownership(data, data, here);
@@ -112,10 +112,10 @@ void PutExecution::carry_out_first() {
     if (!put.leaves_node || !send_from_device(source, put.how == PutAs::added, put.array, put.block, here)) {
       device_.cache()->on_host(source.buffer, source.data, Intent::read, here);
       store(put.how, put.array, put.block, source.buffer_size, source.data, here);
-      if (put.how != PutAs::given) record_stored(source.data);
+      if (put.how != PutAs::moved) record_stored(source.data);
     }
     deferred_->take();
-    device_.settle(source.buffer);  // the next one's block may need the memory
+    device_.complete(source.buffer);  // the next one's block may need the memory
   });
   memory_.release_block(source.data, source.buffer_size);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// How the values of a put reach the store: as a copy, as the memory itself, straight from the device, and at once or
+// The way of a put's values to the store: as a copy, as the memory itself, straight from the device, and at once or
 // later. What waits (prefetch/deferred_puts.h) is carried out when its values have come to the host by themselves, and
 // at the latest before this rank does anything else with the block, before a barrier, a deletion or the end of the
 // program, before its source is changed in place, and when memory is short. Owned by the machine.
@@ -18,7 +18,7 @@ class PutExecution {
   PutExecution(const RunContext& context, const DeviceExecution& device, const BlockMemory& memory, Profile& profile);
 
   void store(PutAs how, ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Statement here);
-  /// What a put left in the store has the values that a block has, which the device may have as well.
+  /// The values that a put left in the store are those of a block, which the device may have as well.
   void record_stored(const double* block) const;
   /// A put to another node of a block that only the device has. False: nothing is done, the host has to do it.
   bool send_from_device(const HostBlock& source, bool add, ArrayId array, const BlockIndex& block, Statement here);
@@ -27,14 +27,14 @@ class PutExecution {
   /// A put of a block that only the device has is left for later. False: it has to be carried out now.
   bool defer(DeferredPut put);
   bool waiting() const { return deferred_ && !deferred_->empty(); }
-  /// How many puts there are up to the last one from the buffer.
+  /// The number of puts up to the last one from the buffer.
   std::size_t up_to(const double* buffer) const { return deferred_ ? deferred_->up_to(buffer) : 0; }
   /// This rank is going to do something else with the block.
   void before_use(ArrayId array, const BlockIndex& block) {
     if (!waiting()) return;
     if (const std::size_t n = deferred_->up_to(array, block)) carry_out(n);
   }
-  /// As far as it can be without a wait. Called between statements.
+  /// Goes on as far as it can without a wait. Called between statements.
   void go_on();
   /// The first `n`, or all. Waits.
   void carry_out(std::size_t n = SIZE_MAX);

@@ -32,14 +32,14 @@ class Regions {
   Regions(const RunContext& context, const Registers& registers, const DeviceExecution& device, BlockMemory& memory);
 
   const std::vector<Region>& of(ArrayId array) const { return regions_[array.at()]; }
-  /// What a region in the program means now; errors where it is empty or leaves the declared range.
+  /// The bounds of a region in the program now; errors where it is empty or leaves the declared range.
   RegionBounds bounds(const RegionRow& row, Statement here) const;
   /// The allocated region around these segments, or null.
   const Region* around(ArrayId array, const RegionBounds& bounds) const;
-  /// Of a part of an allocated region, in the host's memory.
+  /// The view of a part of an allocated region, in the host's memory.
   MutableView part(ArrayId array, const Region& region, const RegionBounds& bounds) const;
   MutableView whole(ArrayId array, const Region& region) const { return part(array, region, region.bounds); }
-  /// Of a region in the program, which must lie inside of an allocated one; brought up to date on the host.
+  /// The view of a region in the program, which must lie inside of an allocated one; brought up to date on the host.
   MutableView view(const RegionRow& row, Statement here) const;
   void on_host(const Region& region, Intent intent, Statement here) const {
     device_.buffer_on_host(region.data, region.shape.size(), intent, here);

@@ -42,18 +42,18 @@ double* Statics::make(ArrayId id, Statement here) {
 
 /// Trailing extents of 1 do not matter: legacy files pad their arrays to rank 6.
 void Statics::require_same_extents(const BoundArray& array, const DataArray& data, Statement here) const {
-  const std::vector<std::int64_t>& given = data.extents;
+  const std::vector<std::int64_t>& input = data.extents;
   bool agree = true;
-  for (std::size_t d = 0; d < std::max<std::size_t>(given.size(), array.rank); ++d)
+  for (std::size_t d = 0; d < std::max<std::size_t>(input.size(), array.rank); ++d)
     agree &=
-        (d < given.size() ? given[d] : 1) == (d < static_cast<std::size_t>(array.rank) ? array.whole.extent[d] : 1);
+        (d < input.size() ? input[d] : 1) == (d < static_cast<std::size_t>(array.rank) ? array.whole.extent[d] : 1);
   if (agree && static_cast<std::int64_t>(data.data.size()) == array.whole.size()) return;
   const std::vector<std::int64_t> declared(array.whole.extent.begin(), array.whole.extent.begin() + array.rank);
   context_.fail(
       here,
       fmt::format(
           "the job's data for the predefined static array `{}` have extents ({}), and the program declares ({})",
-          array.name, fmt::join(given, ","), fmt::join(declared, ",")),
+          array.name, fmt::join(input, ","), fmt::join(declared, ",")),
       "check the segment extents against the data");
 }
 

@@ -26,7 +26,7 @@ class Statics {
   double* find(ArrayId array) const { return data_[array.at()]; }
   /// The host is going to use all of it.
   double* whole(ArrayId array, Intent intent, Statement here);
-  /// As a slice reads it; null where the program has not used it.
+  /// The array as a slice reads it; null where the program has not used it.
   const double* table(ArrayId array, Statement here) const;
   /// The program ends: its arrays are the job's results.
   void all_on_host(Statement here) const;
@@ -41,7 +41,7 @@ class Statics {
 
  private:
   double* make(ArrayId array, Statement here);
-  void require_same_extents(const BoundArray& array, const DataArray& given, Statement here) const;
+  void require_same_extents(const BoundArray& array, const DataArray& input, Statement here) const;
   std::int64_t size(ArrayId array) const { return context_.bound.arrays[array.at()].whole.size(); }
 
   const RunContext& context_;

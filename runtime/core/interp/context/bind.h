@@ -89,7 +89,7 @@ struct ResolvedReference {
   std::array<std::int32_t, max_rank> label{};  // repeated names get different labels, in order of occurrence
 };
 
-/// How the operands of a copy or put correspond.
+/// The correspondence of the operands of a copy or put.
 enum class CopyMode : std::int32_t { by_label, leading, positional };
 
 struct BoundProgram {
@@ -157,13 +157,13 @@ void walk_all_blocks(const BoundArray& array, At& at, F&& f) {
 }
 
 /// Distributed and served arrays of which the job gives all blocks when the program begins.
-inline std::vector<ArrayId> given_remote_arrays(const BoundProgram& program) {
-  std::vector<ArrayId> given;
+inline std::vector<ArrayId> remote_input_arrays(const BoundProgram& program) {
+  std::vector<ArrayId> input;
   for (std::size_t a = 0; a < program.arrays.size(); ++a)
     if (const BoundArray& array = program.arrays[a];
         array.predefined && is_remote(array.kind) && program.array_used[a] && array.problem.empty())
-      given.emplace_back(a);
-  return given;
+      input.emplace_back(a);
+  return input;
 }
 
 /// Throws SialError when a predefined int or scalar is missing (the values themselves are taken by initial_values).

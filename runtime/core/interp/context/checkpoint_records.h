@@ -6,13 +6,13 @@
 
 namespace sial {
 
-// Of the job, by JobRunner:
+// Records of the job, by JobRunner:
 inline constexpr std::uint32_t record_rank = 1;            // rank, ranks
 inline constexpr std::uint32_t record_job = 2;             // saved scalars, layouts of saved arrays, statistics
 inline constexpr std::uint32_t record_saved_static = 3;    // one each
 inline constexpr std::uint32_t record_outcome = 4;         // one per program that has ended (rank 0)
 inline constexpr std::uint32_t record_outcome_static = 5;  // its static arrays follow
-// Of the running program, by MachineState:
+// Records of the running program, by MachineState:
 inline constexpr std::uint32_t record_machine = 16;    // registers, stacks, marks, labels of restored arrays
 inline constexpr std::uint32_t record_own_block = 17;  // temp or local
 inline constexpr std::uint32_t record_region = 18;

@@ -63,7 +63,7 @@ Checkpoints::Checkpoints(const CheckpointOptions& options, Transport& transport,
 void Checkpoints::continue_from(const CheckpointIndex& index, std::optional<CheckpointIndex> previous) {
   last_ = index;
   previous_ = std::move(previous);
-  // Of two indices that are left after a crash, one may be the same.
+  // Two indices that are left after a crash may be the same.
   if (previous_ && previous_->serial >= last_.serial) previous_.reset();
   serial_ = index.serial;
   job_id_ = index.job_id;
@@ -86,34 +86,34 @@ Checkpoints::Request Checkpoints::request() const {
   return {};
 }
 
-bool Checkpoints::pending_is_settled() const {
-  return pending_ && (!pending_->settled.valid() ||
-                      pending_->settled.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+bool Checkpoints::pending_is_complete() const {
+  return pending_ && (!pending_->completed.valid() ||
+                      pending_->completed.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
 }
 
 bool Checkpoints::wanted() const {
-  if (pending_ && transport_.rank() == 0 && transport_.now() >= asked_ + between_questions && pending_is_settled())
+  if (pending_ && transport_.rank() == 0 && transport_.now() >= asked_ + between_questions && pending_is_complete())
     return true;
   const Reason reason = request().reason;
   return reason != Reason::none && (reason != Reason::interval || !pending_);
 }
 
-/// Also whether what is pending is settled on all ranks; if so it is concluded.
+/// Also whether what is pending is complete on all ranks; if so it is concluded.
 Checkpoints::Request Checkpoints::agree() {
   Request mine = request();
-  mine.settled = !pending_ || pending_is_settled() ? 1 : 0;
+  mine.completed = !pending_ || pending_is_complete() ? 1 : 0;
   asked_ = transport_.now();
   Request strongest;
   for (const auto& bytes : transport_.all_gather(std::as_bytes(std::span(&mine, 1)), tag(CollectiveKind::gather))) {
     Request theirs;
     SIAL_CHECK(bytes.size() == sizeof theirs, "a request of {} bytes", bytes.size());
     std::memcpy(&theirs, bytes.data(), sizeof theirs);
-    const std::int32_t settled = strongest.settled & theirs.settled;
+    const std::int32_t completed = strongest.completed & theirs.completed;
     if (theirs.reason > strongest.reason) strongest = theirs;
-    strongest.settled = settled;
+    strongest.completed = completed;
   }
   // A run that ends waits for what is on its way.
-  if (pending_ && (strongest.settled != 0 || strongest.reason > Reason::interval)) conclude_pending();
+  if (pending_ && (strongest.completed != 0 || strongest.reason > Reason::interval)) conclude_pending();
   if (pending_ && strongest.reason == Reason::interval) strongest.reason = Reason::none;
   return strongest;
 }
@@ -191,10 +191,10 @@ void Checkpoints::write_behind(std::int32_t program, const std::string& place, c
   // A rank that went on would change blocks that another one has still to save.
   transport_.barrier(tag(CollectiveKind::other));
   if (pending_->writer)
-    pending_->settled =
+    pending_->completed =
         std::async(std::launch::async,
                    [this, writer = pending_->writer.get(), records = std::move(pending_->records),
-                    serial = pending_->serial]() mutable { return settle(*writer, std::move(records), serial); });
+                    serial = pending_->serial]() mutable { return complete(*writer, std::move(records), serial); });
   last_time_ = transport_.now();
   seconds_ += last_time_ - start;
 }
@@ -203,8 +203,8 @@ void Checkpoints::conclude_pending() {
   const double start = transport_.now();
   Pending pending = std::move(*pending_);
   pending_.reset();
-  if (pending.settled.valid()) {
-    Written written = pending.settled.get();
+  if (pending.completed.valid()) {
+    Written written = pending.completed.get();
     pending.problem = std::move(written.problem);
     pending.seal = written.seal;
   }
@@ -219,7 +219,7 @@ Checkpoints::Attempt Checkpoints::attempt(std::int32_t program, const std::strin
   const double start = transport_.now();
   Pending pending = begin(program, place, machine, false);
   if (pending.writer) {
-    Written written = settle(*pending.writer, nullptr, pending.serial);
+    Written written = complete(*pending.writer, nullptr, pending.serial);
     pending.problem = std::move(written.problem);
     pending.seal = written.seal;
   }
@@ -263,12 +263,12 @@ std::string Checkpoints::first_path(std::int64_t serial) const {
 }
 
 /// On any thread. Records that are not written are dropped, with the blocks that they hold.
-Checkpoints::Written Checkpoints::settle(RecordWriter& writer, std::unique_ptr<DeferredRecords> records,
-                                         std::int64_t serial) const {
+Checkpoints::Written Checkpoints::complete(RecordWriter& writer, std::unique_ptr<DeferredRecords> records,
+                                           std::int64_t serial) const {
   try {
     if (records && !records->write(stop_writing_)) return {"the run has ended", {}};
     const FileSeal seal = writer.end();
-    writer.settle(options_.local.empty() ? std::string() : path(file_name(serial)));
+    writer.complete(options_.local.empty() ? std::string() : path(file_name(serial)));
     return {{}, seal};
   } catch (const EnvironmentError& error) { return {error.what(), {}}; }
 }
@@ -350,10 +350,10 @@ Checkpoints::Attempt Checkpoints::failed(const std::string& problem) {
 }
 
 void Checkpoints::job_done() {
-  // What is on its way to the disk is of no use any more: its writer removes it.
+  // Files on their way to the disk are of no use any more: their writer removes them.
   if (pending_) {
     stop_writing_.store(true, std::memory_order_relaxed);
-    if (pending_->settled.valid() && pending_->settled.get().problem.empty()) {
+    if (pending_->completed.valid() && pending_->completed.get().problem.empty()) {
       std::error_code gone;
       fs::remove(path(file_name(pending_->serial)), gone);
     }

@@ -10,8 +10,8 @@
 // clock (Transport::has_real_time) the ranks write before they go on, and helpers only bring it to the disk.
 // Checkpoints that end the run, at each barrier, or with `--stop-after` are complete before the run goes on.
 //
-// Who may ask: rank 0 watches the clock, every rank its signals. The request travels with the barrier's own collective,
-// so that a barrier at which nobody wants anything costs nothing more.
+// Requests for checkpoints: rank 0 watches the clock, every rank its signals. The request travels with the barrier's
+// own collective, so that a barrier at which nobody wants anything costs nothing more.
 
 #include <atomic>
 #include <cstdint>
@@ -65,14 +65,14 @@ class Checkpoints {
   };
 
   Checkpoints(const CheckpointOptions& options, Transport& transport, std::ostream& err, JobIdentity job);
-  /// What is still being written is of no use any more.
+  /// A file still being written is of no use any more.
   ~Checkpoints() { stop_writing_.store(true, std::memory_order_relaxed); }
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
   /// The job goes on from this checkpoint, which stays valid until the next one; `previous`: the one before it, on rank
   /// 0, where it is there.
   void continue_from(const CheckpointIndex& index, std::optional<CheckpointIndex> previous);
-  /// Of the folder's index, on rank 0; where none was taken beforehand, the first checkpoint takes one.
+  /// Keeps the lock of the folder's index, on rank 0; where none was taken beforehand, the first checkpoint takes one.
   void keep_lock(OutputLock lock) { lock_.emplace(std::move(lock)); }
   void release_lock() { lock_.reset(); }
   void set_job_part(JobPart part) { job_part_ = std::move(part); }
@@ -89,7 +89,7 @@ class Checkpoints {
   const std::string& folder() const { return options_.folder; }
   /// On rank 0: whether there is a checkpoint that the job can go on from.
   bool has_one() const { return !last_.files.empty(); }
-  // Of this rank.
+  // The seconds of this rank.
   double seconds() const { return seconds_; }
   std::int64_t written() const { return written_; }
   std::int64_t bytes() const { return bytes_; }
@@ -99,18 +99,18 @@ class Checkpoints {
   struct Request {
     Reason reason = Reason::none;
     std::int32_t signal = 0;
-    std::int32_t settled = 1;  // nothing is on its way to the disk
+    std::int32_t completed = 1;  // nothing is on its way to the disk
   };
   Request request() const;
   Request agree();
   void save_or_stop(Request request, std::int32_t program, const std::string& place, const MachinePart* machine);
   enum class Attempt : std::int64_t { failed, written, again };
-  /// What has become of a file.
+  /// The outcome of writing a file.
   struct Written {
     std::string problem;
     FileSeal seal;
   };
-  /// What this rank saves, and has perhaps not written or not brought to the disk yet.
+  /// The data that this rank saves, and has perhaps not written or not brought to the disk yet.
   struct Pending {
     std::int64_t serial = 0;
     std::int32_t program = 0;
@@ -121,17 +121,17 @@ class Checkpoints {
     std::uint64_t common = 0;
     std::unique_ptr<RecordWriter> writer;
     std::unique_ptr<DeferredRecords> records;  // until the helper thread has them; null: all are written
-    std::future<Written> settled;              // the helper thread's
+    std::future<Written> completed;            // the helper thread's
   };
   bool behind() const {
     return options_.every > 0 && options_.every != CheckpointOptions::programs_only && options_.stop_after == 0;
   }
-  bool pending_is_settled() const;
+  bool pending_is_complete() const;
   bool write(std::int32_t program, const std::string& place, const MachinePart* machine);
   void write_behind(std::int32_t program, const std::string& place, const MachinePart* machine);
   Attempt attempt(std::int32_t program, const std::string& place, const MachinePart* machine);
   Pending begin(std::int32_t program, const std::string& place, const MachinePart* machine, bool deferred);
-  Written settle(RecordWriter& writer, std::unique_ptr<DeferredRecords> records, std::int64_t serial) const;
+  Written complete(RecordWriter& writer, std::unique_ptr<DeferredRecords> records, std::int64_t serial) const;
   Attempt conclude(Pending pending);
   void conclude_pending();
   /// This rank's.

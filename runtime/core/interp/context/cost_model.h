@@ -1,6 +1,6 @@
 #pragma once
-// What block statements and super instructions cost where they are not executed (`--simulate ...,kernels=model`): a
-// model says how many seconds, and the rank's clock goes on by them. One model serves all ranks of a process.
+// The cost of block statements and super instructions that are not executed (`--simulate ...,kernels=model`): a model
+// says how many seconds, and the rank's clock goes on by them. One model serves all ranks of a process.
 
 #include <cstdint>
 #include <memory>
@@ -17,20 +17,20 @@ namespace sial {
 class StatementCosts {
  public:
   virtual ~StatementCosts() = default;
-  /// Of a product of blocks.
+  /// The seconds of a product of blocks.
   virtual double product(std::int32_t pc, const BlockOp& op) = 0;
-  /// Of any other statement; `elements`: of its blocks or arguments, in their order.
+  /// The seconds of any other statement; `elements`: of its blocks or arguments, in their order.
   virtual double statement(std::int32_t pc, std::span<const double> elements) const = 0;
-  /// Of an instruction on registers.
+  /// The seconds of an instruction on registers.
   virtual double light() const = 0;
 };
 
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// Of the program of that number in the job; made for the first rank that asks.
+  /// The costs of the program of that number in the job; made for the first rank that asks.
   virtual std::shared_ptr<StatementCosts> costs(const Module& module, std::int32_t sequence, const JobData& job) = 0;
-  /// Of a loop that data end.
+  /// The iterations of a loop that data end.
   virtual std::int32_t iterations() const = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a rank's interpreter is given: its options, what it works with, and what outlives a program on this rank.
+// The inputs of a rank's interpreter: its options, what it works with, and what outlives a program on this rank.
 
 #include <cstdint>
 #include <functional>
@@ -29,8 +29,8 @@ class Device;
 
 enum class Schedule { dynamic, static_ };
 
-/// In which order the iterations of pardos run: as suits the memory where it is short, as written, or, for tests, in
-/// some order.
+/// The order in which the iterations of pardos run: as suits the memory where it is short, as written, or, for tests,
+/// in some order.
 enum class PardoOrdering { automatic, written, shuffled };
 
 struct MachineOptions {
@@ -57,7 +57,7 @@ struct MachineOptions {
   std::function<void()> between_statements = {};
 };
 
-/// What outlives a program on one rank of a job.
+/// The state that outlives a program on one rank of a job.
 struct RankState {
   std::map<std::string, double> saved_scalars;
   std::map<std::string, DataArray> saved_statics;
@@ -66,7 +66,7 @@ struct RankState {
   std::string restored_segments;  // options that give those of results to restore from, where they differ
   std::set<std::string>
       dropped_remote;  // labels that were saved, but that no later program restores; of a job without results
-  std::map<std::string, std::uint64_t> given_sums;  // of the values of arrays that the job has given in parts
+  std::map<std::string, std::uint64_t> input_checksums;  // of the values of arrays that the job has given in parts
   std::map<std::string, std::shared_ptr<void>, std::less<>> super_slots;
   bool saved_agree = true;  // scalars and static arrays that earlier programs saved are the same on all ranks
   bool all_ranks_print = false;
@@ -75,8 +75,8 @@ struct RankState {
   Stats stats;
 };
 
-/// What a rank's interpreter works with. All outlive the machine. `out` is written by rank 0, and by the others while a
-/// super instruction has enabled them; `warnings` by rank 0.
+/// The components that a rank's interpreter works with. All outlive the machine. `out` is written by rank 0, and by the
+/// others while a super instruction has enabled them; `warnings` by rank 0.
 struct Environment {
   const JobData& job;
   Transport& transport;

@@ -1,6 +1,6 @@
 #pragma once
-// How long a job may still take, from what is known while one of its pardos runs: an earlier run of the same job, or
-// the serial loops around the pardo. Arithmetic only; times are in seconds on any one clock.
+// The time that a job may still take, from what is known while one of its pardos runs: an earlier run of the same job,
+// or the serial loops around the pardo. Arithmetic only; times are in seconds on any one clock.
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ struct LoopPace {
 struct JobOutlook {
   std::int32_t program = 0, programs = 1;  // number of the running one, from 0
   double program_begun = 0;
-  // What the same job took before: the running program, and all after it. Negative: no earlier run is known.
+  // The time of the same job before: the running program, and all after it. Negative: no earlier run is known.
   double earlier_program = -1, earlier_rest = 0;
   std::vector<LoopPace> loops;  // outermost first
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Where a program is: the instruction it carries out and the next one, the loops that are open and the procedures that
-// run. Owned by the machine.
+// The place of a program: the instruction it carries out and the next one, the loops that are open and the procedures
+// that run. Owned by the machine.
 
 #include <cstdint>
 #include <vector>

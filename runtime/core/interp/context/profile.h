@@ -1,6 +1,6 @@
 #pragma once
-// What is counted and timed while a program runs: instructions and block operations, computation and waiting, block
-// copies made and spared, the kernels of block operations, and the time of every instruction where that is wanted.
+// Counts and times while a program runs: instructions and block operations, computation and waiting, block copies made
+// and spared, the kernels of block operations, and the time of every instruction where that is wanted.
 // Counters and costs by line come out of it when the program ends. Owned by the machine.
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class Profile {
   void count_instructions(std::int64_t n) { instructions_ += n; }
   void count_iteration() { ++iterations_; }
   void count_block_operation() { ++block_operations_; }
-  /// Of a fused statement that does not fit its group and runs by itself: it is left out of the count.
+  /// Leaves a fused statement that does not fit its group and runs by itself out of the count.
   void take_back_block_operation() { --block_operations_; }
   void count_super_instruction() { ++super_instructions_; }
   void add_flops(double flops) { flops_ += flops; }

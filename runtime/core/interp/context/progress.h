@@ -15,7 +15,7 @@ namespace sial {
 
 enum class ProgressMode { off, line, log, told };
 
-/// What a pardo has done, in seconds; `left` is less than 0 where it is not known yet.
+/// The work that a pardo has done, in seconds; `left` is less than 0 where it is not known yet.
 struct ProgressState {
   std::string_view what;
   double fraction = 0, elapsed = 0, left = -1;

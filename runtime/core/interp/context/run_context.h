@@ -1,7 +1,7 @@
 #pragma once
-// What all parts of a machine know of the run: the program and what it became for this job, the environment and the
-// options, and how an error, a warning or a place is worded. Owned by the machine, passed by reference; nothing in it
-// changes while the program runs.
+// The facts of the run that all parts of a machine share: the program and what it became for this job, the environment
+// and the options, and how an error, a warning or a place is worded. Owned by the machine, passed by reference; nothing
+// in it changes while the program runs.
 
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What a rank keeps to itself at a barrier, as a checkpoint has it: registers, stacks, its own blocks and static
+// The private state of a rank at a barrier, as a checkpoint has it: registers, stacks, its own blocks and static
 // arrays. A plain value.
 
 #include <cstdint>

@@ -40,7 +40,7 @@ void LoopHooks::begin_look_ahead(DevicePrefetch* to_device) {
       LookAhead::Program{
           context_.module, registers_.ints(), registers_.scalars(), registers_.index_values(), index_ranges(bound),
           [this](ArrayId array) -> const double* { return statics_.find(array); }, elements,
-          [this] { return pardo_.position(); }, [this](std::int32_t loop) { return pardo_.coming(loop); },
+          [this] { return pardo_.position(); }, [this](std::int32_t loop) { return pardo_.upcoming(loop); },
           [this](std::int64_t least) { return pardo_.reserve(least); }, [this] { return context_.now(); },
           context_.sequence, several_nodes, has_tiers, to_device, cache_prefetch_.get()},
       env.store.look_ahead(), env.store.monitor(), context_.options.look_ahead);

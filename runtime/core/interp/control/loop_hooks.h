@@ -1,6 +1,6 @@
 #pragma once
-// Who is told what the program does in its loops: look-ahead, which carries access slices out ahead of it, and the
-// check that carries them out beside it. Neither changes what the program computes. Owned by the machine; both see its
+// The observers of a program's loops: look-ahead, which carries access slices out ahead of it, and the check that
+// carries them out beside it. Neither changes what the program computes. Owned by the machine; both see its
 // registers.
 
 #include <memory>

@@ -21,7 +21,7 @@ PardoMode PardoRun::mode_of(const LoopRow& row) const {
                     {context_.options.schedule == Schedule::static_, context_.env.state.saved_agree});
 }
 
-/// As without virtual orbitals. It may be a mistake in the job: told once per index.
+/// Whether the loop is empty, as without virtual orbitals. It may be a mistake in the job: told once per index.
 bool PardoRun::is_empty(const LoopRow& row, Statement here) {
   for (const IndexId id : row.indices) {
     const BoundIndex& index = context_.bound.indices[id.at()];
@@ -119,10 +119,10 @@ void PardoRun::begin_phase() {
   counter_ = 0;
 }
 
-std::optional<ComingPardo> PardoRun::coming(std::int32_t loop) {
+std::optional<UpcomingPardo> PardoRun::upcoming(std::int32_t loop) {
   const LoopRow& row = context_.module.loops[loop];
   const Transport& transport = context_.env.transport;
-  ComingPardo pardo{mode_of(row), {}, workers_, worker_, transport.node_size(), transport.node_rank()};
+  UpcomingPardo pardo{mode_of(row), {}, workers_, worker_, transport.node_size(), transport.node_rank()};
   for (const IndexId id : row.indices) {
     const BoundIndex& index = context_.bound.indices[id.at()];
     if (index.lo > index.hi || !index.problem.empty() || !pardo.space.add(index.lo, index.hi)) return {};

@@ -37,7 +37,7 @@ class PardoRun {
 
   PardoPosition position() const;
   /// A pardo as if it began now; nothing: it has no iterations.
-  std::optional<ComingPardo> coming(std::int32_t loop);
+  std::optional<UpcomingPardo> upcoming(std::int32_t loop);
   const PardoOrders& orders() const { return orders_; }
   /// The range that the next draw will return.
   std::optional<IterationRange> reserve(std::int64_t least) const {

@@ -23,14 +23,14 @@ void SliceCheck::open(std::int32_t loop, std::size_t calls) {
   calls_ = calls;
   cursor_ = SliceCursor(*bound);
   cursor_.load(p_.ints, p_.scalars, p_.index_values);
-  given_up_ = in_iteration_ = false;
+  abandoned_ = in_iteration_ = false;
   put_.clear();
   if (!bound->parallel()) cursor_.begin();
 }
 
 void SliceCheck::iteration(std::int32_t loop) {
   if (loop != loop_) return;
-  given_up_ = false;
+  abandoned_ = false;
   in_iteration_ = true;
   if (!cursor_.slice()->parallel() || cursor_.ended()) return;
   std::vector<std::int32_t> tuple;
@@ -52,7 +52,7 @@ void SliceCheck::filtered(std::int32_t loop) {
 }
 
 bool SliceCheck::follows(std::int32_t pc, const std::vector<std::int32_t>& calls) const {
-  if (loop_ < 0 || !in_iteration_ || given_up_ || cursor_.ended()) return false;
+  if (loop_ < 0 || !in_iteration_ || abandoned_ || cursor_.ended()) return false;
   // A procedure may be called where the slice goes, and elsewhere where it does not.
   const auto& steps = p_.module.slices[static_cast<std::size_t>(slice_of_loop_[static_cast<std::size_t>(loop_)])].steps;
   for (std::size_t k = calls_; k < calls.size(); ++k) {
@@ -90,11 +90,11 @@ void SliceCheck::use(std::int32_t pc, ArrayId array, const BlockIndex& block) {
                    loop_, text(array, block), pc);
         ++compared_;
         return;
-      case SliceOutcome::given_up: {
-        // Of a serial loop it may be an earlier iteration that was given up after its last get.
+      case SliceOutcome::abandoned: {
+        // A serial loop may have abandoned an earlier iteration after its last get.
         const std::int32_t now = p_.index_values[p_.module.loops[static_cast<std::size_t>(loop_)].indices[0].at()];
         if (!cursor_.slice()->parallel() && cursor_.iteration() != now) continue;
-        given_up_ = true;
+        abandoned_ = true;
         return;
       }
       case SliceOutcome::ended: return;
@@ -120,15 +120,15 @@ void SliceCheck::expect_nothing(const char* when) {
 void SliceCheck::iteration_over(std::int32_t loop) {
   if (loop != loop_ || !cursor_.slice()->parallel() || !in_iteration_) return;
   in_iteration_ = false;
-  if (!given_up_) expect_nothing("at the end of an iteration");
+  if (!abandoned_) expect_nothing("at the end of an iteration");
 }
 
 void SliceCheck::leave(std::int32_t loop) {
   if (loop != loop_) return;
   if (cursor_.slice()->parallel()) {
-    if (in_iteration_ && !given_up_) expect_nothing("when the loop is left");
+    if (in_iteration_ && !abandoned_) expect_nothing("when the loop is left");
   } else {
-    // What is left of a serial loop are iterations that were given up; one that leaves the loop ends its slice.
+    // The rest of a serial loop's iterations were abandoned; one that leaves the loop ends its slice.
     while (!cursor_.ended()) expect_nothing("when the loop is left");
   }
   loop_ = -1;

@@ -53,7 +53,7 @@ class SliceCheck {
   std::int32_t loop_ = -1;                         // whose slice is followed
   std::size_t calls_ = 0;
   SliceCursor cursor_;
-  bool given_up_ = false, in_iteration_ = false;
+  bool abandoned_ = false, in_iteration_ = false;
   std::int64_t compared_ = 0;
   std::set<std::pair<ArrayId, BlockIndex>> put_;  // in the loop that is followed
 };

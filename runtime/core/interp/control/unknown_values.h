@@ -1,5 +1,5 @@
 #pragma once
-// Where kernels are not executed, scalars that would come from data are not known: they are NaN, and what is compared
+// Scalars that would come from data are not known where kernels are not executed: they are NaN, and what is compared
 // with one is not known either. What a program does then:
 //
 //   an `if` around an exit    the loop is left in the iteration whose number the model states
@@ -18,11 +18,11 @@
 
 namespace sial {
 
-/// What an int register holds that was compared with a scalar that is not known.
+/// The value of an int register that was compared with a scalar that is not known.
 inline constexpr std::int32_t unknown_condition = std::numeric_limits<std::int32_t>::min();
 inline constexpr double unknown_scalar = std::numeric_limits<double>::quiet_NaN();
 
-/// What becomes of a jump_unless whose condition is not known.
+/// The course of a jump_unless whose condition is not known.
 struct UnknownBranch {
   std::int32_t next = 0;           // the instruction that follows, unless the loop is left
   std::int32_t exits = -1;         // the loop that is left in its last iteration

@@ -55,8 +55,8 @@ JobOutlook JobRunner::outlook(std::span<const std::shared_ptr<const Module>> pro
   return outlook;
 }
 
-/// Of all nodes: ranks must choose the orders of pardos by the same number.
-std::int64_t JobRunner::least_capacity() const {
+/// The least of all nodes: ranks must choose the orders of pardos by the same number.
+std::int64_t JobRunner::min_capacity() const {
   std::int64_t least = options_.machine.spill_capacity;
   if (least == 0) least = env_.store.monitor().spill_capacity();
   if (least <= 0) return 0;
@@ -78,7 +78,7 @@ void JobRunner::run(std::span<const std::shared_ptr<const Module>> programs) {
     for (const auto& module : programs) names.emplace_back(module->program, module->source_hash);
     earlier_seconds_ = earlier_program_seconds(options_.earlier_run, env_.transport.size(), names, job_facts());
   }
-  options_.machine.spill_capacity = least_capacity();
+  options_.machine.spill_capacity = min_capacity();
   for (std::size_t i = 0; i < programs.size(); ++i) {
     run_modules_.push_back(programs[i]);
     const std::int32_t sequence = sequence_++;

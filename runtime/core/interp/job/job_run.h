@@ -60,7 +60,7 @@ class JobRunner {
 
  private:
   std::vector<std::int64_t> phase_high_water();
-  std::int64_t least_capacity() const;
+  std::int64_t min_capacity() const;
   JobOutlook outlook(std::span<const std::shared_ptr<const Module>> programs, std::size_t program) const;
   ProgramOutcome outcome_of(const Machine& machine) const;
   // --- job_state.cpp
@@ -83,7 +83,7 @@ class JobRunner {
   double begin_ = 0;
   StoreStats store_begin_;
   kernels::CodeStats code_begin_;
-  // Of a checkpoint this run goes on from:
+  // State of a checkpoint this run goes on from:
   std::size_t first_program_ = 0;
   std::optional<CheckpointFiles> from_;  // taken inside a program; until that program has ended
   Stats earlier_;

@@ -88,7 +88,7 @@ std::uint64_t JobRunner::write_own(RecordSink& sink) const {
   Packer job;
   job.value(state.all_ranks_print);
   job.map(state.saved_scalars);
-  job.map(state.given_sums);
+  job.map(state.input_checksums);
   job.value(static_cast<std::uint64_t>(state.saved_remote.size()));
   for (const auto& [label, layout] : state.saved_remote) {
     job.text(label);
@@ -190,7 +190,7 @@ void JobRunner::read_state(RecordReader& reader, bool own, bool shared) {
         if (own) {
           state.all_ranks_print = print;
           state.saved_scalars = std::move(scalars);
-          state.given_sums = std::move(sums);
+          state.input_checksums = std::move(sums);
           state.saved_remote = layouts;
         }
         if (shared) add_earlier(earlier_, unpack_stats(u.values<std::byte>()));

@@ -56,7 +56,7 @@ void write_part(const BoundArray& array, std::span<const SegmentGroup> part, std
 
 }  // namespace
 
-/// Where the values go.
+/// The target of the values.
 struct SavedOutput::Place {
   bool plain = false;
   ValuesInFile values;
@@ -179,7 +179,7 @@ void SavedOutput::write(const std::string& label, const SavedLayout& layout, boo
     present += block_size(layout, block);
   });
   // A small array is rank 0's alone: the others would look for the file for longer.
-  const bool together = 8 * array.whole.size() >= least_part_bytes && env_.transport.size() > 1;
+  const bool together = 8 * array.whole.size() >= min_part_bytes && env_.transport.size() > 1;
   Place place;
   std::string packed;
   if (writer) {
@@ -215,7 +215,7 @@ void SavedOutput::write(const std::string& label, const SavedLayout& layout, boo
   for (const auto& bytes : env_.transport.all_gather(std::as_bytes(std::span(p.bytes())), tag_))
     if (const std::string theirs = Unpacker(bytes).text(); problem.empty()) problem = theirs;
   if (!problem.empty()) {
-    if (writer) writer->give_up();
+    if (writer) writer->discard();
     throw EnvironmentError(
         fmt::format("cannot write the saved array \"{}\" to `{}`: {}", label, place.values.path, problem),
         "is the disk full, or the folder read-only?");

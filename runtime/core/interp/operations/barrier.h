@@ -1,6 +1,6 @@
 #pragma once
-// What a rank does at a barrier: it completes what it left for later, waits for the others, begins the next phase, and
-// is saved where a checkpoint is due. Owned by the machine.
+// The work of a rank at a barrier: it completes what it left for later, waits for the others, begins the next phase,
+// and is saved where a checkpoint is due. Owned by the machine.
 
 #include "runtime/core/interp/control/loop_hooks.h"
 #include "runtime/core/interp/rank_check/program_check.h"

@@ -64,7 +64,7 @@ void BlockArithmetic::pack_if_touching(const MutableView& target, ConstView& ope
   operand = as_const(copy);
 }
 
-/// What the operation takes by the model.
+/// Charges the time of the operation by the model.
 void BlockArithmetic::charge(const BlockOp& op, Statement here) {
   double flops = 0, begin = 0;
   ModelClock& model = *context_.model;
@@ -114,7 +114,7 @@ void BlockArithmetic::record_operation(const BlockOp& op, double flops, double s
   const Kernels& kernels = context_.env.kernels;
   const char* method = context_.model     ? "model"
                        : device_.active() ? "device"
-                       : op.has_b         ? kernels.last_choice().way
+                       : op.has_b         ? kernels.last_choice().method
                                           : "copy";
   if (std::string* why = profile_.record_kernel(here, method, flops, 8.0 * static_cast<double>(elements), seconds))
     *why = context_.model     ? "not executed: the time is the model's"

@@ -18,7 +18,7 @@ ControlHandlers::ControlHandlers(const RunContext& context, Registers& registers
       profile_(profile),
       barrier_(barrier) {}
 
-/// What evaluate_control() sees of the machine at an instruction of one kind.
+/// The machine as evaluate_control() sees it at an instruction of one kind.
 template <Opcode op>
 struct ControlHandlers::Flow {
   ControlHandlers& h;

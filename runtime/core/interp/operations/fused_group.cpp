@@ -123,7 +123,7 @@ void FusedGroup::step_on_device(const Instruction& in, Statement here) {
   device_.enter();
 }
 
-/// What waits is done, and then a statement that looks after itself.
+/// Carries out what waits, and then a statement that looks after itself.
 template <class F>
 void FusedGroup::alone(F&& statement) {
   carry_out();
@@ -151,7 +151,7 @@ void FusedGroup::step(const Instruction& in, Statement here) {
   }
 }
 
-/// What stands between the statements of a group and touches no block.
+/// Carries out a statement between those of a group that touches no block.
 void FusedGroup::beside_elements(const Instruction& in, Statement here) {
   switch (in.op) {
 #define OPCODE(number, name, a, b, c, d, op_class, ...)                                          \

@@ -30,7 +30,7 @@ class FusedGroup {
   void run(std::int32_t end);
   /// An execute statement by itself; false: nothing is done, it is not element-wise, or the host has its block.
   bool run_on_device(const Instruction& in, Statement here);
-  /// Of the last run.
+  /// The members of the last run.
   std::span<const GroupMember> members() const { return members_; }
 
  private:
@@ -65,7 +65,7 @@ class FusedGroup {
   Profile& profile_;
   Handlers& handlers_;
 
-  // What waits to be done to one block:
+  // The work that waits to be done to one block:
   std::optional<kernels::FusedRunner> runner_;  // from the first group on
   MutableView target_;
   WrittenBlock written_;  // the target, with a device

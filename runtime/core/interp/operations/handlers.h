@@ -1,6 +1,6 @@
 #pragma once
-// What carries out the instructions: a class for each class of opcodes.def, with a handler op_<name> for each of its
-// rows. Whoever dispatches writes `handlers.<class>.op_<name>(instruction, statement)`, generated from the table, so
+// The handlers of instructions: a class for each class of opcodes.def, with a handler op_<name> for each of its rows.
+// Whoever dispatches writes `handlers.<class>.op_<name>(instruction, statement)`, generated from the table, so
 // that a row without a handler does not compile or link. Owned by the machine.
 
 #include "runtime/core/interp/operations/block_handlers.h"

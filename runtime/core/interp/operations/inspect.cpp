@@ -79,17 +79,17 @@ std::vector<Element> select_elements(const ConstView& view, double threshold, st
   }
   // A heap of the largest so far, the smallest of them on top; of equal ones the first in the order of storage stay.
   std::int64_t position = 0;
-  struct Kept {
+  struct Selected {
     Element element;
     std::int64_t position;
   };
-  std::vector<Kept> kept;
-  const auto before = [](const Kept& a, const Kept& b) {
+  std::vector<Selected> kept;
+  const auto before = [](const Selected& a, const Selected& b) {
     if (larger(a.element, b.element)) return true;
     return !larger(b.element, a.element) && a.position < b.position;
   };
   for_elements(view, [&](const Element& e) {
-    const Kept candidate{e, position++};
+    const Selected candidate{e, position++};
     if (limit == 0 || !(magnitude(e.value) >= threshold)) return;
     if (static_cast<std::int64_t>(kept.size()) == limit) {
       if (!before(candidate, kept.front())) return;
@@ -100,7 +100,7 @@ std::vector<Element> select_elements(const ConstView& view, double threshold, st
     std::push_heap(kept.begin(), kept.end(), before);
   });
   std::sort_heap(kept.begin(), kept.end(), before);
-  for (const Kept& k : kept) selected.push_back(k.element);
+  for (const Selected& k : kept) selected.push_back(k.element);
   return selected;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a block or array looks like inside: its norm, its largest element and where that is, and single elements under
-// their global indices. Plain functions over views; they own nothing.
+// The inside of a block or array: its norm, its largest element and where that is, and single elements under their
+// global indices. Plain functions over views; they own nothing.
 
 #include <array>
 #include <cstdint>

@@ -52,7 +52,7 @@ void OutputHandlers::op_print_index(const Instruction& in, Statement here) {
   if (context_.prints()) printer_.integer(context_.bound.indices[in.a].name, value, context_.line(here), in.b != 0);
 }
 
-/// Of blocks: without values a line says so.
+/// Whether blocks are printed: without values a line says so.
 bool OutputHandlers::prints_values(const Instruction& in) {
   if (!context_.prints()) return false;
   if (context_.model) printer_.string("elements that are not computed", in.b != 0);

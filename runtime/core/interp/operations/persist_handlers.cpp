@@ -6,7 +6,7 @@
 
 namespace sial {
 
-/// What was saved under the label, or an error.
+/// The value saved under the label, or an error.
 template <class T>
 const typename T::mapped_type& PersistHandlers::saved(const std::string& label, const char* what, const T& known,
                                                       Statement here) const {

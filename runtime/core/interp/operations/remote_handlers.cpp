@@ -37,7 +37,7 @@ void PutHandlers::op_put_combined(const Instruction& in, Statement here) {
   if (!put_later(in, PutAs::combined, here)) put(in, PutAs::combined, here);
 }
 void PutHandlers::op_put_move(const Instruction& in, Statement here) {
-  if (!put_later(in, PutAs::given, here) && !put_from_device(in, false, here)) put(in, PutAs::given, here);
+  if (!put_later(in, PutAs::moved, here) && !put_from_device(in, false, here)) put(in, PutAs::moved, here);
 }
 
 /// Names correspond in order; what one side has more is simple (extent 1), so the elements correspond in memory order.
@@ -79,7 +79,7 @@ bool PutHandlers::put_held(const Instruction& in, const Located& at, Statement h
 void PutHandlers::store(PutAs how, ArrayId array, const Located& at, const ConstView& source, Statement here) {
   if (is_dense(source)) {
     puts_.store(how, array, at.block, at.size, source.data, here);
-    if (device_.cache() && how != PutAs::given) puts_.record_stored(source.data);
+    if (device_.cache() && how != PutAs::moved) puts_.record_stored(source.data);
     return;
   }
   const std::int64_t size = view_size(source);

@@ -14,7 +14,7 @@ namespace sial {
 
 class SuperArguments {
  public:
-  /// Of one instruction. `describe` and `prepare` fill it one by one.
+  /// The list of one instruction. `describe` and `prepare` fill it one by one.
   struct List {
     struct Copy {
       double* scratch = nullptr;

@@ -53,7 +53,7 @@ void SuperCalls::leave_shared_memory(const Instruction& in, const std::string& s
   }
 }
 
-/// Where the model stands for the body: takes the time, and knows none of its scalars. False: nothing but scalars that
+/// Charges the model's time instead of running the body, and knows none of its scalars. False: nothing but scalars that
 /// are known goes in, and the body is called.
 bool SuperCalls::charge(std::span<SuperArg> args, Statement here) {
   std::array<double, max_rank> elements{};

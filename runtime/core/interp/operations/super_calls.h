@@ -19,7 +19,7 @@ class SuperCalls {
 
   /// Runs the body of an execute statement.
   void run(const Instruction& in, Statement here);
-  /// What the instruction does to its first argument element by element, or to blocks as a whole; null: neither.
+  /// The instruction's effect on its first argument element by element, or on blocks as a whole; null: neither.
   ElementForm element_form(std::int32_t special) const { return bodies_[special].element; }
   BlockFormMaker block_form(std::int32_t special) const { return bodies_[special].block; }
   /// An error where an argument holds orbitals of the wrong sort.

@@ -77,15 +77,15 @@ std::shared_ptr<void>& MachineContext::slot(std::string_view family) {
   return found != slots.end() ? found->second : slots[std::string(family)];
 }
 
-const double* MachineContext::find_kept(const BlockIndex& block, std::int64_t size) {
-  return context_.env.store.kept().find_kept(block, size);
+const double* MachineContext::find_cached(const BlockIndex& block, std::int64_t size) {
+  return context_.env.store.integral_cache().find_cached(block, size);
 }
-void MachineContext::release_kept(const double* data) { context_.env.store.kept().release_kept(data); }
-double* MachineContext::allocate_kept(std::int64_t size) {
-  return context_.options.keep_integrals ? context_.env.store.kept().allocate_kept(size) : nullptr;
+void MachineContext::release_cached(const double* data) { context_.env.store.integral_cache().release_cached(data); }
+double* MachineContext::allocate_cached(std::int64_t size) {
+  return context_.options.keep_integrals ? context_.env.store.integral_cache().allocate_cached(size) : nullptr;
 }
 void MachineContext::keep_block(const BlockIndex& block, double* data) {
-  context_.env.store.kept().keep_block(block, data);
+  context_.env.store.integral_cache().keep_block(block, data);
 }
 
 SuperArg MachineContext::array_by_name(std::string_view name) {

@@ -1,5 +1,5 @@
 #pragma once
-// What super instruction bodies see of a machine. Owned by it, with the parts it refers to.
+// The machine as super instruction bodies see it. Owned by it, with the parts it refers to.
 
 #include <memory>
 
@@ -19,9 +19,9 @@ class MachineContext final : public SuperContext {
   const double* scalar_by_name(std::string_view name) const override;
   void list_blocks(std::ostream& out, bool with_numbers) const override;
   std::shared_ptr<void>& slot(std::string_view family) override;
-  const double* find_kept(const BlockIndex& block, std::int64_t size) override;
-  void release_kept(const double* data) override;
-  double* allocate_kept(std::int64_t size) override;
+  const double* find_cached(const BlockIndex& block, std::int64_t size) override;
+  void release_cached(const double* data) override;
+  double* allocate_cached(std::int64_t size) override;
   void keep_block(const BlockIndex& block, double* data) override;
   SuperArg array_by_name(std::string_view name) override;
 

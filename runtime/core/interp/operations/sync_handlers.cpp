@@ -54,7 +54,7 @@ void SyncHandlers::require_same_root(std::int32_t root, const std::string& array
   }
 }
 
-/// What goes down a tree of ranks, without the elements.
+/// Charges the way down a tree of ranks, without the elements.
 void SyncHandlers::charge_broadcast(double bytes) const {
   const auto speed = context_.env.transport.link_speed();
   if (!speed || speed->bandwidth <= 0) return;

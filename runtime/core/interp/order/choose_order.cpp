@@ -14,9 +14,9 @@
 namespace sial {
 namespace {
 
-constexpr std::int64_t most_recorded = 500'000;  // accesses; longer pardos are looked at on a coarser grid
-constexpr std::int64_t most_simulated = 10'000;  // of them, for each order
-constexpr double worth_a_change = 0.95;          // of the bytes as written
+constexpr std::int64_t max_recorded = 500'000;  // accesses; longer pardos are looked at on a coarser grid
+constexpr std::int64_t max_simulated = 10'000;  // of them, for each order
+constexpr double worth_a_change = 0.95;         // of the bytes as written
 
 const LoopRow& row_of(const BoundProgram& bound, std::int32_t loop) {
   return bound.module->loops[static_cast<std::size_t>(loop)];
@@ -70,11 +70,11 @@ std::vector<std::int32_t> sequence_of_node(const Module& module, const LoopRow& 
   return sequence;
 }
 
-/// What the ranks of the node read serves all of them.
+/// A block that one rank of the node has read serves all of them.
 void predict(const BoundProgram& bound, const RecordedPardo& pardo, std::int32_t loop, const OrderSetting& setting,
              PardoOrder& chosen) {
   const std::vector<std::int32_t> sequence = sequence_of_node(*bound.module, row_of(bound, loop), pardo, setting);
-  PardoTraffic traffic(pardo, sequence, setting.capacity, most_simulated);
+  PardoTraffic traffic(pardo, sequence, setting.capacity, max_simulated);
   const PardoTraffic::Bytes written = traffic.bytes({});
   const FoundOrder found = search_order(pardo, row_of(bound, loop).indices.size(), traffic);
   chosen.bytes = chosen.bytes_as_written = written.moved;
@@ -96,7 +96,7 @@ PardoOrder choose_order(const BoundProgram& bound, const std::vector<std::int32_
   PardoOrder chosen;
   chosen.text = "as written";
   if (setting.capacity <= 0 || !has_iterations(bound, loop)) return chosen;
-  const RecordedPardo pardo = record_pardo(bound, ints, loop, most_recorded);
+  const RecordedPardo pardo = record_pardo(bound, ints, loop, max_recorded);
   if (pardo.tuples() < 1 || pardo.all_bytes() <= setting.capacity) return chosen;
   chosen.considered = true;
   predict(bound, pardo, loop, setting, chosen);

@@ -13,7 +13,7 @@
 
 namespace sial {
 
-/// What the nodes have; the first one stands for all.
+/// The resources of the nodes; the first one stands for all.
 struct OrderSetting {
   std::int64_t capacity = 0;  // bytes of remote blocks that a node's memory holds
   int ranks = 1, ranks_of_node = 1;

@@ -48,7 +48,7 @@ class HandedOn {
 
   std::string reason() const {
     Registers handed_on = early_;
-    // What is added to and multiplied, or at times set anew, depends on the order of these.
+    // A register that is added to and multiplied, or at times set anew, depends on the order of these.
     for (const auto& [r, ways] : changes_)
       if (ways > 1 && (ways & (ways - 1)) != 0) handed_on.insert(r);
     for (const Register& r : handed_on)
@@ -68,7 +68,7 @@ class HandedOn {
   using Registers = std::set<Register>;
   static constexpr int deepest_call = 32;
 
-  /// Of a stretch of code; jumps within it go forward.
+  /// Follows a stretch of code; jumps within it go forward.
   void follow(std::int32_t from, std::int32_t to, int depth) {
     std::vector<std::pair<std::int32_t, Registers>> joins;  // where ways meet, and what is written for sure there
     for (std::int32_t pc = from; pc < to; ++pc) {
@@ -91,7 +91,7 @@ class HandedOn {
     }
   }
 
-  /// How an iteration changes a register that it has not set for sure before.
+  /// An iteration's change of a register that it has not set for sure before.
   enum Change : unsigned { none = 0, sums = 1, products = 2, anew = 4 };
 
   /// a = a + x, or the like.
@@ -188,7 +188,7 @@ class SharedBlocks {
   std::vector<Use> uses_;
 };
 
-/// Where clauses that compare indices and numbers that no rank changes hold on all ranks alike.
+/// Whether clauses compare indices and numbers that no rank changes, so that they hold on all ranks alike.
 bool wheres_are_same(const Module& m, const LoopRow& loop) {
   std::set<std::int32_t> own, changed;
   for (const Instruction& in : m.code)

@@ -11,7 +11,7 @@
 
 namespace sial {
 
-/// How it could, as a sentence without full stop: "its body prints". Empty: it could not.
+/// The reason why it could, as a sentence without full stop: "its body prints". Empty: it could not.
 std::string order_seen_by(const Module& module, std::int32_t loop);
 
 }  // namespace sial

@@ -8,10 +8,10 @@
 namespace sial {
 namespace {
 
-constexpr std::size_t few_indices = 4;           // all permutations of which are looked at
-constexpr std::int64_t most_accesses = 500'000;  // looked at in all, orders times accesses
-constexpr std::int64_t least_orders = 40;        // that are looked at anyway
-constexpr double worth_a_step = 1e-6;            // of the bytes: others are equal
+constexpr std::size_t few_indices = 4;          // all permutations of which are looked at
+constexpr std::int64_t max_accesses = 500'000;  // looked at in all, orders times accesses
+constexpr std::int64_t min_orders = 40;         // that are looked at anyway
+constexpr double worth_a_step = 1e-6;           // of the bytes: others are equal
 
 class Search {
  public:
@@ -19,7 +19,7 @@ class Search {
       : pardo_(pardo),
         rank_(rank),
         traffic_(traffic),
-        orders_left_(std::max(least_orders, most_accesses / std::max<std::int64_t>(1, traffic.accesses()))) {}
+        orders_left_(std::max(min_orders, max_accesses / std::max<std::int64_t>(1, traffic.accesses()))) {}
 
   FoundOrder run() {
     std::vector<std::int32_t> indices(rank_);

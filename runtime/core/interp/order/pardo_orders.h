@@ -16,9 +16,9 @@ class PardoOrders {
 
   /// Whether orders other than the one as written are looked for.
   bool chooses() const { return chooses_; }
-  /// Of a pardo whose indices all have values.
+  /// The order of a pardo whose indices all have values.
   const TupleOrder& of(std::int32_t loop);
-  /// Of the pardos that memory was short for, in the order of the program.
+  /// The orders of the pardos that memory was short for, in the order of the program.
   std::vector<PardoOrderFacts> facts() const;
 
  private:

@@ -14,8 +14,8 @@
 namespace sial {
 namespace {
 
-constexpr std::int32_t least_cells = 3;         // of an index, so that a coarse grid has inner segments
-constexpr std::int64_t most_steps = 4'000'000;  // instructions followed
+constexpr std::int32_t min_cells = 3;          // of an index, so that a coarse grid has inner segments
+constexpr std::int64_t max_steps = 4'000'000;  // instructions followed
 constexpr std::size_t deepest_call = 32;
 constexpr double uncountable = 1e18;
 
@@ -28,8 +28,8 @@ bool has_accesses(const Module& module, const LoopRow& loop) {
 
 std::int32_t width_of(const BoundIndex& index, std::int32_t cell) {
   const std::int64_t count = std::int64_t{index.hi} - index.lo + 1;
-  if (index.is_sub || count <= least_cells) return 1;
-  return static_cast<std::int32_t>(std::min<std::int64_t>(cell, (count + least_cells - 1) / least_cells));
+  if (index.is_sub || count <= min_cells) return 1;
+  return static_cast<std::int32_t>(std::min<std::int64_t>(cell, (count + min_cells - 1) / min_cells));
 }
 
 double cells_of(const BoundIndex& index, std::int32_t cell) {
@@ -59,9 +59,10 @@ double count_accesses(const BoundProgram& bound, std::int32_t from, std::int32_t
 }
 
 /// Follows the body of one pardo.
-class BodyWalk {
+class BodyInterpreter {
  public:
-  BodyWalk(const BoundProgram& bound, const std::vector<std::int32_t>& ints, std::int32_t loop, std::int32_t cell)
+  BodyInterpreter(const BoundProgram& bound, const std::vector<std::int32_t>& ints, std::int32_t loop,
+                  std::int32_t cell)
       : bound_(bound),
         m_(*bound.module),
         loop_(loop),
@@ -72,7 +73,7 @@ class BodyWalk {
         open_(m_.indices.size(), 0),
         followed_(m_.loops.size(), 0),
         blocks_(m_.arrays.size()) {
-    forget_written(0, static_cast<std::int32_t>(m_.code.size()), initial_);
+    invalidate_written(0, static_cast<std::int32_t>(m_.code.size()), initial_);
     prepare_loop(loop);
     for_each_with_calls(m_, row().begin + 1, row().next, [&](std::int32_t, const Instruction& in, bool) {
       if (begins_loop(in.op)) prepare_loop(in.a);
@@ -89,7 +90,7 @@ class BodyWalk {
     recorded.first.push_back(0);
     do {
       follow_iteration();
-      if (steps_ > most_steps)
+      if (steps_ > max_steps)
         return {.cell = cell_, .counts = recorded.counts, .first = {0}, .accesses = {}, .bytes = {}};
       recorded.first.push_back(static_cast<std::int32_t>(recorded.accesses.size()));
     } while (next_tuple());
@@ -118,7 +119,7 @@ class BodyWalk {
   }
 
   /// Ints that instructions of [from, to) write.
-  void forget_written(std::int32_t from, std::int32_t to, Ints& ints) const {
+  void invalidate_written(std::int32_t from, std::int32_t to, Ints& ints) const {
     for (std::int32_t pc = from; pc < to; ++pc) {
       const Instruction& in = m_.code[static_cast<std::size_t>(pc)];
       const auto operands = operands_of(in);
@@ -172,8 +173,8 @@ class BodyWalk {
 };
 
 /// The walk as evaluate_control() sees it.
-struct BodyWalk::Flow {
-  BodyWalk& w;
+struct BodyInterpreter::Flow {
+  BodyInterpreter& w;
 
   std::optional<std::int32_t> condition(std::int32_t reg) const { return w.ints_[static_cast<std::size_t>(reg)]; }
   void undecided(const Instruction&) {}
@@ -184,7 +185,7 @@ struct BodyWalk::Flow {
   bool open_loop(std::int32_t id) {
     const IndexId index = w.row(id).indices[0];
     if (!w.followed_[static_cast<std::size_t>(id)]) {
-      w.forget_written(w.row(id).begin, w.row(id).end, w.ints_);
+      w.invalidate_written(w.row(id).begin, w.row(id).end, w.ints_);
       return false;
     }
     if (w.cells_[index.at()].empty()) return false;
@@ -216,8 +217,8 @@ struct BodyWalk::Flow {
 };
 
 /// Its registers as evaluate_registers() sees them.
-struct BodyWalk::Values {
-  BodyWalk& w;
+struct BodyInterpreter::Values {
+  BodyInterpreter& w;
 
   std::optional<std::int32_t> integer(std::int32_t reg) const { return w.ints_[static_cast<std::size_t>(reg)]; }
   std::optional<double> scalar(std::int32_t reg) const { return w.scalars_[static_cast<std::size_t>(reg)]; }
@@ -230,7 +231,7 @@ struct BodyWalk::Values {
   void set_scalar(std::int32_t reg, std::optional<double> v) { w.scalars_[static_cast<std::size_t>(reg)] = v; }
 };
 
-void BodyWalk::follow_iteration() {
+void BodyInterpreter::follow_iteration() {
   ints_ = initial_;
   scalars_.assign(static_cast<std::size_t>(m_.n_scalar_registers), std::nullopt);
   open_loops_.clear();
@@ -238,7 +239,7 @@ void BodyWalk::follow_iteration() {
   for (const IndexId id : row().indices) open_[id.at()] = 1;
   Flow flow{*this};
   for (pc_ = row().begin + 1; pc_ != row().next || !calls_.empty();) {
-    if (++steps_ > most_steps) return;
+    if (++steps_ > max_steps) return;
     const Instruction& in = m_.code[static_cast<std::size_t>(pc_++)];
     if (in.op == Opcode::halt || in.op == Opcode::stop) return;
     if (in.op == Opcode::exit_loop && in.a == loop_) return;
@@ -247,7 +248,7 @@ void BodyWalk::follow_iteration() {
   }
 }
 
-void BodyWalk::carry_out(const Instruction& in) {
+void BodyInterpreter::carry_out(const Instruction& in) {
   if (is_access(in)) return access(in);
   if (is_register_arithmetic(in.op)) {
     evaluate_registers(in.op, in, Values{*this});
@@ -264,7 +265,7 @@ void BodyWalk::carry_out(const Instruction& in) {
   });
 }
 
-void BodyWalk::access(const Instruction& in) {
+void BodyInterpreter::access(const Instruction& in) {
   const std::int32_t block = number_of(bound_.refs[static_cast<std::size_t>(in.a)]);
   if (block < 0) return;
   PardoAccessKind kind = PardoAccessKind::read;
@@ -274,7 +275,7 @@ void BodyWalk::access(const Instruction& in) {
 }
 
 /// -1: the program would end with an error there.
-std::int32_t BodyWalk::number_of(const ResolvedReference& ref) {
+std::int32_t BodyInterpreter::number_of(const ResolvedReference& ref) {
   const BoundArray& array = bound_.arrays[ref.array.at()];
   if (!array.problem.empty()) return -1;
   std::uint64_t key = 0;
@@ -312,7 +313,7 @@ RecordedPardo record_pardo(const BoundProgram& bound, const std::vector<std::int
     for (const IndexId id : row.indices) n *= cells_of(bound.indices[id.at()], cell);
     if (n <= static_cast<double>(most)) break;
   }
-  return BodyWalk(bound, ints, loop, cell).record();
+  return BodyInterpreter(bound, ints, loop, cell).record();
 }
 
 }  // namespace sial

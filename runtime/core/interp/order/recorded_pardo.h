@@ -1,5 +1,5 @@
 #pragma once
-// Which blocks of remote arrays each iteration of a pardo gets and puts, in the order of the program: found by
+// The blocks of remote arrays that each iteration of a pardo gets and puts, in the order of the program: found by
 // following its body with index values, but without data. What depends on data is taken to happen; loops around the
 // pardo stand at their first value. A pardo with many accesses is followed on a coarser grid: consecutive segments of
 // an index are joined to cells, and the blocks of the cells are as large as all of theirs. A plain value, the same on
@@ -13,7 +13,7 @@
 
 namespace sial {
 
-/// What is done with the block: it is read, replaced without being read, or added to.
+/// The use of the block: it is read, replaced without being read, or added to.
 enum class PardoAccessKind : std::uint8_t { read, replace, add };
 
 struct PardoAccess {
@@ -32,8 +32,8 @@ struct RecordedPardo {
   std::int64_t all_bytes() const;
 };
 
-/// Of pardo `loop`, with at most about `most` accesses; no tuples where following it takes too long. Its indices have
-/// values. `ints`: the registers at the program's beginning.
+/// Follows pardo `loop`, with at most about `most` accesses; no tuples where following it takes too long. Its indices
+/// have values. `ints`: the registers at the program's beginning.
 RecordedPardo record_pardo(const BoundProgram& bound, const std::vector<std::int32_t>& ints, std::int32_t loop,
                            std::int64_t most);
 

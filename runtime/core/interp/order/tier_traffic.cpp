@@ -8,7 +8,7 @@ namespace sial {
 namespace {
 
 constexpr std::int32_t never = INT32_MAX;
-constexpr double least_drawn = 200;  // blocks
+constexpr double min_drawn = 200;  // blocks
 
 /// Blocks leave by their next use, the farthest first; among equals those that need not be written.
 std::uint64_t leaving_key(std::int32_t next_use, bool changed, std::int32_t block) {
@@ -52,7 +52,7 @@ PardoTraffic::PardoTraffic(const RecordedPardo& pardo, std::span<const std::int3
 std::vector<char> PardoTraffic::drawn_blocks(std::int64_t most) const {
   const auto blocks = static_cast<double>(pardo_.bytes.size());
   const double rate = std::max(static_cast<double>(most) / std::max(1.0, static_cast<double>(pardo_.accesses.size())),
-                               least_drawn / std::max(1.0, blocks));
+                               min_drawn / std::max(1.0, blocks));
   std::vector<char> drawn(pardo_.bytes.size(), 1);
   if (rate >= 1) return drawn;
   const auto bound = static_cast<std::uint64_t>(rate * 1e6);
@@ -151,7 +151,7 @@ double PardoTraffic::use(const PardoAccess& access, std::int32_t next_use, std::
   return moved;
 }
 
-/// What leaves is written where it has changed.
+/// A block that leaves is written where it has changed.
 double PardoTraffic::make_room(std::int64_t bytes, std::int64_t capacity) {
   double moved = 0;
   while (used_ + bytes > capacity && !leaving_.empty()) {

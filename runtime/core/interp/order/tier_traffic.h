@@ -11,7 +11,7 @@
 
 namespace sial {
 
-/// In which order a node meets the iterations, by number, when all ranks are equally fast: `ranks` of the node draw
+/// The order in which a node meets the iterations, by number, when all ranks are equally fast: `ranks` of the node draw
 /// chunks of its `share` of iterations and take one after the other in turn.
 std::vector<std::int32_t> joint_sequence(std::int32_t share, int ranks);
 
@@ -24,12 +24,12 @@ class PardoTraffic {
   /// In this order: in all of the memory, and in an eighth of it.
   struct Bytes {
     double moved = 0, in_an_eighth = 0;
-    /// What orders are compared by: of those that move the same, the one with the nearest uses is best, as it asks
-    /// least of the store's foresight.
+    /// The measure by which orders are compared: of those that move the same, the one with the nearest uses is best, as
+    /// it asks least of the store's foresight.
     double rating() const { return moved + in_an_eighth / 8; }
   };
   Bytes bytes(const TupleOrder& order);
-  /// That are looked at.
+  /// The accesses looked at.
   std::int64_t accesses() const { return std::ssize(sample_); }
 
  private:

@@ -15,7 +15,7 @@ namespace sial {
 
 class CachePrefetcher {
  public:
-  // What is on its way near shares a second-level cache with what is computed, and lines of smaller blocks are few.
+  // A block on its way to the cache shares it with what is computed, and lines of smaller blocks are few.
   static constexpr std::int64_t max_bytes = 256 << 10, min_block_bytes = 4 << 10;
   static constexpr std::size_t max_blocks = 8;
 

@@ -7,7 +7,7 @@ namespace sial {
 
 namespace {
 
-/// Of the host's memory, as for copies under way and messages.
+/// A part of the host's memory, as for copies under way and messages.
 constexpr std::int64_t max_bytes = std::int64_t{64} << 20;
 /// Sources that are written again have two blocks on the device.
 constexpr std::int64_t device_share = 8;

@@ -12,9 +12,9 @@
 
 namespace sial {
 
-/// How a put of a block is carried out: a copy becomes the block, or its values are added to it, at once or as the
-/// store likes; the remote source, or the memory of the rank's own source, is shared with the block.
-enum class PutAs { stored, added, combined, shared, given };
+/// The effect of a put of a block: a copy becomes the block, or its values are added to it, at once or as the store
+/// likes; the remote source, or the memory of the rank's own source, is shared with the block.
+enum class PutAs { stored, added, combined, shared, moved };
 
 struct DeferredPut {
   std::int32_t pc = 0;  // the statement
@@ -40,11 +40,11 @@ class DeferredPuts {
   const DeferredPut& operator[](std::size_t i) const { return puts_[i]; }
   DeferredPut take();
 
-  /// Of those at the front, whose values are known to be on their way or there.
+  /// The number at the front whose values are known to be on their way or there.
   std::size_t under_way() const { return under_way_; }
   void record_under_way() { ++under_way_; }
 
-  /// How many, from the front on, there are up to the last one to the block, or from the buffer; 0: none is.
+  /// The number from the front on up to the last one to the block, or from the buffer; 0: there is none.
   std::size_t up_to(ArrayId array, const BlockIndex& block) const;
   std::size_t up_to(const double* buffer) const;
 

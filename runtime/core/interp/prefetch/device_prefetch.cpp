@@ -32,9 +32,9 @@ DevicePrefetch::Outcome DevicePrefetch::offer(const FetchRequest& get, std::int6
   if (used_where_[static_cast<std::size_t>(get.pc)] != Where::device) return Outcome::unwanted;
   HostBlock host = shape_(get.array, get.block);
   const std::int64_t size = host.size();
-  if (size == 0) return Outcome::settled;
+  if (size == 0) return Outcome::done;
   const BlockLookAhead::Foreseen found = store_.look_ahead().foreseen(get.array, get.block, size, false);
-  if (!found.data) return found.coming ? Outcome::coming : Outcome::settled;
+  if (!found.data) return found.under_way ? Outcome::under_way : Outcome::done;
   // Read only: the device's copy of it is.
   host.data = const_cast<double*>(found.data);
   host.buffer = found.data;
@@ -42,9 +42,9 @@ DevicePrefetch::Outcome DevicePrefetch::offer(const FetchRequest& get, std::int6
       cache_.prefetcher().prefetch(host, static_cast<double>(ahead) * operations_per_get_, Statement{get.pc});
   store_.buffers().deallocate(host.data, size);
   switch (outcome) {
-    case SpeculativePrefetch::Outcome::settled:
-    case SpeculativePrefetch::Outcome::started: return Outcome::settled;
-    case SpeculativePrefetch::Outcome::later: return Outcome::coming;
+    case SpeculativePrefetch::Outcome::done:
+    case SpeculativePrefetch::Outcome::started: return Outcome::done;
+    case SpeculativePrefetch::Outcome::later: return Outcome::under_way;
     case SpeculativePrefetch::Outcome::no_memory: break;
   }
   return Outcome::full;

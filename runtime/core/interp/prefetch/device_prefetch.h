@@ -32,10 +32,10 @@ class DevicePrefetch final : public IncomingPlaces {
   void used(ArrayId array, const BlockIndex& block, bool on_device);
 
   enum class Outcome {
-    settled,   // on its way, or there, or not to be had
-    unwanted,  // those before it were not used there, as far as is known
-    coming,    // not here yet
-    full,      // nothing more for now
+    done,       // on its way, or there, or not to be had
+    unwanted,   // those before it were not used there, as far as is known
+    under_way,  // not here yet
+    full,       // nothing more for now
   };
   /// The block that a get will fetch, the `ahead`-th from now.
   Outcome offer(const FetchRequest& get, std::int64_t ahead);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int first_depth = 8, max_depth = 128;
 constexpr std::int64_t steps_per_call = 2000;  // of the slice
-constexpr std::size_t max_coming = 512;        // gets foreseen; many of them need no prefetch
+constexpr std::size_t max_foreseen = 512;      // gets foreseen; many of them need no prefetch
 constexpr std::size_t max_searched = 64;
 constexpr std::size_t min_offered = 4;           // gets ahead, whatever their blocks take
 constexpr int max_on_their_way = 2;              // that are looked at before those after them
@@ -25,7 +25,7 @@ LookAhead::LookAhead(Program program, BlockLookAhead& store, const StoreMonitor&
       monitor_(monitor),
       automatic_(depth.blocks == LookAheadDepth::automatic),
       depth_(automatic_ ? first_depth : depth.blocks),
-      max_coming_(p_.remote ? max_coming : static_cast<std::size_t>(depth_)),
+      max_foreseen_(p_.remote ? max_foreseen : static_cast<std::size_t>(depth_)),
       slice_of_loop_(p_.module.loops.size(), -1),
       slices_(p_.module.slices.size()) {
   for (std::size_t s = 0; s < slices_.size(); ++s)
@@ -36,7 +36,7 @@ LookAhead::LookAhead(Program program, BlockLookAhead& store, const StoreMonitor&
   forecast_.emplace(
       UseForecast::Program{[this](std::int32_t loop) { return &bound(loop); },
                            [this](SliceCursor& cursor) { cursor.load(p_.ints, p_.scalars, p_.index_values); },
-                           p_.coming_pardo},
+                           p_.upcoming_pardo},
       LoopSequence(p_.module, std::move(counts)), store);
 }
 
@@ -55,7 +55,7 @@ void LookAhead::record_tiers() {
   in_tiers_ = true;
   slices_.assign(slices_.size(), std::nullopt);
   cursor_ = {};
-  max_coming_ = max_coming;
+  max_foreseen_ = max_foreseen;
 }
 
 void LookAhead::start(std::int32_t loop) {
@@ -73,7 +73,7 @@ void LookAhead::start(std::int32_t loop) {
 
 /// From the iteration that the program is in.
 void LookAhead::begin_here() {
-  while (!coming_.empty()) drop_first(1);
+  while (!foreseen_.empty()) drop_first(1);
   turns_.clear();
   asked_ = next_ = 0;
   offered_bytes_ = 0;
@@ -107,7 +107,7 @@ UseForecast::Place LookAhead::place() const {
 
 void LookAhead::iteration(std::int32_t loop) {
   if (p_.tiers && !in_tiers_ && store_.horizon() > 0) record_tiers();
-  if (loop_ < 0 || (loop_ != loop && cursor_.ended() && coming_.empty())) {
+  if (loop_ < 0 || (loop_ != loop && cursor_.ended() && foreseen_.empty())) {
     start(loop);
     return;
   }
@@ -115,15 +115,15 @@ void LookAhead::iteration(std::int32_t loop) {
   if (++iterations_ == 1) store_.set_live_set_known(true);  // one is complete
   const std::int64_t tuple = present_tuple();
   if (!parallel()) {
-    forget_before(tuple);
-    if (coming_.empty() && (cursor_.ended() || cursor_.iteration() < tuple)) begin_here();
+    drop_before(tuple);
+    if (foreseen_.empty() && (cursor_.ended() || cursor_.iteration() < tuple)) begin_here();
   } else {
     while (!turns_.empty() && turns_.front().tuple != tuple) turns_.pop_front();
     if (turns_.empty()) {
       begin_here();
     } else {
       present_turn_ = turns_.front().number;
-      forget_before(present_turn_);
+      drop_before(present_turn_);
       turns_.pop_front();
     }
   }
@@ -137,13 +137,13 @@ void LookAhead::leave(std::int32_t loop) {
   if (forecast_) forecast_->leave(loop);
 }
 
-void LookAhead::forget_before(std::int64_t turn) {
-  while (!coming_.empty() && coming_.front().turn < turn) drop_first(1);
+void LookAhead::drop_before(std::int64_t turn) {
+  while (!foreseen_.empty() && foreseen_.front().turn < turn) drop_first(1);
 }
 
 void LookAhead::drop_first(std::size_t n) {
   for (; n > 0; --n) {
-    const Coming& first = coming_.front();
+    const Foreseen& first = foreseen_.front();
     asked_ -= first.asked ? 1 : 0;
     if (next_ > 0) {
       --next_;
@@ -151,7 +151,7 @@ void LookAhead::drop_first(std::size_t n) {
     }
     if (first.told != 0) forecast_->tell(first.request.array, first.request.block, first.told);
     if (!replaces_.empty() && replaces_.front() == &first) replaces_.pop_front();
-    coming_.pop_front();
+    foreseen_.pop_front();
   }
 }
 
@@ -168,8 +168,8 @@ void LookAhead::used(std::int32_t pc, ArrayId array, const BlockIndex& block) {
   const bool foreseen = std::any_of(fetches.begin(), fetches.end(), [pc](const SliceFetch& f) { return f.pc == pc; });
   // One that is not found is one that the slice leaves out here.
   for (std::size_t i = 0; foreseen && i < max_searched; ++i) {
-    if (i == coming_.size() && ((i > 0 && coming_.back().turn > turn) || !produce(steps))) break;
-    const FetchRequest& request = coming_[i].request;
+    if (i == foreseen_.size() && ((i > 0 && foreseen_.back().turn > turn) || !produce(steps))) break;
+    const FetchRequest& request = foreseen_[i].request;
     if (request.pc != pc || request.array != array || request.block != block) continue;
     const bool counts = needs_value(request.use);
     drop_first(i + 1);
@@ -192,12 +192,12 @@ bool LookAhead::produce(std::int64_t& steps) {
     FetchRequest request;
     switch (cursor_.next(request, steps)) {
       case SliceOutcome::fetch:
-        coming_.push_back({request, p_.elements(request.array, request.block), parallel() ? turn_ : cursor_.iteration(),
-                           ++foreseen_});
-        if (request.use == ForeseenUse::replace) replaces_.push_back(&coming_.back());
+        foreseen_.push_back({request, p_.elements(request.array, request.block),
+                             parallel() ? turn_ : cursor_.iteration(), ++n_foreseen_});
+        if (request.use == ForeseenUse::replace) replaces_.push_back(&foreseen_.back());
         return true;
       case SliceOutcome::done:
-      case SliceOutcome::given_up:
+      case SliceOutcome::abandoned:
         if (!parallel() && cursor_.ended()) return false;
         inside_ = false;
         --steps;
@@ -230,7 +230,7 @@ bool LookAhead::enter_next() {
 bool LookAhead::next_tuple(std::int64_t& tuple) {
   if (at_ == end_) {
     const PardoPosition here = p_.pardo();
-    // What was set aside has to be drawn before more can be.
+    // Iterations that were set aside have to be drawn before more can be.
     if (here.mode != PardoMode::dynamic || drained_ || here.end != end_) return false;
     const auto range = p_.reserve(gets_in_a_fetch_);
     if (!range) {
@@ -244,35 +244,36 @@ bool LookAhead::next_tuple(std::int64_t& tuple) {
   return true;
 }
 
-/// What is replaced before its use is not read.
-bool LookAhead::is_replaced_before(const Coming& use) const {
-  for (const Coming* c : replaces_) {
+/// A block that is replaced before its use is not read.
+bool LookAhead::is_replaced_before(const Foreseen& use) const {
+  for (const Foreseen* c : replaces_) {
     if (c->number >= use.number) return false;
     if (c->request.array == use.request.array && c->request.block == use.request.block) return true;
   }
   return false;
 }
 
-Prefetch LookAhead::request(const Coming& coming) {
-  const auto& [pc, array, block, use] = coming.request;
+Prefetch LookAhead::request(const Foreseen& foreseen) {
+  const auto& [pc, array, block, use] = foreseen.request;
   if (!in_tiers_ && !p_.remote) return Prefetch::here;
-  if (in_tiers_ && (use == ForeseenUse::replace || is_replaced_before(coming))) return Prefetch::here;
-  return use == ForeseenUse::get ? store_.prefetch(array, block, coming.elements, {p_.sequence, pc})
+  if (in_tiers_ && (use == ForeseenUse::replace || is_replaced_before(foreseen))) return Prefetch::here;
+  return use == ForeseenUse::get ? store_.prefetch(array, block, foreseen.elements, {p_.sequence, pc})
                                  : store_.prefetch_to_change(array, block);
 }
 
-bool LookAhead::ask(Coming& coming) {
-  const Prefetch answer = request(coming);
+bool LookAhead::ask(Foreseen& foreseen) {
+  const Prefetch answer = request(foreseen);
   if (answer == Prefetch::full) return false;
   if (answer == Prefetch::started) {
-    coming.asked = true;
+    foreseen.asked = true;
     ++asked_;
-    block_bytes_ = coming.elements * 8;
+    block_bytes_ = foreseen.elements * 8;
   }
   if (tells_ && store_.horizon() > 0)
-    coming.told =
-        store_.set_next_use(coming.request.array, coming.request.block, next_ + 1, coming.request.use, 0).value_or(0);
-  if (coming.request.use == ForeseenUse::get || coming.asked) coming.offered = coming.elements * 8;
+    foreseen.told =
+        store_.set_next_use(foreseen.request.array, foreseen.request.block, next_ + 1, foreseen.request.use, 0)
+            .value_or(0);
+  if (foreseen.request.use == ForeseenUse::get || foreseen.asked) foreseen.offered = foreseen.elements * 8;
   return true;
 }
 
@@ -280,39 +281,39 @@ void LookAhead::advance() {
   std::int64_t steps = steps_per_call;
   const std::int64_t max_bytes = store_.bytes_ahead();
   while (asked_ < static_cast<std::size_t>(depth_)) {
-    if (next_ == coming_.size() && (coming_.size() >= max_coming_ || !produce(steps))) break;
+    if (next_ == foreseen_.size() && (foreseen_.size() >= max_foreseen_ || !produce(steps))) break;
     if (next_ >= min_offered && offered_bytes_ > max_bytes) break;
-    if (!ask(coming_[next_])) break;
-    offered_bytes_ += coming_[next_].offered;
+    if (!ask(foreseen_[next_])) break;
+    offered_bytes_ += foreseen_[next_].offered;
     ++next_;
   }
-  if (p_.to_device) bring();
-  if (p_.to_cache) bring_near();
+  if (p_.to_device) prefetch_to_device();
+  if (p_.to_cache) prefetch_to_cache();
 }
 
 /// Into the cache, the nearest first, for as much as it holds beside what is computed.
-void LookAhead::bring_near() {
-  const std::size_t n = std::min(coming_.size(), CachePrefetcher::max_blocks);
+void LookAhead::prefetch_to_cache() {
+  const std::size_t n = std::min(foreseen_.size(), CachePrefetcher::max_blocks);
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    Coming& coming = coming_[i];
-    if (coming.request.use != ForeseenUse::get) continue;
-    bytes += coming.elements * 8;
+    Foreseen& foreseen = foreseen_[i];
+    if (foreseen.request.use != ForeseenUse::get) continue;
+    bytes += foreseen.elements * 8;
     if (bytes > CachePrefetcher::max_bytes) return;
-    if (!coming.settled) coming.settled = p_.to_cache->offer(coming.request, coming.elements);
+    if (!foreseen.done) foreseen.done = p_.to_cache->offer(foreseen.request, foreseen.elements);
   }
 }
 
 /// To the device, the nearest first.
-void LookAhead::bring() {
-  const std::size_t n = std::min(coming_.size(), static_cast<std::size_t>(depth_));
+void LookAhead::prefetch_to_device() {
+  const std::size_t n = std::min(foreseen_.size(), static_cast<std::size_t>(depth_));
   int on_their_way = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (coming_[i].settled || coming_[i].request.use != ForeseenUse::get) continue;
-    switch (p_.to_device->offer(coming_[i].request, static_cast<std::int64_t>(i) + 1)) {
-      case DevicePrefetch::Outcome::settled: coming_[i].settled = true; break;
+    if (foreseen_[i].done || foreseen_[i].request.use != ForeseenUse::get) continue;
+    switch (p_.to_device->offer(foreseen_[i].request, static_cast<std::int64_t>(i) + 1)) {
+      case DevicePrefetch::Outcome::done: foreseen_[i].done = true; break;
       case DevicePrefetch::Outcome::unwanted: break;
-      case DevicePrefetch::Outcome::coming:
+      case DevicePrefetch::Outcome::under_way:
         if (++on_their_way == max_on_their_way) return;
         break;
       case DevicePrefetch::Outcome::full: return;
@@ -320,8 +321,8 @@ void LookAhead::bring() {
   }
 }
 
-/// As many blocks ahead as are used up while one is fetched, and more when that turns out to be too late: the owner has
-/// others to serve. Fewer when blocks have to be given up unused.
+/// Keeps as many blocks ahead as are used up while one is fetched, and more when that turns out to be too late: the
+/// owner has others to serve. Fewer when blocks have to be given up unused.
 void LookAhead::adapt() {
   const StoreStats now = monitor_.stats();
   const double time = p_.now();

@@ -2,12 +2,12 @@
 // Look-ahead (runtime/core/interp/LOOK_AHEAD.md): carries the access slice of the loop that is running out ahead of the
 // program, and asks the store for the blocks whose gets are still to come, the nearest first. Where blocks lie in tiers
 // it follows puts, too: what they add to is read ahead. A hint to the store and to the device: no result depends on it.
-// What the slice foresees and the program then does are compared use by use; where they part (another rank took
+// The uses that the slice foresees and those of the program are compared one by one; where they part (another rank took
 // iterations of a pardo that were set aside, a procedure left early) the slice is loaded anew at the next iteration.
 // Owned by its machine, which tells it where it is; sees the machine's state through Program. Work per call is bounded.
 //
-// Where there is a device, blocks that are here go there, too, as many gets ahead as are fetched ahead; else those of
-// the next gets may go into the cache.
+// Blocks that are here go to the device, where there is one, as many gets ahead as are fetched ahead; else those of the
+// next gets may go into the cache.
 //
 // A program's own get always goes first: look-ahead acts after gets and puts, and at the beginning of iterations after
 // the first.
@@ -31,7 +31,7 @@
 
 namespace sial {
 
-/// Where a rank is in the pardo that runs: it executes tuple `at` - 1, its own tuples up to `end` are still to come.
+/// A rank's place in the pardo that runs: it executes tuple `at` - 1, its own tuples up to `end` are still to come.
 struct PardoPosition {
   PardoMode mode = PardoMode::dynamic;
   std::int64_t at = 0, end = 0;
@@ -54,7 +54,7 @@ class LookAhead {
     StaticElements statics;
     std::function<std::int64_t(ArrayId array, const BlockIndex& block)> elements;
     std::function<PardoPosition()> pardo;
-    std::function<std::optional<ComingPardo>(std::int32_t loop)> coming_pardo;  // nothing: it has no iterations
+    std::function<std::optional<UpcomingPardo>(std::int32_t loop)> upcoming_pardo;  // nothing: it has no iterations
     /// The range that the pardo's next draws will return, of `least` iterations where there are so many.
     std::function<std::optional<IterationRange>(std::int64_t least)> reserve;
     std::function<double()> now;
@@ -76,7 +76,7 @@ class LookAhead {
   void put(std::int32_t pc, ArrayId array, const BlockIndex& block) {
     if (in_tiers_) used(pc, array, block);
   }
-  /// What was foreseen is void: all of it was before a barrier.
+  /// All that was foreseen is void: it was before a barrier.
   void barrier() { stop(); }
   /// Before the store forgets the program.
   void end() {
@@ -87,7 +87,7 @@ class LookAhead {
   int depth() const { return depth_; }
 
  private:
-  struct Coming {
+  struct Foreseen {
     FetchRequest request;
     std::int64_t elements = 0;
     std::int64_t turn = 0;     // iteration of the slice's loop
@@ -95,7 +95,7 @@ class LookAhead {
     std::int64_t offered = 0;  // bytes that prefetching it takes, as far as is known
     bool asked = false;        // a prefetch is on its way, or there
     std::uint64_t told = 0;    // what the store keeps of it, as told from here
-    bool settled = false;      // all is done for it on the device, or with the cache
+    bool done = false;         // all is done for it on the device, or with the cache
   };
   struct Turn {
     std::int64_t number = 0, tuple = 0;
@@ -105,22 +105,22 @@ class LookAhead {
   void start(std::int32_t loop);
   void stop() {
     loop_ = -1;
-    if (tells_) drop_first(coming_.size());
+    if (tells_) drop_first(foreseen_.size());
   }
   void used(std::int32_t pc, ArrayId array, const BlockIndex& block);
   void pass(ArrayId array, const BlockIndex& block);
   void load();
   void begin_here();
-  void forget_before(std::int64_t turn);
+  void drop_before(std::int64_t turn);
   bool produce(std::int64_t& steps);
   bool enter_next();
   bool next_tuple(std::int64_t& tuple);
-  bool is_replaced_before(const Coming& use) const;
-  Prefetch request(const Coming& coming);
-  bool ask(Coming& coming);
+  bool is_replaced_before(const Foreseen& use) const;
+  Prefetch request(const Foreseen& foreseen);
+  bool ask(Foreseen& foreseen);
   void drop_first(std::size_t n);
-  void bring();
-  void bring_near();
+  void prefetch_to_device();
+  void prefetch_to_cache();
   void advance();
   void adapt();
   bool parallel() const { return cursor_.slice()->parallel(); }
@@ -135,7 +135,7 @@ class LookAhead {
   bool tells_ = false;  // of the next uses, as several ranks share the loop's iterations and the forecast guesses which
   int depth_;
   std::int64_t gets_in_a_fetch_ = 0;  // that a rank passes while a block comes; 0: not yet known
-  std::size_t max_coming_;            // where blocks lie on this node only, nothing else limits how far ahead it goes
+  std::size_t max_foreseen_;          // where blocks lie on this node only, nothing else limits how far ahead it goes
   std::vector<std::int32_t> slice_of_loop_;
   std::vector<std::optional<BoundSlice>> slices_;
   std::optional<UseForecast> forecast_;  // with tiers
@@ -143,13 +143,13 @@ class LookAhead {
 
   std::int32_t loop_ = -1;  // whose slice runs ahead; -1: none
   SliceCursor cursor_;
-  std::int64_t iterations_ = 0;         // of that loop, begun by the program
-  std::deque<Coming> coming_;           // gets and puts that are foreseen and not made yet, in order
-  std::deque<const Coming*> replaces_;  // those that replace a block
-  std::int64_t foreseen_ = 0;           // so far
-  std::size_t asked_ = 0;               // of them, prefetched
-  std::size_t next_ = 0;                // the first of them that has not been offered to the store
-  std::int64_t offered_bytes_ = 0;      // of those before next_
+  std::int64_t iterations_ = 0;           // of that loop, begun by the program
+  std::deque<Foreseen> foreseen_;         // gets and puts that are foreseen and not made yet, in order
+  std::deque<const Foreseen*> replaces_;  // those that replace a block
+  std::int64_t n_foreseen_ = 0;           // so far
+  std::size_t asked_ = 0;                 // of them, prefetched
+  std::size_t next_ = 0;                  // the first of them that has not been offered to the store
+  std::int64_t offered_bytes_ = 0;        // of those before next_
   // Serial loops: a turn is the value of the loop's index. Pardos: turns are counted, and each belongs to a tuple.
   std::deque<Turn> turns_;                       // entered ahead and not begun by the program
   std::int64_t turn_ = 0, present_turn_ = 0;     // the last one entered, and the program's
@@ -157,7 +157,7 @@ class LookAhead {
   std::int64_t at_ = 0, end_ = 0, counter_ = 0;  // tuples still to be entered; their cyclic count
   bool drained_ = false;                         // nothing more to set aside, as far as is known
 
-  // What the depth follows, over the last gets:
+  // The measures that the depth follows, over the last gets:
   std::int64_t gets_ = 0, late_ = 0, useless_ = 0, block_bytes_ = 0;
   double since_ = 0, waited_ = 0;
 };

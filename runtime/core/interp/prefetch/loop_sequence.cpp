@@ -27,7 +27,7 @@ std::int32_t LoopSequence::after(std::int32_t before, std::int32_t loop) {
 std::int32_t LoopSequence::as_written(std::int32_t loop) {
   const auto found = written_.find(loop);
   if (found != written_.end()) return found->second;
-  return written_[loop] = first_behind(module_->loops[static_cast<std::size_t>(loop)].end);
+  return written_[loop] = first_after(module_->loops[static_cast<std::size_t>(loop)].end);
 }
 
 /// The first one in the code [from, end), and in what it calls.
@@ -56,7 +56,7 @@ std::int32_t LoopSequence::first_in(std::int32_t from, std::int32_t end, int dep
 }
 
 /// The same from the middle of a procedure, or of the main body, up to its end; loops around it go round again.
-std::int32_t LoopSequence::first_behind(std::int32_t pc) const {
+std::int32_t LoopSequence::first_after(std::int32_t pc) const {
   std::int32_t end = static_cast<std::int32_t>(module_->code.size());
   for (const ProcRow& p : module_->procs) {
     if (pc >= p.entry && pc < p.end) end = p.end;

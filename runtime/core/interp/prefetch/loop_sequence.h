@@ -1,7 +1,7 @@
 #pragma once
-// Which of a program's loops comes after which, for those that have an access slice: as it was the last time, and
-// before the first time as the code is written, with loops taken to go round again and exits not to be taken. A guess:
-// what depends on it is a hint. A plain value; the module must outlive it.
+// The order in which a program's loops follow each other, for those that have an access slice: as it was the last time,
+// and before the first time as the code is written, with loops taken to go round again and exits not to be taken. A
+// guess: what depends on it is a hint. A plain value; the module must outlive it.
 
 #include <cstdint>
 #include <map>
@@ -21,7 +21,7 @@ class LoopSequence {
 
   /// The program begins this one.
   void begin(std::int32_t loop);
-  /// What comes after `loop` when that came after `before`; none: not known, or the program ends.
+  /// The loop that comes after `loop` when that came after `before`; none: not known, or the program ends.
   std::int32_t after(std::int32_t before, std::int32_t loop);
   /// The one before the last that has begun, and the last one.
   std::int32_t before_last() const { return before_last_; }
@@ -30,7 +30,7 @@ class LoopSequence {
  private:
   std::int32_t as_written(std::int32_t loop);
   std::int32_t first_in(std::int32_t from, std::int32_t end, int depth) const;
-  std::int32_t first_behind(std::int32_t pc) const;
+  std::int32_t first_after(std::int32_t pc) const;
 
   const Module* module_;
   std::vector<bool> counts_;

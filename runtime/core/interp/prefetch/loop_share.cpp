@@ -6,7 +6,7 @@
 
 namespace sial {
 
-LoopShare::LoopShare(const ComingPardo& pardo) : pardo_(pardo) { divide(0); }
+LoopShare::LoopShare(const UpcomingPardo& pardo) : pardo_(pardo) { divide(0); }
 
 /// From iteration `from` on, all ranks of the node begin at the same time. Where they take turns one in `ranks` is this
 /// rank's: of those that where clauses accept, which are not known here, about as many.

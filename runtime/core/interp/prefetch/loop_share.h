@@ -1,6 +1,6 @@
 #pragma once
-// Which iterations of a pardo that has not begun a rank will probably run, in which order: where ranks draw them, as if
-// all were equally fast. For hints.
+// The iterations of a pardo that has not begun which a rank will probably run, in their order: where ranks draw them,
+// as if all were equally fast. For hints.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@
 namespace sial {
 
 /// A pardo that is still to come. Ranks are counted without servers.
-struct ComingPardo {
+struct UpcomingPardo {
   PardoMode mode = PardoMode::dynamic;
   IterationSpace space;
   int ranks = 1, rank = 0;             // of the job
@@ -22,7 +22,7 @@ struct ComingPardo {
 class LoopShare {
  public:
   LoopShare() = default;
-  explicit LoopShare(const ComingPardo& pardo);
+  explicit LoopShare(const UpcomingPardo& pardo);
   /// Without the iterations before `first`, which have been handed out: but those from `at` to `end` are this rank's.
   void resume(std::int64_t at, std::int64_t end);
 
@@ -33,7 +33,7 @@ class LoopShare {
  private:
   void divide(std::int64_t from);
 
-  ComingPardo pardo_;
+  UpcomingPardo pardo_;
   std::vector<IterationRange> ranges_;
   std::size_t range_ = 0;
   std::int64_t at_ = 0;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t steps_at_begin = 200000, steps_between = 20000;  // of slices, at most
 constexpr std::int64_t uses_between_looks = 256;
 constexpr int max_loops_without_uses = 16;  // loops that follow one another
-constexpr std::size_t most_left_out = 64;   // uses that were foreseen before the one that is made
+constexpr std::size_t max_left_out = 64;    // uses that were foreseen before the one that is made
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void UseForecast::used(ArrayId array, const BlockIndex& block) {
   const std::size_t next = made_ + 1 - l.first;
   std::uint64_t made = made_ + 1;
   const Key key{array, block};
-  for (std::size_t i = next; i < std::min(next + most_left_out, l.blocks.size()); ++i) {
+  for (std::size_t i = next; i < std::min(next + max_left_out, l.blocks.size()); ++i) {
     if (blocks_[l.blocks[i]].key != key) continue;
     made = l.first + i;
     break;
@@ -100,7 +100,7 @@ bool UseForecast::enter_next() {
   return true;
 }
 
-/// As far as the store wants to know.
+/// Goes as far as the store wants to know.
 void UseForecast::foresee(std::int64_t steps) {
   until_look_ = uses_between_looks;
   const std::size_t horizon = std::min(store_.horizon(), reach_);
@@ -124,7 +124,7 @@ void UseForecast::foresee(std::int64_t steps) {
     switch (cursor_.next(request, steps)) {
       case SliceOutcome::fetch: add(request); break;
       case SliceOutcome::done:
-      case SliceOutcome::given_up:
+      case SliceOutcome::abandoned:
         inside_ = false;
         if (!cursor_.slice()->parallel() && cursor_.ended()) open_ = false;
         --steps;

@@ -30,9 +30,9 @@ class UseForecast {
     /// The program's present state goes to a cursor.
     std::function<void(SliceCursor& cursor)> load;
     /// A pardo as if it began now; nothing: it has no iterations.
-    std::function<std::optional<ComingPardo>(std::int32_t loop)> pardo;
+    std::function<std::optional<UpcomingPardo>(std::int32_t loop)> pardo;
   };
-  /// Where the running loop is: the value of a serial loop's index, or the iterations of a pardo that this rank has
+  /// The place in the running loop: the value of a serial loop's index, or the iterations of a pardo that this rank has
   /// drawn.
   struct Place {
     std::int64_t at = 0, end = 0;

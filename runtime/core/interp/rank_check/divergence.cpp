@@ -119,7 +119,7 @@ Divergence::Conditions Divergence::conditions_of(std::int32_t pc, const RefRow& 
   return conditions;
 }
 
-/// What all writes of pardos to an array have in common.
+/// Finds what all writes of pardos to an array have in common.
 void Divergence::find_splits() {
   for (std::size_t a = 0; a < m_.arrays.size(); ++a) {
     if (m_.arrays[a].kind != ArrayKind::static_) continue;
@@ -504,7 +504,7 @@ std::uint8_t Divergence::origin_written(std::int32_t pc, const State& state) con
     origin |= is_rank_number(pc) && inside == 0 ? ValueAcrossRanks::number : ValueAcrossRanks::numbered;
     surely = true;
   }
-  // What ranks agree on is uniform, whatever it was made of; but the sum of a uniform value tells how many they are.
+  // A value that ranks agree on is uniform, whatever it was made of; but the sum of a uniform one tells their number.
   const Instruction& in = sial::at(m_.code, pc);
   if (in.op == Opcode::collective_sum &&
       state[of_scalar(static_cast<std::size_t>(in.b))] == ValueAcrossRanks::uniform) {

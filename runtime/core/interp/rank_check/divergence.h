@@ -1,8 +1,8 @@
 #pragma once
-// Which values of a program differ between ranks at a barrier, and what becomes of them. A value is uniform where all
-// ranks have computed the same; it is divergent where a rank's iterations of a pardo, or its number, have decided about
-// it. A job that goes on with another number of ranks gives a uniform value to all of them and shares a divergent one
-// out where the program only adds it up with `collective`; nothing else can be shared out.
+// The values of a program that differ between ranks at a barrier, and their further course. A value is uniform where
+// all ranks have computed the same; it is divergent where a rank's iterations of a pardo, or its number, have decided
+// about it. A job that goes on with another number of ranks gives a uniform value to all of them and shares a divergent
+// one out where the program only adds it up with `collective`; nothing else can be shared out.
 //
 // A forward data-flow analysis over the code finds how values came about, a backward one how they are used. Both take
 // every path of the control flow: what is not certain is said to be possible. Immutable.
@@ -19,7 +19,7 @@
 
 namespace sial {
 
-/// Of one value at one instruction. Several origins or uses are possible at a time.
+/// The state of one value at one instruction. Several origins or uses are possible at a time.
 struct ValueAcrossRanks {
   // Origin; none: it is zero, which is both the same on all ranks and a share of a sum.
   static constexpr std::uint8_t uniform = 1;   // the same on all ranks
@@ -68,7 +68,7 @@ class Divergence {
     ArrayId array;
     Conditions inside;
   };
-  /// How what is read goes into what is written.
+  /// The part of what is read in what is written.
   enum class Linear : std::uint8_t {
     no,
     sum,       // each operand with a constant factor
@@ -123,7 +123,7 @@ class Divergence {
   std::vector<Split> splits_;
   std::vector<Access> accesses_;
   std::vector<std::vector<std::int32_t>> successors_;
-  // What holds after a loop, by its number:
+  // The facts that hold after a loop, by its number:
   struct Fill {
     std::size_t array = 0;
     std::vector<std::int32_t> pcs;  // of the statement that writes one block, and of those that then change it

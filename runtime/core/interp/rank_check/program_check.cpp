@@ -6,7 +6,7 @@
 namespace sial {
 namespace {
 
-/// Of the elements in index order; the hash is never 0.
+/// The content of the elements in index order; the hash is never 0.
 RankCheck::Content content_of_view(const ConstView& view) {
   RankCheck::Content content{0, 1};
   std::array<std::int64_t, max_rank> at{};

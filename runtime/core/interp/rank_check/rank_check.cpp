@@ -41,7 +41,7 @@ RankCheck::RankCheck(Program program)
       scalars_(static_cast<std::size_t>(p_.module.n_scalar_registers)),
       compared_(ints_.size()) {}
 
-/// Of an array whose blocks a rank keeps from iteration to iteration.
+/// Whether it is an array whose blocks a rank keeps from iteration to iteration.
 bool RankCheck::lasts(ArrayId array) const {
   const ArrayKind kind = p_.module.arrays[array.at()].kind;
   return kind == ArrayKind::static_ || kind == ArrayKind::local || kind == ArrayKind::contiguous_local;
@@ -214,8 +214,8 @@ void RankCheck::write_array(const FlowOperand& target, Origin origin, std::int32
 
 // --- pardos
 
-/// What lasts longer than the iteration gets a value that depends on what earlier pardos left, other than by adding to
-/// it.
+/// A target that lasts longer than the iteration gets a value that depends on what earlier pardos left, other than by
+/// adding to it.
 void RankCheck::use_in_pardo(std::int32_t pc, const FlowOperand& target, const Origin& origin) {
   Variable v;
   const ArrayId array = flow_.array_of(target);
@@ -270,7 +270,7 @@ void RankCheck::begin_pardo(std::int32_t pc) {
     snapshots_[pardo_] = std::move(snapshot);
 }
 
-/// What a pardo may have written differs between the ranks from here on, also for those that had no iteration of it.
+/// Variables that a pardo may have written differ between the ranks from here on, also where they had no iteration.
 void RankCheck::end_pardo() {
   for (const WrittenVariable& w : flow_of_loop(loop_).written) {
     if (w.variable.kind != Variable::Kind::array) {

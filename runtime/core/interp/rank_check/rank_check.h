@@ -53,7 +53,7 @@ class RankCheck {
   void saved(std::int32_t pc, const Variable& variable);
 
  private:
-  /// Where a value may come from that is not the same on all ranks.
+  /// The origin of a value that is not the same on all ranks.
   struct Origin {
     bool own = false;                // the rank's number, the user's super instructions
     bool wrote = false;              // this rank had a part in the shares
@@ -80,7 +80,7 @@ class RankCheck {
     std::unordered_map<std::uint64_t, RankValue> blocks;
     RankValue whole;
   };
-  /// What a pardo began with, of the variables that it reads and earlier pardos wrote.
+  /// The values that a pardo began with, of the variables that it reads and earlier pardos wrote.
   struct Snapshot {
     std::int32_t begin = 0;
     std::map<Variable, RankValue> registers;

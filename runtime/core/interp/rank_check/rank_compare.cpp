@@ -13,7 +13,7 @@
 namespace sial {
 namespace {
 
-/// Of no statement, so that ranks at different ones exchange what they know.
+/// The tag of no statement, so that ranks at different ones exchange what they know.
 constexpr CollectiveTag exchange_tag{CollectiveKind::other, Place{-1, -1}};
 
 }  // namespace
@@ -103,7 +103,7 @@ std::string RankCheck::remedy(const PardoShare& share) const {
       name);
 }
 
-/// What is compared, by name where it has one.
+/// The values compared, by name where they have one.
 std::string RankCheck::condition_text(const EventDifference& d) const {
   const std::string fallback = "the condition";
   if (d.a.compare < 0 || d.a.compare != d.b.compare) return fallback;

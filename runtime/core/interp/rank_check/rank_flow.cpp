@@ -44,7 +44,7 @@ Flow flow_of(const Module& m, const Instruction& in) {
       info.has(op::no_data))
     return flow;
   if (info.op_class == OpClass::execute) return flow_of_execute(m, in);
-  // What ranks agree on is nobody's own, wherever it comes from; a sum adds to what each had.
+  // A value that ranks agree on is nobody's own, wherever it comes from; a sum adds to what each had.
   if (info.op_class == OpClass::sync) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (info.operands[i] == OperandKind::svar)

@@ -1,6 +1,6 @@
 #pragma once
-// Which registers, blocks and arrays an instruction reads and writes, derived from the operand kinds of opcodes.def,
-// and what a stretch of code writes or decides. --check follows with it which values belong to one rank only.
+// The registers, blocks and arrays that an instruction reads and writes, derived from the operand kinds of opcodes.def,
+// and those that a stretch of code writes or decides. --check follows with it which values belong to one rank only.
 // Immutable, refers to the module.
 
 #include <compare>
@@ -26,7 +26,7 @@ struct Flow {
   bool own_value = false;  // what is written may depend on the rank that executes the instruction
 };
 
-/// What a program declares and a rank keeps: an int, a scalar or an array.
+/// A variable that a program declares and a rank keeps: an int, a scalar or an array.
 struct Variable {
   enum class Kind : std::int32_t { integer, scalar, array };
   Kind kind = Kind::scalar;
@@ -49,7 +49,7 @@ class RankFlow {
   /// The variable that an operand belongs to. False: an intermediate register.
   bool variable_of(const FlowOperand& operand, Variable& variable) const;
   ArrayId array_of(const FlowOperand& operand) const;  // no_array: a register
-  /// Of the code [from, to) and the procedures it calls.
+  /// The variables written by the code [from, to) and the procedures it calls.
   std::vector<WrittenVariable> written(std::int32_t from, std::int32_t to) const;
   std::set<Variable> read(std::int32_t from, std::int32_t to) const;
   /// Whether other ranks or the user could tell that a rank carried out [from, to): it prints, saves, leaves a loop,

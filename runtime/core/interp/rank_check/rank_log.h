@@ -1,7 +1,7 @@
 #pragma once
-// What a rank tells the others under --check when they synchronise: which rank-dependent values it printed, saved,
-// decided by or used, in the order of execution. compare_logs() finds the first that differs between the ranks; all
-// ranks compute it from the same logs. Plain values.
+// The messages of ranks to each other under --check when they synchronise: which rank-dependent values they printed,
+// saved, decided by or used, in the order of execution. compare_logs() finds the first that differs between the ranks;
+// all ranks compute it from the same logs. Plain values.
 
 #include <cstdint>
 #include <map>
@@ -20,9 +20,9 @@ namespace sial {
 /// All blocks of an array.
 inline constexpr std::uint64_t whole_array = ~std::uint64_t{0};
 
-/// Where a value got its share of a pardo: the variable written there, by the statement `written` of the pardo that
-/// begins at `begin`. `pardo` numbers the pardos that a rank carried out. `through`: the variable that it was last read
-/// from.
+/// The write by which a value got its share of a pardo: the variable written there, by the statement `written` of the
+/// pardo that begins at `begin`. `pardo` numbers the pardos that a rank carried out. `through`: the variable that it
+/// was last read from.
 struct PardoShare {
   Variable variable, through;
   std::int32_t begin = 0, written = 0;
@@ -67,7 +67,7 @@ struct RankLog {
 std::vector<std::byte> pack(const RankLog& log);
 RankLog unpack_rank_log(std::span<const std::byte> bytes);
 
-/// What a rank had where another asks for what it used. `wrote`: in a pardo, after all ranks last had the same.
+/// A rank's value where another asks for what it used. `wrote`: in a pardo, after all ranks last had the same.
 /// `summed`: as in RankEvent.
 struct RankValue {
   std::int32_t known = 0, wrote = 0, summed = 0, padding = 0;
@@ -92,7 +92,7 @@ std::optional<EventDifference> first_difference(std::span<const RankLog> logs, b
 
 using UseKey = std::tuple<std::int64_t, std::int32_t, Variable, std::uint64_t>;
 inline UseKey key_of(const RankUse& use) { return {use.pardo, use.begin, use.variable, use.block}; }
-/// What some rank used, in the same order on all ranks.
+/// The keys that some rank used, in the same order on all ranks.
 std::vector<UseKey> uses_of_all(std::span<const RankLog> logs);
 /// `values`: by rank, for each key of uses_of_all(). A rank may use what no other wrote.
 std::optional<UseDifference> first_difference(std::span<const RankLog> logs, std::span<const UseKey> keys,

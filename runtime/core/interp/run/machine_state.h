@@ -22,7 +22,7 @@ class MachineState {
   MachineState(const RunContext& context, Registers& registers, Position& position, LoopStack& loops,
                ProgressMeter& progress, OwnBlocks& own, Statics& statics, Regions& regions, PersistentMarks& marks);
 
-  /// What the rank keeps to itself, then its share of the blocks.
+  /// Writes the rank's private state, then its share of the blocks.
   void write_own(RecordSink& sink) const;
   void write_blocks(RecordSink& sink) const;
   /// Collective: ends with a barrier.

@@ -19,7 +19,7 @@ namespace {
 /// Relative difference between ranks that have computed the same, on processors that round in different ways.
 constexpr double rounding = 1e-8;
 
-// What the files say of a value:
+// Findings of the files about a value:
 constexpr std::uint8_t differs = 1;       // not the same bits in all files
 constexpr std::uint8_t differs_much = 2;  // ... and not by rounding
 constexpr std::uint8_t is_nonzero = 4;    // somewhere
@@ -44,7 +44,7 @@ std::uint8_t compare(std::span<const double> first, std::span<const double> othe
 
 ArrayId array_of(const SavedRecord& record) { return Unpacker(record.head).value<ArrayId>(); }
 
-/// Which block, region or array it is: the same text for the same one.
+/// The key of a block, region or array: the same text for the same one.
 std::string key_of(const Module& module, const SavedRecord& record) {
   if (record.type != record_region) return {reinterpret_cast<const char*>(record.head.data()), record.head.size()};
   Unpacker head(record.head);
@@ -150,7 +150,7 @@ class Sharing {
     }
   }
 
-  /// Of the two variables of an array one may be of no use any more; what ranks have of both tells nothing of the
+  /// One of the two variables of an array may be of no use any more; what ranks have of both tells nothing of the
   /// other.
   Choice choice(ArrayId array) {
     const std::size_t variable = divergence_.of_array(array), rest = divergence_.of_rest(array);

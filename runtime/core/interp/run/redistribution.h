@@ -1,5 +1,5 @@
 #pragma once
-// What ranks keep to themselves, from a checkpoint of one number of ranks for another. A value that is the same on all
+// The private state of ranks, from a checkpoint of one number of ranks for another. A value that is the same on all
 // ranks is given to all. What ranks have added up in their iterations, and add up over all ranks later, keeps its sum.
 // Anything else that differs between ranks and is still used belongs to a rank that is not there any more: the job
 // cannot go on then, and the error says which value it is.

@@ -1,6 +1,6 @@
 #pragma once
-// How a contraction is carried out: the plan chosen for a descriptor by a model of its cost, and the loops over
-// register tiles that carry it out. Operands are read where they lie or packed into panels straight from any index
+// The execution of a contraction: the plan chosen for a descriptor by a model of its cost, and the loops over register
+// tiles that carry it out. Operands are read where they lie or packed into panels straight from any index
 // order; no transposed copy is made. A plan depends on the descriptor, the shape of the tiles and the constants of the
 // model, never on time. No choice but that of the BLAS changes a rounding, and that one goes by fixed constants. Plans
 // are values; the loops own nothing but their tables.
@@ -16,7 +16,7 @@
 
 namespace sial::kernels {
 
-/// What to do with a contraction.
+/// The execution of a contraction.
 enum class Strategy : std::int32_t {
   tiles,   // register tiles, see below
   blas,    // matrices for the BLAS, copies where an operand is none
@@ -32,8 +32,8 @@ struct ContractionStrategy {
   std::int64_t m = 1, n = 1, k = 1;
   std::int64_t run = 1;   // rows that are consecutive in D (and in the operand of the rows, where that is not packed)
   TileShape tile;         // the largest
-  bool crossing = false;  // tiles span several runs; those are computed aside and scattered
-  bool turned = false;    // and no two rows are consecutive in D
+  bool spanning = false;  // tiles span several runs; those are computed aside and scattered
+  bool scattered_output = false;  // and no two rows are consecutive in D
   bool pack_rows = true, pack_columns = true;
   std::int64_t row_block = 0, column_block = 0, sum_block = 0;
   std::int64_t moved = 0;   // elements that the BLAS way copies
@@ -48,7 +48,7 @@ struct ContractionStrategy {
 
 /// Variants that the model chooses from; for --explain-kernels, the tuner and tests.
 struct ContractionChoice {
-  std::string name;  // "packed", "rows-in-place", "columns-in-place", "in-place", "crossing", ..., "blas"
+  std::string name;  // "packed", "rows-in-place", "columns-in-place", "in-place", "run-spanning", ..., "blas"
   ContractionStrategy plan;
 };
 
@@ -106,11 +106,11 @@ struct ContractionWork {
   std::int64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
   PrefetchQueue* near = nullptr;  // what tiles fetch for later operations; null: nothing
 };
-void run_tiles(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+void run_tiles(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
                ContractionTables& tables);
 
 /// The same, all rows and columns, where the plan is that of an outer or of a matrix-vector product: the bits of tiles.
-void run_memory_bound(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+void run_memory_bound(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
                       ContractionTables& tables);
 inline bool is_memory_bound(const ContractionStrategy& plan) {
   return plan.strategy == Strategy::outer || plan.strategy == Strategy::vector;

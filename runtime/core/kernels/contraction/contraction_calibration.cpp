@@ -72,9 +72,9 @@ double thread_seconds() {
 /// The plans of one contraction, taking turns.
 class Contest {
  public:
-  Contest(const TileKernels& kit, BufferResource& memory, MeasuredContraction& contraction, double* d, const double* a,
-          const double* b, bool adds)
-      : kit_(kit), contraction_(contraction) {
+  Contest(const TileKernels& table, BufferResource& memory, MeasuredContraction& contraction, double* d,
+          const double* a, const double* b, bool adds)
+      : table_(table), contraction_(contraction) {
     std::int64_t row_panel = 1, column_panel = 1;
     for (const auto& strategy : contraction.strategies) {
       row_panel = std::max(row_panel, row_panel_size(strategy.plan, false));
@@ -122,13 +122,13 @@ class Contest {
     const ContractionStrategy& plan = contraction_.strategies[i].plan;
     const double start = thread_seconds();
     for (int call = 0; call < calls; ++call) {
-      if (is_memory_bound(plan)) run_memory_bound(plan, kit_, works_[i], tables_[i]);
-      else run_tiles(plan, kit_, works_[i], tables_[i]);
+      if (is_memory_bound(plan)) run_memory_bound(plan, table_, works_[i], tables_[i]);
+      else run_tiles(plan, table_, works_[i], tables_[i]);
     }
     return (thread_seconds() - start) / calls;
   }
 
-  const TileKernels& kit_;
+  const TileKernels& table_;
   MeasuredContraction& contraction_;
   std::unique_ptr<Scratch> rows_, columns_;
   std::vector<ContractionWork> works_;
@@ -138,12 +138,12 @@ class Contest {
 }  // namespace
 
 ContractionTarget builtin_target() {
-  const TileKernels kit = builtin_tiles(cpu_facts(""));
-  return {kit.shape, kit.fast, blas_vector_bits() >= 512};
+  const TileKernels table = builtin_tiles(cpu_facts(""));
+  return {table.shape, table.fast, blas_vector_bits() >= 512};
 }
 
 std::vector<MeasuredContraction> measure_contractions(BufferResource& memory, double seconds_each, double max_flops) {
-  const TileKernels kit = builtin_tiles(cpu_facts(""));
+  const TileKernels table = builtin_tiles(cpu_facts(""));
   std::vector<MeasuredContraction> all;
   for (const SegmentPair& s : segment_pairs)
     for (const Pattern& pattern : patterns) {
@@ -154,7 +154,7 @@ std::vector<MeasuredContraction> measure_contractions(BufferResource& memory, do
       op.a = view_of<const double>(pattern.a, s, six);
       op.b = view_of<const double>(pattern.b, s, six);
       MeasuredContraction contraction;
-      for (ContractionChoice& choice : contraction_choices(resolve(op), kit.shape, kit.fast, blas_vector_bits()))
+      for (ContractionChoice& choice : contraction_choices(resolve(op), table.shape, table.fast, blas_vector_bits()))
         if (choice.plan.strategy != Strategy::blas) contraction.strategies.push_back({std::move(choice.plan)});
       if (contraction.strategies.size() < 2) continue;
       const ContractionStrategy& plan = contraction.strategies.front().plan;
@@ -167,7 +167,7 @@ std::vector<MeasuredContraction> measure_contractions(BufferResource& memory, do
         for (std::int64_t i = 0; i < n; ++i) p[i] = step * static_cast<double>(i % 97);
         return p;
       };
-      Contest(kit, memory, contraction, filled(d, pattern.d, 0.0), filled(a, pattern.a, 0.01),
+      Contest(table, memory, contraction, filled(d, pattern.d, 0.0), filled(a, pattern.a, 0.01),
               filled(b, pattern.b, 0.02), pattern.adds)
           .run(seconds_each);
       all.push_back(std::move(contraction));

@@ -10,7 +10,7 @@
 
 namespace sial::kernels {
 
-/// What built-in tiles are planned for on this processor.
+/// The target of built-in tiles on this processor.
 ContractionTarget builtin_target();
 
 /// Measures each of some thousand plans for so long, those of operations up to max_flops. `memory` gives operands and

@@ -34,7 +34,7 @@ ContractionCosts fixed_costs(int width);
 struct CacheSizes {
   long first = 0, second = 0;
 };
-/// Of this processor, read once.
+/// The caches of this processor, read once.
 CacheSizes cache_sizes();
 ContractionCosts usual_costs(int width, CacheSizes caches = cache_sizes());
 

@@ -39,7 +39,7 @@ class Estimate {
       case Strategy::blas: return blas();
       case Strategy::tiles: break;
     }
-    double sum = plan_.crossing ? crossing_tiles() + scattering() : m_ / run_ * tiles_of(plan_.run);
+    double sum = plan_.spanning ? spanning_tiles() + scattering() : m_ / run_ * tiles_of(plan_.run);
     if (plan_.pack_rows) sum += packing_rows();
     else sum = (sum + reading_rows()) * (rows_conflict() ? costs_.rows_in_place_conflicting : 1.0);
     if (plan_.pack_columns) sum += packing_columns();
@@ -67,7 +67,7 @@ class Estimate {
   /// So many rows, cut into tiles.
   double tiles_of(std::int64_t rows) const {
     double sum = 0;
-    // Of more tiles than vectors in one all but the last few are whole.
+    // All tiles but the last few are whole where there are more than vectors in one.
     const std::int64_t most = plan_.tile.max_vectors, whole = rows / (most * plan_.tile.width) - most;
     if (whole > 0) {
       sum = static_cast<double>(whole) * column_of_tiles(most);
@@ -82,8 +82,8 @@ class Estimate {
     return sum;
   }
 
-  double crossing_tiles() const {
-    if (plan_.turned) return tiles_of(plan_.m);
+  double spanning_tiles() const {
+    if (plan_.scattered_output) return tiles_of(plan_.m);
     const std::int64_t rows = plan_.tile.rows();
     return static_cast<double>(plan_.m / rows) * column_of_tiles(plan_.tile.max_vectors) + tiles_of(plan_.m % rows);
   }
@@ -91,7 +91,7 @@ class Estimate {
   double scattering() const {
     const double share = std::min(1.0, static_cast<double>(plan_.tile.rows()) / run_),
                  blocks = std::ceil(k_ / static_cast<double>(plan_.sum_block));
-    const bool far = plan_.turned && m_ * n_ * sizeof(double) > costs_.near;
+    const bool far = plan_.scattered_output && m_ * n_ * sizeof(double) > costs_.near;
     return share * m_ * n_ * blocks * (far ? costs_.scatter_far : costs_.scatter);
   }
 

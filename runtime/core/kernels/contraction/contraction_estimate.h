@@ -7,7 +7,7 @@
 
 namespace sial::kernels {
 
-/// What plans are made for.
+/// The target of plans.
 struct ContractionTarget {
   TileShape shape;
   bool fast = true;        // tiles with fused arithmetic

@@ -80,7 +80,7 @@ class Fit {
            change_weight * change;
   }
 
-  /// Of estimates against times, by a clock of whatever rate suits most of them.
+  /// The error of estimates against times, by a clock of whatever rate suits most of them.
   static double mean_error(const std::vector<double>& ratios, const std::vector<double>& weights) {
     std::vector<double> ordered = ratios;
     const auto middle = ordered.begin() + static_cast<std::ptrdiff_t>(ordered.size() / 2);

@@ -18,7 +18,7 @@ struct MeasuredContraction {
   std::vector<Strategy> strategies;
 };
 
-/// How many times longer what the model chooses takes than the fastest.
+/// The factor by which the model's choice takes longer than the fastest.
 struct Regret {
   double mean = 1;  // geometric
   double worst = 1;

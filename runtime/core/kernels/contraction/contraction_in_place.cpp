@@ -16,9 +16,9 @@ constexpr std::size_t max_calls = 256;
 
 class CallsInPlace : protected TileCalls {
  public:
-  CallsInPlace(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+  CallsInPlace(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
                ContractionTables& tables)
-      : TileCalls(plan, kit, work, tables) {}
+      : TileCalls(plan, table, work, tables) {}
 
   /// The calls of the operation before, on other blocks.
   void once_more() {
@@ -41,9 +41,9 @@ class CallsInPlace : protected TileCalls {
 
 class RunLoops : CallsInPlace {
  public:
-  RunLoops(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+  RunLoops(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
            ContractionTables& tables)
-      : CallsInPlace(plan, kit, work, tables), keeps_calls_(tables.keeps_calls && in_one_block(plan, work)) {
+      : CallsInPlace(plan, table, work, tables), keeps_calls_(tables.keeps_calls && in_one_block(plan, work)) {
     std::int64_t run = 1;
     for (const LoopDim& dim : plan.rows) {
       if (run == plan.run) runs_[n_++] = {dim.extent, dim.d, dim.a};
@@ -189,14 +189,14 @@ class RunLoops : CallsInPlace {
 }  // namespace
 
 bool in_place_at_once(const ContractionStrategy& plan) {
-  return !plan.crossing && !plan.pack_rows && std::min(plan.n, plan.column_block) * plan.sum_block <= columns_near;
+  return !plan.spanning && !plan.pack_rows && std::min(plan.n, plan.column_block) * plan.sum_block <= columns_near;
 }
 
-void run_in_place(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+void run_in_place(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
                   ContractionTables& tables) {
   if (work.first_row >= work.last_row) return;
-  if (tables.of == &plan && in_one_block(plan, work)) CallsInPlace(plan, kit, work, tables).once_more();
-  else RunLoops(plan, kit, work, tables).run();
+  if (tables.of == &plan && in_one_block(plan, work)) CallsInPlace(plan, table, work, tables).once_more();
+  else RunLoops(plan, table, work, tables).run();
 }
 
 }  // namespace sial::kernels

@@ -1,6 +1,6 @@
 #pragma once
-// What the loops of contractions over register tiles have in common: the tables of columns and of summed positions, and
-// calls of tiles.
+// Shared by the loops of contractions over register tiles: the tables of columns and of summed positions, and calls of
+// tiles.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,9 +21,9 @@ inline bool in_one_block(const ContractionStrategy& plan, const ContractionWork&
 
 class TileCalls {
  protected:
-  TileCalls(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+  TileCalls(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
             ContractionTables& tables)
-      : plan_(plan), kit_(kit), shape_(plan.tile), work_(work), t_(tables) {}
+      : plan_(plan), table_(table), shape_(plan.tile), work_(work), t_(tables) {}
 
   void column_tables(std::int64_t n0) {
     list_offsets(plan_.columns, n0, columns_, &LoopDim::d, t_.column_d, &LoopDim::b, t_.column_y);
@@ -34,8 +34,8 @@ class TileCalls {
           j < cut.in_large() ? j % cut.large : (j - cut.in_large()) % cut.small;
   }
 
-  /// Of positions from k0 on, in the operands; and within panels: those of v vectors of rows at (v - 1) * count, of
-  /// whole columns.
+  /// Tables of positions from k0 on, in the operands; and within panels: those of v vectors of rows at (v - 1) * count,
+  /// of whole columns.
   void sum_tables(std::int64_t k0) {
     list_offsets(plan_.summed, k0, count_, &LoopDim::a, t_.sum_x, &LoopDim::b, t_.sum_y);
     if (plan_.pack_rows) {
@@ -72,7 +72,7 @@ class TileCalls {
       w.rows = w.width = cut.width_at(j);
       w.row_at = t_.column_y.data() + j;
       w.to = work_.column_panels + j * count_;
-      pack_panel(kit_, w);
+      pack_panel(table_, w);
     }
   }
 
@@ -102,7 +102,7 @@ class TileCalls {
   }
 
   TileCode code_of(std::int64_t vectors, std::int64_t rows, std::int64_t columns) const {
-    return kit_.code(vectors, columns, rows != vectors * shape_.width, even_);
+    return table_.code(vectors, columns, rows != vectors * shape_.width, even_);
   }
 
   /// With what later operations read, where there is any of that.
@@ -112,7 +112,7 @@ class TileCalls {
   }
 
   const ContractionStrategy& plan_;
-  const TileKernels& kit_;
+  const TileKernels& table_;
   const TileShape shape_;
   const ContractionWork& work_;
   ContractionTables& t_;
@@ -140,7 +140,7 @@ class TileCalls {
 /// Whether the rows are read where they lie, for all columns of a block at once: there is nothing to keep near but what
 /// tiles themselves do.
 bool in_place_at_once(const ContractionStrategy& plan);
-void run_in_place(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+void run_in_place(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
                   ContractionTables& tables);
 
 }  // namespace sial::kernels

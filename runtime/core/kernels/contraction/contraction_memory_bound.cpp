@@ -21,7 +21,7 @@ OuterWork::Loop loop_of(const std::vector<LoopDim>& nest, std::size_t i) {
   return {nest[i].extent, nest[i].d, nest[i].a, nest[i].b};
 }
 
-void run_outer(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work) {
+void run_outer(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work) {
   OuterWork w;
   w.d = work.d;
   w.x = work.x;
@@ -46,7 +46,7 @@ void run_outer(const ContractionStrategy& plan, const TileKernels& kit, const Co
   w.outer = loop_of(plan.nest, 1);
   std::array<std::int64_t, 2 * max_rank> at{};
   for (;;) {
-    kit.outer(w);
+    table.outer(w);
     std::size_t i = 2;
     for (; i < plan.nest.size(); ++i) {
       const LoopDim& dim = plan.nest[i];
@@ -88,9 +88,9 @@ std::int64_t group_of(const ContractionStrategy& plan, std::int64_t count) {
 /// Matrix-vector products: some runs, or a piece of one, over blocks of summed positions.
 class VectorLoops {
  public:
-  VectorLoops(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+  VectorLoops(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
               ContractionTables& tables)
-      : plan_(plan), kit_(kit), work_(work), t_(tables), runs_(plan), step_(plan.rows[0].d) {}
+      : plan_(plan), table_(table), work_(work), t_(tables), runs_(plan), step_(plan.rows[0].d) {}
 
   void run() {
     const std::int64_t at_once = runs_at_once(plan_);
@@ -143,13 +143,13 @@ class VectorLoops {
       if (runs_.together) {
         w.row_at = t_.panel_x.data();
         w.fours = here_ * runs_.padded / 4;
-        kit_.vector(w);
+        table_.vector(w);
         continue;
       }
       w.rows = rows_;
       for (std::int64_t r = 0; r < here_; ++r, w.sum += runs_.padded) {
         w.x = work_.x + t_.row_x[static_cast<std::size_t>(r)] + begin_;
-        kit_.vector(w);
+        table_.vector(w);
       }
     }
   }
@@ -166,17 +166,17 @@ class VectorLoops {
       s.d = work_.d + t_.row_d[static_cast<std::size_t>(r)] + begin_ * step_;
       s.sum = work_.row_panels + r * runs_.padded;
       s.rows = s.width = rows_ - rest;
-      kit_.scatter(s);
+      table_.scatter(s);
       if (rest == 0) continue;
       s.d += s.rows * step_;
       s.sum += runs_.padded - rest;
       s.rows = s.width = rest;
-      kit_.scatter(s);
+      table_.scatter(s);
     }
   }
 
   const ContractionStrategy& plan_;
-  const TileKernels& kit_;
+  const TileKernels& table_;
   const ContractionWork& work_;
   ContractionTables& t_;
   const Runs runs_;
@@ -189,10 +189,10 @@ class VectorLoops {
 
 std::int64_t vector_sums(const ContractionStrategy& plan) { return runs_at_once(plan) * Runs(plan).padded; }
 
-void run_memory_bound(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+void run_memory_bound(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
                       ContractionTables& tables) {
-  if (plan.strategy == Strategy::outer) return run_outer(plan, kit, work);
-  VectorLoops(plan, kit, work, tables).run();
+  if (plan.strategy == Strategy::outer) return run_outer(plan, table, work);
+  VectorLoops(plan, table, work, tables).run();
 }
 
 }  // namespace sial::kernels

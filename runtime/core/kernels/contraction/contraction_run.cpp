@@ -48,9 +48,9 @@ namespace {
 
 class TileLoops : TileCalls {
  public:
-  TileLoops(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+  TileLoops(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
             ContractionTables& tables)
-      : TileCalls(plan, kit, work, tables) {
+      : TileCalls(plan, table, work, tables) {
     t_.aside.resize(static_cast<std::size_t>(shape_.rows() * shape_.max_columns));
   }
 
@@ -84,25 +84,25 @@ class TileLoops : TileCalls {
       tile.repeat = repeat;
       tile.step = tile.d_step = tile.x_step = rows;
       tile.vectors = static_cast<std::int32_t>((rows + shape_.width - 1) / shape_.width);
-      tile.scattered = plan_.crossing && m / plan_.run != (m + rows - 1) / plan_.run;
+      tile.scattered = plan_.spanning && m / plan_.run != (m + rows - 1) / plan_.run;
       t_.tiles.push_back(tile);
       m += rows * repeat;
     };
     while (m < last) {
-      if (plan_.crossing && !plan_.turned) {
+      if (plan_.spanning && !plan_.scattered_output) {
         add(std::min<std::int64_t>(shape_.rows(), work_.last_row - m), 1);
         continue;
       }
       const std::int64_t end =
-          plan_.turned ? work_.last_row : std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
+          plan_.scattered_output ? work_.last_row : std::min(work_.last_row, (m / plan_.run + 1) * plan_.run);
       const Alike alike = first_tiles(end - m);
-      add(alike.rows, plan_.turned ? 1 : std::min(alike.many, (last - m + alike.rows - 1) / alike.rows));
+      add(alike.rows, plan_.scattered_output ? 1 : std::min(alike.many, (last - m + alike.rows - 1) / alike.rows));
     }
     return m;
   }
 
   /// Whether runs are one tile each.
-  bool joins_runs() const { return !plan_.crossing && plan_.run <= shape_.rows(); }
+  bool joins_runs() const { return !plan_.spanning && plan_.run <= shape_.rows(); }
 
   /// Runs of one tile each that are equally far apart are one call, as tiles of one run are.
   void join_runs() {
@@ -146,17 +146,17 @@ class TileLoops : TileCalls {
         w.width = tile.vectors * shape_.width;
         const std::int64_t* const row_at = t_.row_x.data() + tile.first;
         // Only of joined runs: the rows of each lie in the operand as those of the others do.
-        if (kit_.pack_beside && tile.repeat >= shape_.width && joins_runs() && tile.x_step == 1) {
+        if (table_.pack_beside && tile.repeat >= shape_.width && joins_runs() && tile.x_step == 1) {
           w.row_at = row_at;
           w.to = work_.row_panels + at;
-          kit_.pack_beside(w, tile.repeat);
+          table_.pack_beside(w, tile.repeat);
           at += w.width * count_ * tile.repeat;
           continue;
         }
         for (std::int64_t r = 0; r < tile.repeat; ++r, at += w.width * count_) {
           w.row_at = row_at + r * tile.step;
           w.to = work_.row_panels + at;
-          pack_panel(kit_, w);
+          pack_panel(table_, w);
         }
       }
     }
@@ -222,7 +222,7 @@ class TileLoops : TileCalls {
     s.width = width;
     s.alpha = work_.alpha;
     s.beta = beta_;
-    kit_.scatter(s);
+    table_.scatter(s);
   }
 
   bool ready_ = false;  // the tables are those of the operation before
@@ -230,10 +230,10 @@ class TileLoops : TileCalls {
 
 }  // namespace
 
-void run_tiles(const ContractionStrategy& plan, const TileKernels& kit, const ContractionWork& work,
+void run_tiles(const ContractionStrategy& plan, const TileKernels& table, const ContractionWork& work,
                ContractionTables& tables) {
-  if (in_place_at_once(plan)) run_in_place(plan, kit, work, tables);
-  else TileLoops(plan, kit, work, tables).run();
+  if (in_place_at_once(plan)) run_in_place(plan, table, work, tables);
+  else TileLoops(plan, table, work, tables).run();
 }
 
 }  // namespace sial::kernels

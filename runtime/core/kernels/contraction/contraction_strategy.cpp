@@ -77,14 +77,14 @@ class Planner {
         add_tiles("packed by lines", other[0].extent, false, true, pack_columns);
         base_.rows = as_in_d;
       }
-      if (base_.m > run_d && run_d % shape_.rows() != 0) add_tiles("crossing", run_d, true, true, pack_columns);
+      if (base_.m > run_d && run_d % shape_.rows() != 0) add_tiles("run-spanning", run_d, true, true, pack_columns);
       if (unit && base_.rows[0].a == 1)
         add_tiles("rows in place", consecutive_run(base_.rows, &LoopDim::d, &LoopDim::a), false, false, pack_columns);
     }
     if (base_.k == 1) add_outer();
     if (base_.n == 1) add_vector(rows);
     add_blas();
-    // Where a large operand would have to be packed against its order for few columns, its lines are read as columns,
+    // A large operand that would have to be packed against its order for few columns is read line by line as columns,
     // and D is scattered.
     if (unit && base_.n >= shape_.width && base_.n <= max_transposed_rows && base_.m > base_.n &&
         base_.k >= min_transposed_sum) {
@@ -92,7 +92,7 @@ class Planner {
       for (LoopDim& dim : summed) std::swap(dim.a, dim.b);
       take_rows_of(!base_.swapped);
       base_.summed = std::move(summed);
-      for (const bool pack_columns : {true, false}) add_tiles("turned", 1, true, true, pack_columns);
+      for (const bool pack_columns : {true, false}) add_tiles("scattered output", 1, true, true, pack_columns);
     }
     sort();
     return std::move(result_);
@@ -161,16 +161,16 @@ class Planner {
     return order;
   }
 
-  void add_tiles(const char* name, std::int64_t run, bool crossing, bool pack_rows, bool pack_columns) {
+  void add_tiles(const char* name, std::int64_t run, bool spanning, bool pack_rows, bool pack_columns) {
     ContractionStrategy plan = base_;
     plan.run = run;
-    plan.crossing = crossing;
-    plan.turned = crossing && run == 1;
+    plan.spanning = spanning;
+    plan.scattered_output = spanning && run == 1;
     plan.pack_rows = pack_rows;
     // Tiles that go from place to place by a table are for short runs: long columns are better read from end to end.
     const bool single_column = shape_.single_column_vectors > 0 && plan.n == 1 && !pack_rows &&
                                (plan.sums_evenly() || run <= 2 * shape_.of_column().rows());
-    plan.tile = single_column ? shape_.of_column() : shape_.of_run(crossing ? plan.m : run);
+    plan.tile = single_column ? shape_.of_column() : shape_.of_run(spanning ? plan.m : run);
     plan.pack_columns = pack_columns;
     const std::string full_name = std::string(name) + (pack_columns ? ""
                                                        : pack_rows  ? ", columns in place"
@@ -244,7 +244,7 @@ std::int64_t row_panel_size(const ContractionStrategy& plan, bool shared) {
   const auto filled = [&](std::int64_t rows) {
     return (rows + plan.tile.width - 1) / plan.tile.width * plan.tile.width;
   };
-  const std::int64_t run = plan.crossing ? plan.m : plan.run;
+  const std::int64_t run = plan.spanning ? plan.m : plan.run;
   // Every run is filled up to whole vectors.
   if (plan.row_block >= plan.m && !shared) return plan.m / run * filled(run) * plan.sum_block;
   // Blocks end with the tile that they fill, and begin and end within runs.

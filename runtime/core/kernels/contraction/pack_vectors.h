@@ -33,7 +33,7 @@ void pack_lines(const PackWork& w, std::int64_t lanes) {
   }
 }
 
-/// Up to W::width consecutive elements of each of so many rows, turned; 0 beyond the rows.
+/// Up to W::width consecutive elements of each of so many rows, transposed; 0 beyond the rows.
 template <class W>
 __attribute__((always_inline)) inline void load_transposed(typename W::Vector (&v)[W::width],
                                                            const std::array<const double*, W::width>& row,
@@ -43,8 +43,8 @@ __attribute__((always_inline)) inline void load_transposed(typename W::Vector (&
   W::turn(v);
 }
 
-/// Up to W::width rows from anywhere: turned in registers where summed positions are consecutive in memory. `lanes` of
-/// each vector belong to the panel; those beyond the rows are 0.
+/// Up to W::width rows from anywhere: transposed in registers where summed positions are consecutive in memory. `lanes`
+/// of each vector belong to the panel; those beyond the rows are 0.
 template <class W, bool Whole>
 void pack_transposed(const PackWork& w, std::int64_t first, std::int64_t lanes) {
   const std::int64_t rows = std::clamp<std::int64_t>(w.rows - first, 0, W::width);
@@ -118,8 +118,8 @@ std::size_t parts_of_rows(const PackWork& w, PackPart* parts, std::size_t most) 
   return n;
 }
 
-/// A line of the operand has an element for each of the panels: squares of rows and panels are turned in registers, and
-/// it is read once.
+/// A line of the operand has an element for each of the panels: squares of rows and panels are transposed in registers,
+/// and it is read once.
 template <class W>
 void pack_beside(const PackWork& w, std::int64_t panels) {
   // The last panels end with the last one, over some of those before.

@@ -25,8 +25,8 @@ constexpr double worth_sharing = 4e6;  // floating-point operations
 constexpr int runs_per_note = 32;
 // Tables are kept of operations up to so many rows, columns and summed positions, for so many plans: some 60 MB at
 // most, and 30 MB of calls.
-constexpr std::int64_t largest_kept = 4096;
-constexpr std::size_t max_kept = 512;
+constexpr std::int64_t max_saved_size = 4096;
+constexpr std::size_t max_saved = 512;
 
 /// Everything about an operation but its data and factors: per dimension its stride, and its extent and label in one
 /// word. Made for every operation: nothing of it is written that is not read.
@@ -90,22 +90,22 @@ class PlannedKernels final : public Kernels {
   const char* name() const override { return "auto"; }
 
   void run(const BlockOp& op) override {
-    near_.forget(op.a.data, op.has_b ? op.b.data : nullptr);
+    prefetches_.drop(op.a.data, op.has_b ? op.b.data : nullptr);
     if (!op.has_b) {
       last_ = {"copy", nullptr};
       return blas_->run(op);
     }
     const Planned& planned = plan_of(op);
-    last_ = {way_name(planned), &planned.plan.why};
-    switch (planned.way) {
-      case Way::nothing: return;
-      case Way::plain: return run_plain(op, resolve(op));
-      case Way::inner: return run_inner(op, planned.pairs);
-      case Way::blas: return blas_->run(op);
-      case Way::tiles: break;
+    last_ = {method_name(planned), &planned.plan.why};
+    switch (planned.method) {
+      case Method::nothing: return;
+      case Method::plain: return run_plain(op, resolve(op));
+      case Method::inner: return run_inner(op, planned.pairs);
+      case Method::blas: return blas_->run(op);
+      case Method::tiles: break;
     }
-    const TileKernels& kit = tiles_.kit(planned.flops, planned.plan.sum_block);
-    const ContractionStrategy& plan = kit.shape.width == planned.width ? planned.plan : planned.other;
+    const TileKernels& table = tiles_.table(planned.flops, planned.plan.sum_block);
+    const ContractionStrategy& plan = table.shape.width == planned.width ? planned.plan : planned.other;
     Scratch rows(workspace_), columns(workspace_);
     const int parts = parts_of(planned);
     const std::int64_t row_panel = row_panel_size(plan, parts > 1), column_panel = column_panel_size(plan);
@@ -120,12 +120,12 @@ class PlannedKernels final : public Kernels {
     work.last_row = plan.m;
     work.last_column = plan.n;
     if (parts == 1) {
-      work.near = &near_;
-      near_.begin(planned.flops, 2 * products_per_cycle * plan.tile.width);
+      work.near = &prefetches_;
+      prefetches_.begin(planned.flops, 2 * products_per_cycle * plan.tile.width);
       ContractionTables& tables = planned.tables ? *planned.tables : tables_.front();
       if (!planned.tables) tables.of = nullptr;  // whatever plan lay at this address
-      if (is_memory_bound(plan)) return run_memory_bound(plan, kit, work, tables);
-      run_tiles(plan, kit, work, tables);
+      if (is_memory_bound(plan)) return run_memory_bound(plan, table, work, tables);
+      run_tiles(plan, table, work, tables);
       if (planned.runs++ % runs_per_note == 0 && tiles_.uses_generated()) record_tiles(plan, tables);
       return;
     }
@@ -143,33 +143,33 @@ class PlannedKernels final : public Kernels {
       if (column_panel) own.column_panels += column_panel * part;
       ContractionTables& tables = tables_[static_cast<std::size_t>(part)];
       tables.of = nullptr;
-      run_tiles(plan, kit, own, tables);
+      run_tiles(plan, table, own, tables);
     });
   }
 
   std::array<std::int64_t, 3> workspace(const BlockOp& op) const override {
     if (!op.has_b) return blas_->workspace(op);
     const Planned& planned = plan_of(op);
-    if (planned.way == Way::blas) return blas_->workspace(op);
-    if (planned.way != Way::tiles) return {};
+    if (planned.method == Method::blas) return blas_->workspace(op);
+    if (planned.method != Method::tiles) return {};
     const std::int64_t parts = parts_of(planned);
     return {std::max(row_panel_size(planned.plan, parts > 1), row_panel_size(planned.other, parts > 1)) * parts,
             std::max(column_panel_size(planned.plan), column_panel_size(planned.other)) * parts, 0};
   }
 
-  void expect(const double* data, std::int64_t elements) override { near_.expect(data, elements); }
+  void expect(const double* data, std::int64_t elements) override { prefetches_.expect(data, elements); }
 
   double dot(const ConstView& a, const ConstView& b) override { return blas_->dot(a, b); }
 
   std::string explain(const BlockOp& op) const override {
     if (!op.has_b) return blas_->explain(op);
     const Planned& planned = plan_of(op);
-    switch (planned.way) {
-      case Way::nothing: return "nothing to do";
-      case Way::plain: return "plain loops: an empty sum";
-      case Way::inner:
-      case Way::blas: return planned.plan.why;
-      case Way::tiles: return (is_memory_bound(planned.plan) ? "" : "register tiles, ") + planned.plan.why;
+    switch (planned.method) {
+      case Method::nothing: return "nothing to do";
+      case Method::plain: return "plain loops: an empty sum";
+      case Method::inner:
+      case Method::blas: return planned.plan.why;
+      case Method::tiles: return (is_memory_bound(planned.plan) ? "" : "register tiles, ") + planned.plan.why;
     }
     return {};
   }
@@ -182,12 +182,12 @@ class PlannedKernels final : public Kernels {
     };
     if (!op.has_b) return positions(op.d);
     const Planned& planned = plan_of(op);
-    switch (planned.way) {
-      case Way::nothing: return 0.0;
-      case Way::plain: return positions(op.d);
-      case Way::inner: return positions(op.a) / 2 + 50;
-      case Way::blas:
-      case Way::tiles: break;
+    switch (planned.method) {
+      case Method::nothing: return 0.0;
+      case Method::plain: return positions(op.d);
+      case Method::inner: return positions(op.a) / 2 + 50;
+      case Method::blas:
+      case Method::tiles: break;
     }
     return planned.cycles;
   }
@@ -198,10 +198,10 @@ class PlannedKernels final : public Kernels {
   CodeEngine* code_engine() override { return engine_.get(); }
 
  private:
-  enum class Way { nothing, plain, inner, blas, tiles };
+  enum class Method { nothing, plain, inner, blas, tiles };
 
   struct Planned {
-    Way way = Way::nothing;
+    Method method = Method::nothing;
     std::vector<PairDim> pairs;       // of an inner product, fused
     ContractionStrategy plan, other;  // for built-in and for generated tiles
     int width = 0;                    // of the built-in ones
@@ -211,13 +211,13 @@ class PlannedKernels final : public Kernels {
     std::unique_ptr<ContractionTables> tables;  // of small operations, which would take longer to make them than to run
   };
 
-  static const char* way_name(const Planned& planned) {
-    switch (planned.way) {
-      case Way::nothing: break;
-      case Way::plain: return "plain loops";
-      case Way::inner: return "inner product";
-      case Way::blas: return "blas";
-      case Way::tiles:
+  static const char* method_name(const Planned& planned) {
+    switch (planned.method) {
+      case Method::nothing: break;
+      case Method::plain: return "plain loops";
+      case Method::inner: return "inner product";
+      case Method::blas: return "blas";
+      case Method::tiles:
         return planned.plan.strategy == Strategy::outer    ? "outer product"
                : planned.plan.strategy == Strategy::vector ? "matrix-vector"
                                                            : "tiles";
@@ -230,7 +230,7 @@ class PlannedKernels final : public Kernels {
     *op.d.data = op.beta == 0.0 ? value : value + op.beta * *op.d.data;
   }
 
-  /// Which tiles the operation that just ran was made of.
+  /// Records the tiles that the operation that just ran was made of.
   void record_tiles(const ContractionStrategy& plan, const ContractionTables& tables) {
     const auto& tiles = tables.tiles;
     const auto used = [&](std::int64_t columns) {
@@ -280,27 +280,27 @@ class PlannedKernels final : public Kernels {
     const std::int64_t m = volume(space.rows), n = volume(space.columns), k = volume(space.summed);
     Planned planned;
     if (m == 0 || n == 0) return planned;
-    planned.way = k == 0 ? Way::plain : m == 1 && n == 1 ? Way::inner : Way::tiles;
-    if (planned.way == Way::inner) {
+    planned.method = k == 0 ? Method::plain : m == 1 && n == 1 ? Method::inner : Method::tiles;
+    if (planned.method == Method::inner) {
       planned.plan.why = "inner product";
       for (const LoopDim& dim : space.summed) planned.pairs.push_back({dim.extent, dim.a, dim.b});
       fuse(planned.pairs);
     }
-    if (planned.way != Way::tiles) return planned;
+    if (planned.method != Method::tiles) return planned;
     const bool fast = tiles_.fast();
     const auto shapes = tiles_.shapes();
     Chosen chosen = choose(space, shapes[0], fast),
            other = shapes[1].width == shapes[0].width ? chosen : choose(space, shapes[1], fast);
     // One strategy for both: results must not depend on which tiles are ready.
     if (chosen.plan.strategy == Strategy::blas || other.plan.strategy == Strategy::blas) {
-      planned.way = Way::blas;
+      planned.method = Method::blas;
       if (chosen.plan.strategy != Strategy::blas) chosen = other;
     }
     planned.cycles = chosen.fixed_cycles;
     planned.plan = std::move(chosen.plan);
     planned.other = std::move(other.plan);
     planned.width = shapes[0].width;
-    if (m + n + k <= largest_kept && plans_.size() < max_kept) {
+    if (m + n + k <= max_saved_size && plans_.size() < max_saved) {
       planned.tables = std::make_unique<ContractionTables>();
       planned.tables->keeps_calls = true;
     }
@@ -341,7 +341,7 @@ class PlannedKernels final : public Kernels {
   mutable Planned single_;                       // of an operation that is not kept
   std::unique_ptr<Team> team_;                   // null: one thread
   std::vector<ContractionTables> tables_;        // of each thread
-  PrefetchQueue near_;
+  PrefetchQueue prefetches_;
   mutable KernelChoice last_;
 };
 

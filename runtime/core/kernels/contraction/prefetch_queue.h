@@ -1,8 +1,8 @@
 #pragma once
-// What operations will read soon, fetched into a cache by those that run before: blocks that come from memory keep an
-// operation waiting for longer than their products take when there are few products to each of their elements. Tiles
-// fetch some lines each, so that all is here when the operation ends. A hint: what it is given is never read, only
-// named to the processor, and may be gone by then.
+// Elements that operations will read soon, fetched into a cache by those that run before: blocks that come from memory
+// keep an operation waiting for longer than their products take when there are few products to each of their elements.
+// Tiles fetch some lines each, so that all is here when the operation ends. A hint: what it is given is never read,
+// only named to the processor, and may be gone by then.
 
 #include <algorithm>
 #include <array>
@@ -18,18 +18,18 @@ class PrefetchQueue {
  public:
   void expect(const double* data, std::int64_t elements) {
     if (first_ + waiting_ == ranges_.size()) {
-      // What has waited longest is late by now.
+      // The range that has waited longest is late by now.
       if (first_ == 0) lines_ -= ranges_[0].lines, --waiting_, first_ = 1;
       std::move(ranges_.begin() + static_cast<std::ptrdiff_t>(first_),
                 ranges_.begin() + static_cast<std::ptrdiff_t>(first_ + waiting_), ranges_.begin());
       first_ = 0;
     }
-    ranges_[first_ + waiting_++] = {data, data, (elements + near_line - 1) / near_line};
+    ranges_[first_ + waiting_++] = {data, data, (elements + prefetch_line - 1) / prefetch_line};
     lines_ += ranges_[first_ + waiting_ - 1].lines;
   }
 
   /// An operation reads these: there is nothing to be gained by fetching them any more.
-  void forget(const double* a, const double* b) {
+  void drop(const double* a, const double* b) {
     for (std::size_t i = first_; i < first_ + waiting_; ++i)
       if (ranges_[i].data == a || ranges_[i].data == b) lines_ -= ranges_[i].lines, ranges_[i].lines = 0;
   }
@@ -45,7 +45,7 @@ class PrefetchQueue {
   /// Gives a call, of tiles of so many cycles each, its part; the call is cut after as many groups of columns as that
   /// lasts.
   void share(TileWork& work, double cycles) {
-    work.near_lines = 0;
+    work.prefetch_lines = 0;
     if (lines_per_cycle_ == 0) return;
     while (waiting_ > 0 && ranges_[first_].lines == 0) ++first_, --waiting_;
     if (waiting_ == 0) {
@@ -57,11 +57,11 @@ class PrefetchQueue {
     const std::int64_t tiles = work.repeat * work.runs;  // of a group of columns
     const std::int64_t wanted = static_cast<std::int64_t>(lines_per_cycle_ * cycles) + 1;
     work.column_groups = std::clamp<std::int64_t>(range.lines / (wanted * tiles), 1, work.column_groups);
-    work.near_lines = std::min(wanted, (range.lines + tiles - 1) / tiles);
+    work.prefetch_lines = std::min(wanted, (range.lines + tiles - 1) / tiles);
     work.near = range.at;
     // The last tiles may go beyond the end, where nothing is lost.
-    const std::int64_t taken = std::min(work.near_lines * tiles * work.column_groups, range.lines);
-    range.at += taken * near_line;
+    const std::int64_t taken = std::min(work.prefetch_lines * tiles * work.column_groups, range.lines);
+    range.at += taken * prefetch_line;
     range.lines -= taken;
     lines_ -= taken;
   }

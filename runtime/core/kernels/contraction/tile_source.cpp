@@ -27,14 +27,14 @@ CodeKey tile_key(int vectors, int columns, bool masked, int count) {
 
 CodeKey pack_key(int vectors, bool across) { return {CodeKind::pack, {vectors, across ? 1 : 0}}; }
 
-void pack_panel(const TileKernels& kit, const PackWork& work) {
-  const std::int64_t vectors = work.width / kit.shape.width;
-  if (work.rows == work.width && vectors * kit.shape.width == work.width && vectors <= TileKernels::max_vectors) {
+void pack_panel(const TileKernels& table, const PackWork& work) {
+  const std::int64_t vectors = work.width / table.shape.width;
+  if (work.rows == work.width && vectors * table.shape.width == work.width && vectors <= TileKernels::max_vectors) {
     const bool across = !consecutive(work.row_at, work.rows);
-    if (const PanelPackCode code = kit.panel_packs[static_cast<std::size_t>((vectors - 1) * 2 + (across ? 1 : 0))])
+    if (const PanelPackCode code = table.panel_packs[static_cast<std::size_t>((vectors - 1) * 2 + (across ? 1 : 0))])
       return code(&work);
   }
-  kit.pack(work);
+  table.pack(work);
 }
 
 TileSource::TileSource(CodeEngine& engine)
@@ -64,7 +64,7 @@ void TileSource::ask(bool wait) {
         code = as_tile(find(key));
         all = all && code;
         if (wait && !code) {
-          given_up_ = true;
+          abandoned_ = true;
           return;
         }
       }
@@ -81,37 +81,37 @@ void TileSource::ask(bool wait) {
 
 bool TileSource::fast() {
   if (builtin_.fast || complete_) return true;
-  if (!given_up_) ask(true);
+  if (!abandoned_) ask(true);
   return complete_;
 }
 
-const TileKernels& TileSource::kit(double flops, std::int64_t count) {
+const TileKernels& TileSource::table(double flops, std::int64_t count) {
   flops_ += flops;
   if (!complete_) {
     // The engine is asked now and then; its lock and its table are not for every small block.
-    if (!given_up_ && flops_ >= flops_worth_looking && (calls_++ & 63) == 0) ask(false);
+    if (!abandoned_ && flops_ >= flops_worth_looking && (calls_++ & 63) == 0) ask(false);
   }
   if (!uses_generated()) return builtin_;
   if (count > longest_exact) return generated_;
   const auto [at, is_new] = exact_.try_emplace(count);
   ExactKernels& known = at->second;
-  if (is_new) known.kit = generated_;
+  if (is_new) known.table = generated_;
   known.flops += flops;
-  return known.kit;
+  return known.table;
 }
 
 void TileSource::used(std::int64_t count, int vectors, int columns, bool masked) {
   const auto found = exact_.find(count);
   if (found == exact_.end() || vectors > generated_.shape.tallest()) return;
   ExactKernels& known = found->second;
-  TileCode& code = known.kit.tile(vectors, columns, masked);
-  bool& exact = known.exact[static_cast<std::size_t>(&code - known.kit.codes.data())];
+  TileCode& code = known.table.tile(vectors, columns, masked);
+  bool& exact = known.exact[static_cast<std::size_t>(&code - known.table.codes.data())];
   if (exact || flops_ < flops_worth_looking) return;
   const CodeKey key = tile_key(vectors, columns, masked, static_cast<int>(count));
-  if (void* made = known.flops >= flops_worth_exact ? engine_.find(key) : engine_.find_kept(key)) {
+  if (void* made = known.flops >= flops_worth_exact ? engine_.find(key) : engine_.find_saved(key)) {
     code = as_tile(made);
     exact = true;
-    known.kit.tile(vectors, columns, masked, true) = nullptr;
+    known.table.tile(vectors, columns, masked, true) = nullptr;
   }
 }
 

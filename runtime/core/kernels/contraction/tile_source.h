@@ -18,11 +18,11 @@ class TileSource {
   bool fast();
   /// The tiles for the next operation, which does `flops` floating-point operations over blocks of `count` summed
   /// positions.
-  const TileKernels& kit(double flops, std::int64_t count);
-  /// That operations over `count` summed positions use this tile: where much is computed over few positions it is
-  /// generated for exactly so many.
+  const TileKernels& table(double flops, std::int64_t count);
+  /// Records that operations over `count` summed positions use this tile: where much is computed over few positions it
+  /// is generated for exactly so many.
   void used(std::int64_t count, int vectors, int columns, bool masked);
-  /// The shapes that kit() may have, now or later.
+  /// The shapes that table() may have, now or later.
   std::array<TileShape, 2> shapes() const { return {builtin_.shape, generated_.shape}; }
   bool uses_generated() const { return complete_; }
 
@@ -30,7 +30,7 @@ class TileSource {
   void ask(bool wait);
 
   struct ExactKernels {
-    TileKernels kit;
+    TileKernels table;
     std::array<bool, std::tuple_size_v<decltype(TileKernels::codes)>> exact{};
     double flops = 0;
   };
@@ -40,7 +40,7 @@ class TileSource {
   std::map<std::int64_t, ExactKernels> exact_;  // by summed positions, few of them
   double flops_ = 0;
   std::int64_t calls_ = 0;
-  bool complete_ = false, given_up_ = false;
+  bool complete_ = false, abandoned_ = false;
 };
 
 }  // namespace sial::kernels

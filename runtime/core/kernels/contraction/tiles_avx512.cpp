@@ -30,7 +30,7 @@ struct Avx512 {
   __attribute__((always_inline)) static Vector sum(Vector x, Vector y) { return _mm512_add_pd(x, y); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm512_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm512_fmadd_pd(x, y, z); }
-  /// Of halves, of their halves, ...
+  /// Adds halves, then their halves, ...
   __attribute__((always_inline)) static double total(Vector x) {
     const __m256d four =
         _mm256_add_pd(_mm512_maskz_extractf64x4_pd(0xf, x, 0), _mm512_maskz_extractf64x4_pd(0xf, x, 1));
@@ -62,13 +62,13 @@ void vector(const VectorWork& work) {
 
 double inner_avx512(const double* x, const double* y, std::int64_t n) { return inner_by_vectors<Avx512>(x, y, n); }
 
-void widen_tiles(TileKernels& kit) {
-  kit.shape = {Avx512::width, 3, 8, 6, 8};
-  add_tiles<Avx512, 8, 6>(kit);
-  kit.pack = pack_by_vectors<Avx512>;
-  kit.pack_beside = pack_beside<Avx512>;
-  kit.outer = outer;
-  kit.vector = vector;
+void widen_tiles(TileKernels& table) {
+  table.shape = {Avx512::width, 3, 8, 6, 8};
+  add_tiles<Avx512, 8, 6>(table);
+  table.pack = pack_by_vectors<Avx512>;
+  table.pack_beside = pack_beside<Avx512>;
+  table.outer = outer;
+  table.vector = vector;
 }
 
 }  // namespace sial::kernels

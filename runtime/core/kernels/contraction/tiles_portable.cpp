@@ -89,8 +89,8 @@ void vector(const VectorWork& w) {
 }
 
 template <int V, int C>
-void add_tile(TileKernels& kit) {
-  kit.tile(V, C, false) = kit.tile(V, C, true) = tile<V, C>;
+void add_tile(TileKernels& table) {
+  table.tile(V, C, false) = table.tile(V, C, true) = tile<V, C>;
 }
 
 }  // namespace
@@ -106,10 +106,10 @@ void pack_portable(const PackWork& w, std::int64_t first_row, std::int64_t last_
 }
 
 TileKernels portable_tiles() {
-  TileKernels kit{{width, 2, 4}, false, {}, pack_all, scatter, outer, vector};
-  add_tile<1, 1>(kit), add_tile<1, 2>(kit), add_tile<1, 3>(kit), add_tile<1, 4>(kit);
-  add_tile<2, 1>(kit), add_tile<2, 2>(kit), add_tile<2, 3>(kit), add_tile<2, 4>(kit);
-  return kit;
+  TileKernels table{{width, 2, 4}, false, {}, pack_all, scatter, outer, vector};
+  add_tile<1, 1>(table), add_tile<1, 2>(table), add_tile<1, 3>(table), add_tile<1, 4>(table);
+  add_tile<2, 1>(table), add_tile<2, 2>(table), add_tile<2, 3>(table), add_tile<2, 4>(table);
+  return table;
 }
 
 double inner_portable(const double* x, const double* y, std::int64_t n) {

@@ -13,8 +13,8 @@
 
 namespace sial::kernels {
 
-/// Of the rows of a tile. In a short tile of several vectors the last one ends with the last row, over part of the one
-/// before: stores through masks are slow on many processors. A single vector has a mask.
+/// Takes the rows of a tile. In a short tile of several vectors the last one ends with the last row, over part of the
+/// one before: stores through masks are slow on many processors. A single vector has a mask.
 template <class W, int V, bool Short>
 struct Rows {
   using Vector = typename W::Vector;
@@ -43,7 +43,7 @@ void tile(const TileWork* work) {
              plain = overwrite && work->alpha == 1.0;  // a factor of one leaves the bits as they are
   const std::int64_t* const a_at = work->a_at;
   const std::int64_t* const b_at = work->b_at;
-  const std::int64_t d_fetch = work->d_fetch, near_lines = work->near_lines;
+  const std::int64_t d_fetch = work->d_fetch, prefetch_lines = work->prefetch_lines;
   const double* near = work->near;
   for (std::int64_t g = 0; g < work->column_groups; ++g) {
     const std::int64_t* const b_column = work->b_column + g * C;
@@ -61,14 +61,14 @@ void tile(const TileWork* work) {
       for (int j = 0; j < C; ++j)
 #pragma GCC unroll 8
         for (int i = 0; i < V; ++i) sum[j][i] = W::zero();
-      // What is only written is not waited for.
+      // Memory that is only written is not waited for.
       if (!overwrite)
         for (int j = 0; j < C; ++j) __builtin_prefetch(d_base + d_column[j], 0, 3);
       if (d_fetch >= 0)
         for (int j = 0; j < C; ++j)
 #pragma GCC unroll 8
           for (int i = 0; i < V; ++i) __builtin_prefetch(d_base + d_fetch + d_column[j] + i * W::width, 0, 3);
-      for (std::int64_t n = near_lines; n > 0; --n, near += near_line) __builtin_prefetch(near, 0, 2);
+      for (std::int64_t n = prefetch_lines; n > 0; --n, near += prefetch_line) __builtin_prefetch(near, 0, 2);
       const auto add = [&](const double* a, std::int64_t at) __attribute__((always_inline)) {
         Vector row[V];
 #pragma GCC unroll 8
@@ -119,12 +119,12 @@ void tile(const TileWork* work) {
 
 /// The codes of a kit of 3 x `columns`, 4 x `tall_columns` and 8 x 1 tiles.
 template <class W, int columns, int tall_columns>
-void add_tiles(TileKernels& kit) {
+void add_tiles(TileKernels& table) {
   const auto add = [&]<int V, int... C>(std::integer_sequence<int, C...>) {
-    ((kit.tile(V, C + 1, false) = tile<W, V, C + 1, false, false>,
-      kit.tile(V, C + 1, true) = tile<W, V, C + 1, true, false>,
-      kit.tile(V, C + 1, false, true) = tile<W, V, C + 1, false, true>,
-      kit.tile(V, C + 1, true, true) = tile<W, V, C + 1, true, true>),
+    ((table.tile(V, C + 1, false) = tile<W, V, C + 1, false, false>,
+      table.tile(V, C + 1, true) = tile<W, V, C + 1, true, false>,
+      table.tile(V, C + 1, false, true) = tile<W, V, C + 1, false, true>,
+      table.tile(V, C + 1, true, true) = tile<W, V, C + 1, true, true>),
      ...);
   };
   constexpr std::make_integer_sequence<int, columns> all;
@@ -215,13 +215,13 @@ void outer_row_past_caches(double* d, const double* x, const double* y, std::int
     }
   };
   // Whole lines: what is written in part goes there twice.
-  std::int64_t i =
-      (near_line - reinterpret_cast<std::intptr_t>(d) / static_cast<std::intptr_t>(sizeof(double)) % near_line) %
-      near_line;
+  std::int64_t i = (prefetch_line -
+                    reinterpret_cast<std::intptr_t>(d) / static_cast<std::intptr_t>(sizeof(double)) % prefetch_line) %
+                   prefetch_line;
   some(0, i);
 #pragma GCC unroll 4
-  for (; i + near_line <= rows; i += near_line)
-    for (std::int64_t k = i; k < i + near_line; k += width) W::stream(d + k, value(W::load(x + k)));
+  for (; i + prefetch_line <= rows; i += prefetch_line)
+    for (std::int64_t k = i; k < i + prefetch_line; k += width) W::stream(d + k, value(W::load(x + k)));
   some(i, rows);
 }
 

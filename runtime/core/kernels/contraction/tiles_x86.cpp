@@ -33,7 +33,7 @@ struct Avx2 {
   __attribute__((always_inline)) static Vector sum(Vector x, Vector y) { return _mm256_add_pd(x, y); }
   __attribute__((always_inline)) static Vector product(Vector x, Vector y) { return _mm256_mul_pd(x, y); }
   __attribute__((always_inline)) static Vector fused(Vector x, Vector y, Vector z) { return _mm256_fmadd_pd(x, y, z); }
-  /// Of halves, of their halves.
+  /// Adds halves, then their halves.
   __attribute__((always_inline)) static double total(Vector x) {
     const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
     return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
@@ -129,10 +129,10 @@ InnerCode builtin_inner(const CpuFacts& facts) {
 
 TileKernels builtin_tiles(const CpuFacts& facts) {
   if (!facts.fma) return portable_tiles();
-  TileKernels kit{{width, 3, 4, 0, 8}, true, {}, pack_by_vectors<Avx2>, scatter_fast, outer_avx2, vector_avx2};
-  kit.pack_beside = pack_beside<Avx2>;
-  facts.vector_bits >= 512 ? widen_tiles(kit) : add_tiles<Avx2, 4, 0>(kit);
-  return kit;
+  TileKernels table{{width, 3, 4, 0, 8}, true, {}, pack_by_vectors<Avx2>, scatter_fast, outer_avx2, vector_avx2};
+  table.pack_beside = pack_beside<Avx2>;
+  facts.vector_bits >= 512 ? widen_tiles(table) : add_tiles<Avx2, 4, 0>(table);
+  return table;
 }
 
 }  // namespace sial::kernels

@@ -134,7 +134,7 @@ void FusedRunner::make_groups() {
         alone |= wanted > 0 && wanted != d;
         wanted = d;
       }
-    const bool fits = !plan_->groups.empty() && !alone && k - plan_->groups.back().first < FusedTile::most_steps &&
+    const bool fits = !plan_->groups.empty() && !alone && k - plan_->groups.back().first < FusedTile::max_steps &&
                       (wanted < 0 || plan_->groups.back().across < 0 || wanted == plan_->groups.back().across);
     if (!fits) plan_->groups.push_back({k, k, -1, 1, nullptr, {}});
     plan_->groups.back().last = k + 1;
@@ -190,7 +190,7 @@ void FusedRunner::make_plan() {
 
 FusedCode FusedRunner::code_of(const Group& group) {
   if (engine_ == nullptr || target_[0] != 1) return nullptr;
-  std::array<FusedCodeStep, FusedTile::most_steps> steps;
+  std::array<FusedCodeStep, FusedTile::max_steps> steps;
   for (std::size_t k = group.first; k < group.last; ++k) {
     FusedCodeStep& to = steps[k - group.first];
     to.op = steps_[k].op;
@@ -207,7 +207,7 @@ FusedCode FusedRunner::code_of(const Group& group) {
   // Built-in code takes about twice the time: less than this is over before code for it has been made.
   constexpr std::int64_t elements_worth_generating = 10'000'000;
   return reinterpret_cast<FusedCode>(plan_->elements >= elements_worth_generating ? engine_->find(key)
-                                                                                  : engine_->find_kept(key));
+                                                                                  : engine_->find_saved(key));
 }
 
 std::ptrdiff_t FusedRunner::run(const MutableView& target, const std::vector<FusedStep>& steps) {

@@ -81,7 +81,7 @@ class FusedRunner {
     std::array<Source, FusedTile::sources_per_step> source;
   };
   using Extents = std::array<std::int64_t, max_rank>;
-  static constexpr std::size_t max_operands = 1 + FusedTile::most_steps * FusedTile::sources_per_step;
+  static constexpr std::size_t max_operands = 1 + FusedTile::max_steps * FusedTile::sources_per_step;
   /// The places of tiles of these extents.
   struct Offsets {
     Extents extent{};
@@ -95,7 +95,7 @@ class FusedRunner {
     FusedCode code = nullptr;
     std::vector<Offsets> offsets;
   };
-  /// How blocks of some extents with sources of some strides are done.
+  /// The plan for blocks of some extents with sources of some strides.
   struct Plan {
     Extents tile{};  // of a box
     Extents part{}, part_stride{};
@@ -143,7 +143,7 @@ class FusedRunner {
   CodeEngine* engine_;
   Permuter permuter_;
   FusedRowsCode rows_;
-  std::array<std::vector<double>, FusedTile::sources_per_step> turned_;  // for built-in loops
+  std::array<std::vector<double>, FusedTile::sources_per_step> transposed_;  // for built-in loops
   FusedLimits limits_;
   int dims_ = 0;
   Extents extent_{}, target_{};

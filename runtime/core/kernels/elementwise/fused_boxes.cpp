@@ -1,4 +1,4 @@
-// How a chain's block is cut into boxes, and what is done with each.
+// The cut of a chain's block into boxes, and the work on each.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t box_elements = 8192;
 // Short rows are listed one by one.
 constexpr std::int64_t rows_of_box = 512;
-// Of operands that are contiguous along different dimensions a box takes at least a cache line, and rather so many
+// A box takes at least a cache line of operands that are contiguous along different dimensions, and rather so many
 // doubles.
 constexpr std::int64_t some_lines = 64;
 
@@ -42,8 +42,8 @@ double* FusedRunner::element(double* target, const Extents& at) const {
   return target;
 }
 
-/// How much of each dimension a box takes, unless it goes by parts: all where operands go on together; else lines of
-/// each operand's fastest dimension, long rows of the target, then of what comes next in the operands.
+/// Chooses how much of each dimension a box takes, unless it goes by parts: all where operands go on together; else
+/// lines of each operand's fastest dimension, long rows of the target, then of what comes next in the operands.
 void FusedRunner::choose_box() {
   if (by_parts_) return cut_boxes();
   plan_->tile.fill(1);
@@ -113,7 +113,7 @@ void FusedRunner::run_group(Group& group, double* target, const Extents& first, 
   run_tile(group);
 }
 
-/// Where the places of a tile are: every position in its dimensions but the first two.
+/// The places of a tile: every position in its dimensions but the first two.
 const std::vector<std::int64_t>& FusedRunner::offsets_of(Group& group, const Extents& extent) {
   for (const Offsets& known : group.offsets)
     if (std::equal(extent.begin(), extent.begin() + dims_, known.extent.begin())) return known.list;
@@ -203,7 +203,7 @@ void FusedRunner::transpose_source(const FusedRows& rows, FusedRows::Source& sou
   w.x_step = rows.length;
   w.y_step = source.step;
   const std::int64_t apart = rows.length * rows.count;
-  std::vector<double>& copy = turned_[number];
+  std::vector<double>& copy = transposed_[number];
   copy.resize(std::max(copy.size(), static_cast<std::size_t>(apart * rows.places)));
   const PanelCode turn = permuter_.transpose_code(apart * rows.places);
   for (std::int64_t k = 0; k < rows.places; ++k) {

@@ -9,10 +9,10 @@ constexpr std::size_t fetching = 9;  // the number in a key that says whether so
 }  // namespace
 
 CodeKey fused_key(std::span<const FusedCodeStep> steps, bool fetches) {
-  static_assert(fetching > FusedTile::most_steps);
+  static_assert(fetching > FusedTile::max_steps);
   CodeKey key;
   key.p[fetching] = fetches ? 1 : 0;
-  key.kind = CodeKind::chain;
+  key.kind = CodeKind::fused;
   key.p[0] = static_cast<std::int32_t>(steps.size());
   for (std::size_t k = 0; k < steps.size(); ++k) {
     std::int32_t number = static_cast<std::int32_t>(steps[k].op), factor = 16;
@@ -40,8 +40,8 @@ FusedCodeStep fused_step_of(const CodeKey& key, int number) {
 bool fused_fetches(const CodeKey& key) { return key.p[fetching] != 0; }
 
 bool is_fused_key(const CodeKey& key) {
-  if (key.kind != CodeKind::chain || key.p[fetching] < 0 || key.p[fetching] > 1 || key.p[0] < 1 ||
-      key.p[0] > FusedTile::most_steps)
+  if (key.kind != CodeKind::fused || key.p[fetching] < 0 || key.p[fetching] > 1 || key.p[0] < 1 ||
+      key.p[0] > FusedTile::max_steps)
     return false;
   for (int k = 0; k < key.p[0]; ++k) {
     const FusedCodeStep step = fused_step_of(key, k);

@@ -31,8 +31,8 @@ std::int64_t even_part(std::int64_t extent, std::int64_t most) {
 
 /// Whether it goes by parts: where no cache holds one or two sources that all lie in other orders than the target. A
 /// source in the target's order is fetched by the hardware, along with the target, and of more sources the parts would
-/// be small. It does as well where the target's rows lie across a source near by (a small matrix turned), or one whose
-/// lines all want the same few places in the caches.
+/// be small. It does as well where the target's rows lie across a source near by (a small matrix transposed), or one
+/// whose lines all want the same few places in the caches.
 bool FusedRunner::needs_parts() const {
   if (target_[0] != 1) return false;
   constexpr std::size_t max_sources = 2;
@@ -58,7 +58,7 @@ bool FusedRunner::needs_parts() const {
   return sources <= max_sources && (near_by || !in_order) && bytes >= limits_.bytes_for_parts;
 }
 
-/// Where the chain begins with what the target holds, that is fetched like any source.
+/// Fetches the target like any source, where the chain begins with what it holds.
 void FusedRunner::read_target(const double* target) {
   const Step& s = steps_.front();
   const bool reads = !replaces_target(s.op) || std::any_of(s.source.begin(), s.source.begin() + s.n_sources,
@@ -90,7 +90,7 @@ void FusedRunner::cut_boxes() {
           row *= extent;
           continue;
         }
-        // Of equal size, of whole lines in the fastest dimension.
+        // Parts of equal size, of whole lines in the fastest dimension.
         std::int64_t part = even_part(extent, std::max<std::int64_t>(1, reach / row));
         if (row == 1) part = std::min(extent, whole_lines(part));
         plan_->tile[d] = std::max(plan_->tile[d], part);

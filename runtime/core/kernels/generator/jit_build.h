@@ -30,14 +30,14 @@ void build_transpose(llvm::Module& module, const CodeKey& key, const CpuFacts& f
 /// See fused_key in fused_tile.h.
 void build_fused(llvm::Module& module, const CodeKey& key, const CpuFacts& facts);
 
-/// What a step leaves of `x`, elements or vectors of them; of divisions and multiplications the one source is the
+/// The result of a step for `x`, elements or vectors of them; of divisions and multiplications the one source is the
 /// difference.
 llvm::Value* build_step(llvm::IRBuilderBase& b, FusedOp op, llvm::Value* x, llvm::Value* value,
                         std::span<llvm::Value* const> sources);
 /// The addends from the left.
 llvm::Value* build_difference(llvm::IRBuilderBase& b, std::span<llvm::Value* const> addends);
 
-/// n vectors of n elements, turned: rounds exchange ever larger parts between vectors that far apart.
+/// n vectors of n elements, transposed: rounds exchange ever larger parts between vectors that far apart.
 std::vector<llvm::Value*> build_transposed(llvm::IRBuilderBase& b, std::vector<llvm::Value*> rows);
 
 /// Kernels of GPUs: see device_layout.h. Arithmetic and addresses are the same for host fallbacks, which go through a

@@ -70,7 +70,7 @@ class LlvmCompiler final : public CodeCompiler {
       case CodeKind::tile: build_tile(module, key, facts_); break;
       case CodeKind::transpose: build_transpose(module, key, facts_); break;
       case CodeKind::pack: build_pack(module, key, facts_); break;
-      case CodeKind::chain:
+      case CodeKind::fused:
         if (!is_fused_key(key)) return {};
         build_fused(module, key, facts_);
         break;

@@ -23,18 +23,18 @@ class DeviceFusedBuilder final : public DeviceBuilder {
       if (d < code.box_dims || !box_) inner_.push_back(dim + offsetof(DeviceDim, inner));
       target_strides_.push_back(dim + offsetof(DeviceDim, target_stride));
     }
-    int source = 0, turned = 0;
+    int source = 0, transposed = 0;
     for (const DeviceStep& s : code.steps) {
       std::array<Source, 2> of;
       for (std::size_t q = 0; q < 2; ++q) {
         const DeviceForm form = q == 0 ? s.a : s.b;
-        if (form != DeviceForm::direct && form != DeviceForm::turned) continue;
+        if (form != DeviceForm::direct && form != DeviceForm::transposed) continue;
         of[q].at = layout_.sources + sizeof(DeviceSource) * static_cast<std::size_t>(source);
         of[q].number = source++;
         for (int d = 0; d < code.dims; ++d)
           of[q].strides.push_back(of[q].at + offsetof(DeviceSource, stride) +
                                   sizeof(std::int64_t) * static_cast<std::size_t>(d));
-        if (form == DeviceForm::turned) of[q].turned = turned++;
+        if (form == DeviceForm::transposed) of[q].transposed = transposed++;
       }
       sources_.push_back(of);
     }
@@ -47,14 +47,14 @@ class DeviceFusedBuilder final : public DeviceBuilder {
       if (shared_energies) fetch_energies();
       for (const auto& of : sources_)
         for (const Source& s : of)
-          if (s.turned >= 0) fetch(s);
+          if (s.transposed >= 0) fetch(s);
       end_phase();
     }
     begin();
     go_through();
     end_phase();
     if (code_.products)
-      add_up(offsetof(DeviceHead, behind_boxes),
+      add_up(offsetof(DeviceHead, after_boxes),
              [&](Value* sum) { store(sum, at(argument(offsetof(DeviceHead, sums), global()), group_), 3); });
   }
   std::size_t argument_bytes() const { return layout_.size; }
@@ -62,7 +62,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
  private:
   struct Source {
     std::size_t at = 0;
-    int number = 0, turned = -1;
+    int number = 0, transposed = -1;
     std::vector<std::size_t> strides;
   };
   /// A phase. From here on the thread block's number is that within its chain.
@@ -76,14 +76,14 @@ class DeviceFusedBuilder final : public DeviceBuilder {
         b_.CreateGEP(b_.getInt8Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.addresses),
                      b_.CreateZExt(first, b_.getInt64Ty()));
   }
-  /// Of the target, -1, or a source; `at`: where it stands when there is only one.
+  /// The address in the target, -1, or a source; `at`: where it stands when there is only one.
   Value* address(int source, std::size_t at) {
     if (!code_.batched) return argument(at, global());
     return unchanging(b_.CreateLoad(
         global(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), addresses_, 8 * static_cast<std::size_t>(source + 1))));
   }
 
-  /// How a thread goes through the rows of a box.
+  /// A thread's way through the rows of a box.
   struct Walk {
     Value *first, *rows, *step;  // first: rows, where the thread has no place in any
     Values place;                // coordinates in the dimensions of a row
@@ -106,7 +106,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     return c;
   }
 
-  /// Where the thread block's box begins, in every dimension.
+  /// The begin of the thread block's box, in every dimension.
   Values first_of_box() {
     Values first = coordinates(group_, boxes_, true);
     for (std::size_t d = 0; d < static_cast<std::size_t>(code_.box_dims); ++d)
@@ -115,7 +115,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
   }
 
   void fetch_energies() {
-    Value* begin = argument32(offsetof(DeviceHead, behind_boxes));
+    Value* begin = argument32(offsetof(DeviceHead, after_boxes));
     loop(thread_, argument32(offsetof(DeviceHead, energies)), threads_, [&](Value* i) {
       Value* from = b_.CreateGEP(f64(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), arguments_, layout_.energies),
                                  b_.CreateZExt(i, b_.getInt64Ty()));
@@ -123,24 +123,25 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     });
   }
 
-  /// The box of a turned source, in the order in which it lies.
+  /// The box of a transposed source, in the order in which it lies.
   void fetch(const Source& s) {
-    const std::size_t turned = layout_.turned + sizeof(DeviceTransposed) * static_cast<std::size_t>(s.turned);
+    const std::size_t transposed =
+        layout_.transposed + sizeof(DeviceTransposed) * static_cast<std::size_t>(s.transposed);
     std::vector<std::size_t> inner, strides, pitches;
     for (int d = 0; d < code_.box_dims; ++d) {
       const std::size_t dim =
-          turned + offsetof(DeviceTransposed, dim) + sizeof(DeviceTransposed::Dim) * static_cast<std::size_t>(d);
+          transposed + offsetof(DeviceTransposed, dim) + sizeof(DeviceTransposed::Dim) * static_cast<std::size_t>(d);
       inner.push_back(dim + offsetof(DeviceTransposed::Dim, inner));
       strides.push_back(dim + offsetof(DeviceTransposed::Dim, stride));
       pitches.push_back(dim + offsetof(DeviceTransposed::Dim, pitch));
     }
     Value* data = address(s.number, s.at + offsetof(DeviceSource, data));
     Value* origin = index(first_of_box(), s.strides);
-    Value* last = argument(turned + offsetof(DeviceTransposed, last), index_type());
-    Value* to = argument32(turned + offsetof(DeviceTransposed, shared));
+    Value* last = argument(transposed + offsetof(DeviceTransposed, last), index_type());
+    Value* to = argument32(transposed + offsetof(DeviceTransposed, shared));
     const auto site = static_cast<std::uint32_t>(10 + s.number);
-    const Walk rows = walk(turned + offsetof(DeviceTransposed, rows),
-                           code_.turned_row_dims[static_cast<std::size_t>(s.turned)], inner);
+    const Walk rows = walk(transposed + offsetof(DeviceTransposed, rows),
+                           code_.transposed_row_dims[static_cast<std::size_t>(s.transposed)], inner);
     loop(rows.first, rows.rows, next(rows), [&](Value* k) {
       Values value, address, valid;
       for (int u = 0; u < parts_; ++u) {
@@ -176,7 +177,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     for (Value* s : sums_) sum.push_back(b_.CreateLoad(f64(), s));
     for (; sum.size() > 1; sum.resize(sum.size() / 2))
       for (std::size_t k = 0; k < sum.size() / 2; ++k) sum[k] = b_.CreateFAdd(sum[2 * k], sum[2 * k + 1]);
-    store(sum[0], place_of_sum(offsetof(DeviceHead, behind_boxes)), 2);
+    store(sum[0], place_of_sum(offsetof(DeviceHead, after_boxes)), 2);
   }
 
   void go_through_span() {
@@ -204,10 +205,11 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     for (const auto& of : sources_)
       for (const Source& s : of)
         if (!s.strides.empty())
-          origin_.push_back(s.turned < 0 ? index(first_, s.strides)
-                                         : argument32(layout_.turned +
-                                                      sizeof(DeviceTransposed) * static_cast<std::size_t>(s.turned) +
-                                                      offsetof(DeviceTransposed, shared)));
+          origin_.push_back(s.transposed < 0
+                                ? index(first_, s.strides)
+                                : argument32(layout_.transposed +
+                                             sizeof(DeviceTransposed) * static_cast<std::size_t>(s.transposed) +
+                                             offsetof(DeviceTransposed, shared)));
     Walk rows = walk(offsetof(DeviceHead, rows), code_.row_dims, inner_);
     const auto row_dims = rows.place.size();
     for (std::size_t d = 0; d < row_dims; ++d)
@@ -228,7 +230,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     });
   }
 
-  /// What a thread works on at once.
+  /// The elements that a thread works on at once.
   struct Elements {
     std::vector<Values> x;
     Values address, valid;
@@ -297,11 +299,11 @@ class DeviceFusedBuilder final : public DeviceBuilder {
         return lanes(at(data, index(c, source.strides, box_ ? origin_[n] : nullptr)),
                      static_cast<std::uint32_t>(40 + source.number), false);
       }
-      case DeviceForm::turned: {
+      case DeviceForm::transposed: {
         Value* place = origin_[n];
         for (std::size_t d = 0; d < c.size(); ++d)
           place = b_.CreateAdd(place, b_.CreateMul(c[d], argument32(dims_[d] + offsetof(DeviceDim, pitch) +
-                                                                    4 * static_cast<std::size_t>(source.turned))));
+                                                                    4 * static_cast<std::size_t>(source.transposed))));
         return {load(f64(), in_shared(place), static_cast<std::uint32_t>(40 + source.number))};
       }
       case DeviceForm::energies: break;
@@ -328,7 +330,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
     if (const int k = code_.dim_of[static_cast<std::size_t>(d)]; k >= 0)
       place = b_.CreateAdd(place, position(static_cast<std::size_t>(k), c, lane));
     if (code_.energy_units > 0)
-      return load(f64(), in_shared(b_.CreateAdd(place, argument32(offsetof(DeviceHead, behind_boxes)))),
+      return load(f64(), in_shared(b_.CreateAdd(place, argument32(offsetof(DeviceHead, after_boxes)))),
                   static_cast<std::uint32_t>(60 + d));
     return load_unchanging(f64(), at(argument(offsetof(DeviceHead, table), global()), place),
                            static_cast<std::uint32_t>(60 + d));
@@ -348,7 +350,7 @@ class DeviceFusedBuilder final : public DeviceBuilder {
   std::vector<std::size_t> dims_, boxes_, inner_, target_strides_;
   std::vector<std::array<Source, 2>> sources_;
   Value *target_ = nullptr, *target_origin_ = nullptr, *addresses_ = nullptr;
-  Values first_, origin_;  // of the box; where it begins in sources, or in the shared memory of turned ones
+  Values first_, origin_;  // of the box; where it begins in sources, or in the shared memory of transposed ones
   Values sums_;            // of products
 };
 

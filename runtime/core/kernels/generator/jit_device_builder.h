@@ -1,5 +1,5 @@
 #pragma once
-// What the builders of GPU kernels share: functions of one thread of a thread block (phases) between barriers,
+// Shared by the builders of GPU kernels: functions of one thread of a thread block (phases) between barriers,
 // addresses, loops, and the host fallback that takes each block's threads through one phase after the other. Lives as
 // long as one kernel is built; refers to its module.
 
@@ -80,7 +80,7 @@ class DeviceBuilder {
     if (may_be_one) quotient = b_.CreateSelect(b_.CreateICmpULT(d, number(2)), n, quotient);
     return {quotient, b_.CreateSub(n, b_.CreateMul(quotient, d))};
   }
-  /// Of 64 bits; the GPU has an instruction for it, which LLVM loses sight of in loops.
+  /// A product of 64 bits; the GPU has an instruction for it, which LLVM loses sight of in loops.
   Value* high_product(Value* x, Value* y) {
     if (!host_fallback_) return b_.CreateIntrinsic(i32(), llvm::Intrinsic::nvvm_mulhi_ui, {x, y});
     return b_.CreateTrunc(
@@ -156,8 +156,8 @@ class DeviceBuilder {
   Value* in_sums(Value* n, std::optional<std::size_t> begin) {
     return in_shared(begin ? b_.CreateAdd(n, argument32(*begin)) : n);
   }
-  /// Where a thread leaves its sum for add_up(): one place is left out after each sixteen, so that threads that add up
-  /// sixteen in a row ask different banks.
+  /// The place where a thread leaves its sum for add_up(): one is left out after each sixteen, so that threads that add
+  /// up sixteen in a row ask different banks.
   Value* place_of_sum(std::optional<std::size_t> begin = std::nullopt) {
     return in_sums(b_.CreateAdd(thread_, b_.CreateLShr(thread_, number(4))), begin);
   }

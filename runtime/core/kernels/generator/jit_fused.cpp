@@ -1,6 +1,6 @@
 // Generated chains: all steps of a group on a tile, with the elements in registers from the first step to the last.
-// Rows go in vectors; where a source is contiguous along the tile's second dimension, squares of vectors are turned in
-// registers. See fused_tile.h.
+// Rows go in vectors; where a source is contiguous along the tile's second dimension, squares of vectors are transposed
+// in registers. See fused_tile.h.
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
@@ -240,8 +240,8 @@ class FusedBuilder {
     });
   }
 
-  /// What squares leave of dimension `d`, if anything: f(width, where the edge begins, how far it reaches back), with
-  /// vectors of a width that has room.
+  /// Calls f(width, where the edge begins, how far it reaches back) for what squares leave of dimension `d`, if
+  /// anything, with vectors of a width that has room.
   void each_edge(int d, const std::function<void(int, Value*, Value*)>& f) {
     const auto constant = [&](int n) { return b_.getInt64(static_cast<std::uint64_t>(n)); };
     Value* left = b_.CreateAnd(extent_[d], constant(width_ - 1));
@@ -303,7 +303,7 @@ class FusedBuilder {
   /// The source's elements at each of the columns.
   std::vector<Value*> read(const Source& s, SourceForm form, const Lanes& rows, const std::vector<Value*>& columns) {
     std::vector<Value*> result;
-    if (form == SourceForm::across && columns.size() > 1) return turned(s, rows, columns);
+    if (form == SourceForm::across && columns.size() > 1) return transposed(s, rows, columns);
     for (Value* j : columns) {
       Value* column = element(s.plane, form == SourceForm::across ? j : b_.CreateMul(j, s.stride[1]));
       if (form == SourceForm::along) {
@@ -335,8 +335,8 @@ class FusedBuilder {
     return result;
   }
 
-  /// Of a source that is contiguous the other way, in squares of as many rows and columns as both have.
-  std::vector<Value*> turned(const Source& s, const Lanes& rows, const std::vector<Value*>& columns) {
+  /// Reads a source that is contiguous the other way, in squares of as many rows and columns as both have.
+  std::vector<Value*> transposed(const Source& s, const Lanes& rows, const std::vector<Value*>& columns) {
     const int count = static_cast<int>(columns.size()), side = std::min(rows.width, count);
     std::vector<std::vector<Value*>> parts;  // by rows
     for (int first = 0; first < rows.width; first += side) {

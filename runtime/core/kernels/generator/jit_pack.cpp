@@ -93,8 +93,8 @@ class PackBuilder {
       b_.CreateStore(b_.CreateLoad(b_.getDoubleTy(), element(row_[static_cast<std::size_t>(i)], at)), panel(p, i));
   }
 
-  /// As many positions as a vector holds: turned in registers where they are consecutive in memory, which each of them
-  /// has to show.
+  /// Packs as many positions as a vector holds: transposed in registers where they are consecutive in memory, which
+  /// each of them has to show.
   void square(Value* p) {
     auto* offsets = llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(width_));
     Value* at = b_.CreateAlignedLoad(offsets, b_.CreateGEP(b_.getInt64Ty(), sum_at_, p), llvm::Align(8));

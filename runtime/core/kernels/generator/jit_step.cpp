@@ -1,4 +1,4 @@
-// What builders share: the arithmetic of a chain's step, the same for the host and for GPUs, and squares turned in
+// Shared by builders: the arithmetic of a chain's step, the same for the host and for GPUs, and squares transposed in
 // registers.
 
 #include <llvm/IR/IRBuilder.h>

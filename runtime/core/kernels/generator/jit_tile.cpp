@@ -56,8 +56,8 @@ class TileBuilder {
     Value* d_fetch = field(offsetof(TileWork, d_fetch), b_.getInt64Ty());
     Value* groups = field(offsetof(TileWork, column_groups), b_.getInt64Ty());
     Value* b_step = field(offsetof(TileWork, b_step), b_.getInt64Ty());
-    Value* near_begin = field(offsetof(TileWork, near), b_.getPtrTy());
-    Value* near_lines = field(offsetof(TileWork, near_lines), b_.getInt64Ty());
+    Value* prefetch_begin = field(offsetof(TileWork, near), b_.getPtrTy());
+    Value* prefetch_lines = field(offsetof(TileWork, prefetch_lines), b_.getInt64Ty());
     // Stores through masks are slow, and what is read of their lines next waits for them: in a short tile of several
     // vectors the last one ends with the last row, over part of the one before. Not so in loops for any sum, where its
     // place is one register too many.
@@ -83,8 +83,8 @@ class TileBuilder {
     llvm::PHINode* b_now = b_.CreatePHI(b_.getPtrTy(), 2);
     llvm::PHINode* b_table_now = b_.CreatePHI(b_.getPtrTy(), 2);
     llvm::PHINode* d_table_now = b_.CreatePHI(b_.getPtrTy(), 2);
-    llvm::PHINode* near_of_group = b_.CreatePHI(b_.getPtrTy(), 2);
-    near_of_group->addIncoming(near_begin, before_groups);
+    llvm::PHINode* prefetch_of_group = b_.CreatePHI(b_.getPtrTy(), 2);
+    prefetch_of_group->addIncoming(prefetch_begin, before_groups);
     groups_left->addIncoming(groups, before_groups);
     b_now->addIncoming(b, before_groups);
     b_table_now->addIncoming(b_table, before_groups);
@@ -99,8 +99,8 @@ class TileBuilder {
     llvm::PHINode* left = b_.CreatePHI(b_.getInt64Ty(), 2);
     llvm::PHINode* a_now = b_.CreatePHI(b_.getPtrTy(), 2);
     llvm::PHINode* d_now = b_.CreatePHI(b_.getPtrTy(), 2);
-    llvm::PHINode* near_now = b_.CreatePHI(b_.getPtrTy(), 2);
-    near_now->addIncoming(near_of_group, before);
+    llvm::PHINode* prefetch_now = b_.CreatePHI(b_.getPtrTy(), 2);
+    prefetch_now->addIncoming(prefetch_of_group, before);
     left->addIncoming(all_repeats, before);
     llvm::PHINode* in_run = b_.CreatePHI(b_.getInt64Ty(), 2);
     in_run->addIncoming(repeat, before);
@@ -108,7 +108,7 @@ class TileBuilder {
     d_now->addIncoming(d, before);
     a_ = a_now;
     for (Value* at : target_at) target_.push_back(element(d_now, at));
-    // What is only written is not waited for.
+    // Memory that is only written is not waited for.
     auto* fetch_own = block("fetch_own");
     auto* own_fetched = block("own_fetched");
     b_.CreateCondBr(b_.CreateFCmpUNE(beta_, llvm::ConstantFP::get(b_.getDoubleTy(), 0.0)), fetch_own, own_fetched);
@@ -131,23 +131,23 @@ class TileBuilder {
     b_.SetInsertPoint(fetched);
     auto* near = block("near");
     auto* summing = block("summing");
-    b_.CreateCondBr(b_.CreateICmpNE(near_lines, b_.getInt64(0)), near, summing);
+    b_.CreateCondBr(b_.CreateICmpNE(prefetch_lines, b_.getInt64(0)), near, summing);
     b_.SetInsertPoint(near);
     llvm::PHINode* line = b_.CreatePHI(b_.getPtrTy(), 2);
     llvm::PHINode* lines_left = b_.CreatePHI(b_.getInt64Ty(), 2);
-    line->addIncoming(near_now, fetched);
-    lines_left->addIncoming(near_lines, fetched);
+    line->addIncoming(prefetch_now, fetched);
+    lines_left->addIncoming(prefetch_lines, fetched);
     b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
                        {line, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
-    Value* next_line = element(line, b_.getInt64(near_line));
+    Value* next_line = element(line, b_.getInt64(prefetch_line));
     Value* lines_rest = b_.CreateSub(lines_left, b_.getInt64(1));
     line->addIncoming(next_line, near);
     lines_left->addIncoming(lines_rest, near);
     b_.CreateCondBr(b_.CreateICmpSGT(lines_rest, b_.getInt64(0)), near, summing);
     b_.SetInsertPoint(summing);
-    llvm::PHINode* near_after = b_.CreatePHI(b_.getPtrTy(), 2);
-    near_after->addIncoming(near_now, fetched);
-    near_after->addIncoming(next_line, near);
+    llvm::PHINode* prefetch_after = b_.CreatePHI(b_.getPtrTy(), 2);
+    prefetch_after->addIncoming(prefetch_now, fetched);
+    prefetch_after->addIncoming(next_line, near);
     std::vector<Value*> sums(static_cast<std::size_t>(vectors_ * columns_), llvm::ConstantAggregateZero::get(type_));
     if (exact_ > 0) {
       for (int p = 0; p < exact_; ++p) step(index(p), sums);
@@ -166,13 +166,13 @@ class TileBuilder {
     in_run->addIncoming(b_.CreateSelect(run_ends, repeat, rest_in_run), last);
     a_now->addIncoming(element(a_now, b_.CreateSelect(run_ends, to_next_a, a_step)), last);
     d_now->addIncoming(element(d_now, b_.CreateSelect(run_ends, to_next_d, d_step)), last);
-    near_now->addIncoming(near_after, last);
+    prefetch_now->addIncoming(prefetch_after, last);
     auto* next_group = block("next_group");
     b_.CreateCondBr(b_.CreateICmpSGT(rest, b_.getInt64(0)), tile, next_group);
     b_.SetInsertPoint(next_group);
     Value* groups_rest = b_.CreateSub(groups_left, b_.getInt64(1));
     groups_left->addIncoming(groups_rest, next_group);
-    near_of_group->addIncoming(near_after, next_group);
+    prefetch_of_group->addIncoming(prefetch_after, next_group);
     b_now->addIncoming(element(b_now, b_step), next_group);
     b_table_now->addIncoming(b_.CreateGEP(b_.getInt64Ty(), b_table_now, index(columns_)), next_group);
     d_table_now->addIncoming(b_.CreateGEP(b_.getInt64Ty(), d_table_now, index(columns_)), next_group);

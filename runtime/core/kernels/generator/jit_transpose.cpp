@@ -102,7 +102,7 @@ class TransposeBuilder {
     return reached;
   }
 
-  /// What is to be stored at `at` for `from`: multiplications and additions as combine() has them.
+  /// The value to be stored at `at` for `from`: multiplications and additions as combine() has them.
   Value* blended(Value* at, Value* from, int n) {
     if (blend_ == Blend::copy) return from;
     Value* scaled = b_.CreateFMul(spread(alpha_, n), from);
@@ -117,17 +117,17 @@ class TransposeBuilder {
     const int n = std::min(side, width_);
     for (int strip = 0; strip < side; strip += n) {
       Value* first = b_.CreateAdd(j, number(strip));
-      std::vector<Values> turned;
+      std::vector<Values> transposed;
       for (int group = 0; group < side; group += n) {
         Values rows;
         for (int k = 0; k < n; ++k)
           rows.push_back(load(element(y_, first, b_.CreateAdd(i, number(group + k)), y_step_), n));
-        turned.push_back(build_transposed(b_, std::move(rows)));
+        transposed.push_back(build_transposed(b_, std::move(rows)));
       }
       for (int k = 0; k < n; ++k) {
         Value* to = element(x_, i, b_.CreateAdd(first, number(k)), x_step_);
-        for (std::size_t group = 0; group < turned.size(); ++group)
-          put(element(to, static_cast<std::int64_t>(group) * n), turned[group][static_cast<std::size_t>(k)], n);
+        for (std::size_t group = 0; group < transposed.size(); ++group)
+          put(element(to, static_cast<std::int64_t>(group) * n), transposed[group][static_cast<std::size_t>(k)], n);
       }
     }
   }
@@ -144,7 +144,7 @@ class TransposeBuilder {
     transpose_rest(length, length_, zero, count_);
   }
 
-  /// What eights leave over: fours, twos, single elements.
+  /// Transposes the rest after eights: fours, twos, single elements.
   void transpose_rest(Value* i_begin, Value* i_end, Value* j_begin, Value* j_end) {
     Value* i_reached = i_begin;
     for (const int rows : {4, 2, 1}) {

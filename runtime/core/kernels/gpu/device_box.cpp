@@ -6,10 +6,11 @@
 namespace sial::kernels {
 namespace {
 
-constexpr std::int64_t run_of_box = 32;  // doubles that a box should take in a row, of the target and of turned sources
+constexpr std::int64_t run_of_box =
+    32;  // doubles that a box should take in a row, of the target and of transposed sources
 constexpr std::int64_t usual_box = 1024,
                        small_box = 256;  // of large blocks; where larger ones would leave multiprocessors idle
-// Of all turned sources together; odd pitches can double it, and energies lie beside it.
+// Doubles of all transposed sources together; odd pitches can double it, and energies lie beside it.
 constexpr std::int64_t largest_box = 2800;
 
 class BoxChooser {
@@ -102,7 +103,7 @@ DeviceBox choose_box(const DeviceExtents& extent, std::size_t dims, const std::v
 
 DeviceRowPlan plan_rows(const std::vector<std::int64_t>& inner, std::uint32_t threads, int parts, bool by_rows) {
   const std::int64_t volume = std::accumulate(inner.begin(), inner.end(), std::int64_t{1}, std::multiplies<>());
-  // How often threads take their steps, all together.
+  // The number of steps of threads, all together.
   const auto steps = [&](std::int64_t row) {
     const std::int64_t at_once = threads / row, rows = volume / row, in_a_step = at_once * parts;
     return row * (rows / in_a_step * at_once + std::min(at_once, rows % in_a_step));

@@ -1,5 +1,5 @@
 #pragma once
-// How box kernels cut a block, see device_layout.h: boxes that take runs of every operand, and their rows.
+// The cut of a block by box kernels, see device_layout.h: boxes that take runs of every operand, and their rows.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ struct DeviceBox {
   DeviceExtents extent{};
   std::int64_t volume = 1, least = 0;
 };
-/// `orders`: of the target and of the turned sources, in blocks of these extents.
+/// `orders`: of the target and of the transposed sources, in blocks of these extents.
 DeviceBox choose_box(const DeviceExtents& extent, std::size_t dims, const std::vector<DeviceOrder>& orders);
 
 /// The first dimensions of a box in which threads keep their coordinates: as many as leave a quarter of the threads

@@ -35,7 +35,7 @@ struct DeviceLaunch {
 inline constexpr std::uint32_t max_shared_bytes = 48 * 1024;  // what every GPU gives without being asked
 inline constexpr std::size_t max_argument_bytes = 4096;
 
-/// Where a plan changes its ways; others than these for tests.
+/// Limits at which a plan changes its method; others than these for tests.
 struct DeviceLimits {
   /// Launches of fewer boxes leave a GPU idle: they go through boxes element by element, so that fewer kinds of kernels
   /// are to be generated.
@@ -50,7 +50,7 @@ std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span
 
 /// The same for several chains at once, all of one shape: views and steps that differ in their addresses alone, and no
 /// energies. None's target shares memory with another's operands.
-std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains, const DeviceLimits& limits = {});
+std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> groups, const DeviceLimits& limits = {});
 
 /// The device's memory for so many doubles, until the launches have ended.
 using DeviceScratch = std::function<double*(std::int64_t doubles)>;
@@ -70,7 +70,7 @@ class DeviceCodeSource {
   /// code_name(key); it defines the entry point code_name(key). Throws SialError when it cannot be made; the hint says
   /// what to install.
   virtual const std::string& ptx(const CodeKey& key) = 0;
-  /// What PTX is made for: "sm_80" or "sm_90"; newer GPUs run it too.
+  /// The target of PTX: "sm_80" or "sm_90"; newer GPUs run it too.
   virtual const std::string& target() const = 0;
   virtual CodeStats stats() const = 0;
 };
@@ -82,7 +82,7 @@ std::unique_ptr<DeviceCodeSource> make_device_code_source(int major, int minor, 
 /// Empty when PTX can be made in this build, else why not, in a few words. Opens the code generator.
 std::string why_no_device_code();
 
-/// What a host fallback calls at every access to memory that threads share, for tests of how accesses fall together;
+/// Called by a host fallback at every access to memory that threads share, for tests of how accesses fall together;
 /// whoever makes one extends it. `site` numbers the places in the code. Threads of a warp are 32 consecutive ones.
 struct DeviceTrace {
   enum : std::uint32_t { stores = 1, in_shared = 2 };  // bits of `what`

@@ -10,10 +10,10 @@
 namespace sial::kernels {
 namespace {
 
-constexpr std::int64_t most_at_once = 8192;  // numbers that one thread block adds up
+constexpr std::int64_t max_at_once = 8192;  // numbers that one thread block adds up
 
 std::int64_t blocks_for(std::int64_t numbers) {
-  return numbers <= most_at_once ? 1 : (numbers + most_at_once / 4 - 1) / (most_at_once / 4);
+  return numbers <= max_at_once ? 1 : (numbers + max_at_once / 4 - 1) / (max_at_once / 4);
 }
 
 DeviceLaunch sum_launch(const double* number, std::int64_t count, double* total) {
@@ -22,7 +22,7 @@ DeviceLaunch sum_launch(const double* number, std::int64_t count, double* total)
   sum.number = number;
   sum.total = total;
   sum.count = static_cast<std::uint32_t>(count);
-  sum.span = static_cast<std::uint32_t>(blocks == 1 ? count : most_at_once / 4);
+  sum.span = static_cast<std::uint32_t>(blocks == 1 ? count : max_at_once / 4);
   DeviceLaunch launch;
   launch.key = {CodeKind::device_sum, {}};
   launch.blocks = static_cast<std::uint32_t>(blocks);

@@ -51,20 +51,20 @@ bool sound(const DeviceStep& s) {
 }
 
 bool sound(const DeviceFusedCode& code) {
-  if (code.steps.empty() || code.steps.size() > DeviceFusedCode::most_steps || code.dims < 1 || code.dims > device_dims)
+  if (code.steps.empty() || code.steps.size() > DeviceFusedCode::max_steps || code.dims < 1 || code.dims > device_dims)
     return false;
-  if (code.box_dims > code.dims || (code.box_dims > 0) != (code.turned() > 0) ||
-      code.turned() > DeviceFusedCode::max_transposed)
+  if (code.box_dims > code.dims || (code.box_dims > 0) != (code.transposed() > 0) ||
+      code.transposed() > DeviceFusedCode::max_transposed)
     return false;
   if (code.pairs && code.box_dims > 0) return false;
   if (code.row_dims > 0 && code.row_dims >= code.box_dims) return false;
   for (int k = 0; k < DeviceFusedCode::max_transposed; ++k)
-    if (const int n = code.turned_row_dims[static_cast<std::size_t>(k)];
-        n > 0 && (k >= code.turned() || n >= code.box_dims))
+    if (const int n = code.transposed_row_dims[static_cast<std::size_t>(k)];
+        n > 0 && (k >= code.transposed() || n >= code.box_dims))
       return false;
   if (code.products && (code.steps.size() != 1 || code.steps[0].op != FusedOp::copy || code.batched || code.pairs))
     return false;
-  if (code.batched && DeviceFusedLayout(code).chains < 2) return false;
+  if (code.batched && DeviceFusedLayout(code).groups < 2) return false;
   bool differences = false;
   for (const DeviceStep& s : code.steps) {
     if (!sound(s)) return false;
@@ -82,15 +82,16 @@ bool sound(const DeviceFusedCode& code) {
 int DeviceFusedCode::sources() const {
   int n = 0;
   for (const DeviceStep& s : steps) {
-    n += s.a == DeviceForm::direct || s.a == DeviceForm::turned ? 1 : 0;
-    n += s.b == DeviceForm::direct || s.b == DeviceForm::turned ? 1 : 0;
+    n += s.a == DeviceForm::direct || s.a == DeviceForm::transposed ? 1 : 0;
+    n += s.b == DeviceForm::direct || s.b == DeviceForm::transposed ? 1 : 0;
   }
   return n;
 }
 
-int DeviceFusedCode::turned() const {
+int DeviceFusedCode::transposed() const {
   int n = 0;
-  for (const DeviceStep& s : steps) n += (s.a == DeviceForm::turned ? 1 : 0) + (s.b == DeviceForm::turned ? 1 : 0);
+  for (const DeviceStep& s : steps)
+    n += (s.a == DeviceForm::transposed ? 1 : 0) + (s.b == DeviceForm::transposed ? 1 : 0);
   return n;
 }
 
@@ -115,7 +116,7 @@ CodeKey device_fused_key(const DeviceFusedCode& code) {
   head.put(code.energy_units, 16);
   head.put(code.products, 2);
   head.put(code.row_dims, device_dims);
-  for (const int n : code.turned_row_dims) head.put(n, device_dims);
+  for (const int n : code.transposed_row_dims) head.put(n, device_dims);
   key.p[0] = head.number();
   Packer energies;
   energies.put(code.rank, device_dims + 1);
@@ -139,7 +140,7 @@ bool read_device_fused_key(const CodeKey& key, DeviceFusedCode& code) {
   DeviceFusedCode found;
   Unpacker head(key.p[0]);
   const std::int32_t steps = head.get(16);
-  if (steps < 1 || steps > DeviceFusedCode::most_steps) return false;
+  if (steps < 1 || steps > DeviceFusedCode::max_steps) return false;
   found.dims = head.get(device_dims + 1);
   found.box_dims = head.get(device_dims + 1);
   found.wide = head.get(2) == 1;
@@ -149,7 +150,7 @@ bool read_device_fused_key(const CodeKey& key, DeviceFusedCode& code) {
   found.energy_units = head.get(16);
   found.products = head.get(2) == 1;
   found.row_dims = head.get(device_dims);
-  for (int& n : found.turned_row_dims) n = head.get(device_dims);
+  for (int& n : found.transposed_row_dims) n = head.get(device_dims);
   Unpacker energies(key.p[1]);
   found.rank = energies.get(device_dims + 1);
   for (std::int8_t& d : found.dim_of)
@@ -190,15 +191,15 @@ DeviceFusedLayout::DeviceFusedLayout(const DeviceFusedCode& code) {
   };
   dims = part(sizeof(DeviceDim) * static_cast<std::size_t>(code.dims));
   sources = part(sizeof(DeviceSource) * static_cast<std::size_t>(code.sources()));
-  turned = part(sizeof(DeviceTransposed) * static_cast<std::size_t>(code.turned()));
+  transposed = part(sizeof(DeviceTransposed) * static_cast<std::size_t>(code.transposed()));
   sets = part(sizeof(DeviceEnergies) * static_cast<std::size_t>(code.sets()));
   energies = part(sizeof(double) * DeviceFusedCode::energy_unit * static_cast<std::size_t>(code.energy_units));
   batch = part(code.batched ? sizeof(DeviceBatch) : 0);
   addresses = at;
   if (code.batched) {
     const std::size_t each = sizeof(double*) * static_cast<std::size_t>(code.operands());
-    chains = at < max_argument_bytes ? (max_argument_bytes - at) / each : 0;
-    part(chains * each);
+    groups = at < max_argument_bytes ? (max_argument_bytes - at) / each : 0;
+    part(groups * each);
   }
   size = at;
 }

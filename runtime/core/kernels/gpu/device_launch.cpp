@@ -1,4 +1,4 @@
-// Plans of chains on a GPU: which steps go together, how dimensions join, which sources are turned through shared
+// Plans of chains on a GPU: which steps go together, how dimensions join, which sources are transposed through shared
 // memory and in which boxes. See device_layout.h for what kernels are given.
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 // Elements of a chain's target: below, a few caches hold it all.
 constexpr std::int64_t smallest_transposed = 512;
-constexpr std::uint32_t most_products = 4096;  // that a thread block adds up where a source lies in the target's order
+constexpr std::uint32_t max_products = 4096;  // that a thread block adds up where a source lies in the target's order
 
 struct Operand {
   const double* data = nullptr;
@@ -29,7 +29,9 @@ struct Step {
   double value = 0.0;
   Operand a, b;
   const EnergyDifferences* energies = nullptr;
-  int turned() const { return (a.form == DeviceForm::turned ? 1 : 0) + (b.form == DeviceForm::turned ? 1 : 0); }
+  int transposed() const {
+    return (a.form == DeviceForm::transposed ? 1 : 0) + (b.form == DeviceForm::transposed ? 1 : 0);
+  }
 };
 
 /// Part of a group's work that one kernel can do, in the kernel's dimensions.
@@ -43,11 +45,11 @@ struct Work {
   void each_source(F f) {
     for (Step& s : steps)
       for (Operand* o : {&s.a, &s.b})
-        if (o->form == DeviceForm::direct || o->form == DeviceForm::turned) f(*o);
+        if (o->form == DeviceForm::direct || o->form == DeviceForm::transposed) f(*o);
   }
 };
 
-/// A source is turned when neither side would go through memory in full lines together with the other.
+/// A source is transposed when neither side would go through memory in full lines together with the other.
 bool is_transposed(const MutableView& target, const Operand& source) {
   DeviceExtents extent{}, stride{};
   std::copy_n(target.extent.begin(), target.rank, extent.begin());
@@ -67,11 +69,11 @@ bool is_transposed(const MutableView& target, const Operand& source) {
 class LaunchPlanner {
  public:
   /// Chains that differ in addresses alone.
-  LaunchPlanner(std::span<const FusedWork> chains, const DeviceLimits& limits, bool products = false)
-      : chains_(chains), target_(chains.front().target), limits_(limits), products_(products) {}
+  LaunchPlanner(std::span<const FusedWork> groups, const DeviceLimits& limits, bool products = false)
+      : groups_(groups), target_(groups.front().target), limits_(limits), products_(products) {}
 
   std::vector<DeviceLaunch> plan() {
-    for (const FusedStep& s : chains_.front().steps) {
+    for (const FusedStep& s : groups_.front().steps) {
       steps_.push_back(step(s));
       steps_.back().a.number = 2 * static_cast<int>(steps_.size() - 1);
       steps_.back().b.number = steps_.back().a.number + 1;
@@ -97,10 +99,10 @@ class LaunchPlanner {
         o.stride[k] = target_.extent[k] == 1 ? 0 : s.stride[k];
         alike &= target_.extent[k] == 1 || s.stride[k] == target_.stride[k];
       }
-      // One that lies as the target does is never turned, so that inner products of a block with itself and with a copy
-      // are added up in one order.
+      // One that lies as the target does is never transposed, so that inner products of a block with itself and with a
+      // copy are added up in one order.
       o.form = alike && s.data == target_.data       ? DeviceForm::self
-               : !alike && is_transposed(target_, o) ? DeviceForm::turned
+               : !alike && is_transposed(target_, o) ? DeviceForm::transposed
                                                      : DeviceForm::direct;
     };
     switch (from.op) {
@@ -129,16 +131,16 @@ class LaunchPlanner {
 
   /// Whether step `next` can go with those from `first` on.
   bool fits(std::size_t first, std::size_t next) const {
-    if (next - first >= DeviceFusedCode::most_steps) return false;
-    int turned = 0;
+    if (next - first >= DeviceFusedCode::max_steps) return false;
+    int transposed = 0;
     std::vector<const EnergyDifferences*> sets;
     for (std::size_t k = first; k <= next; ++k) {
-      turned += steps_[k].turned();
+      transposed += steps_[k].transposed();
       if (steps_[k].energies && std::find(sets.begin(), sets.end(), steps_[k].energies) == sets.end())
         sets.push_back(steps_[k].energies);
     }
-    if (turned > DeviceFusedCode::max_transposed || sets.size() > DeviceFusedCode::max_sets) return false;
-    if (turned < 2 || steps_[next].turned() == 0) return true;
+    if (transposed > DeviceFusedCode::max_transposed || sets.size() > DeviceFusedCode::max_sets) return false;
+    if (transposed < 2 || steps_[next].transposed() == 0) return true;
     // Two orders share a box only when it still takes runs of all operands.
     Work work = joined(first, next + 1);
     return choose_box(work.extent, work.dims, orders(work)).least >= full_line;
@@ -164,7 +166,7 @@ class LaunchPlanner {
       for (std::size_t s = 0; s < from.size() && goes_on; ++s)
         for (const auto& [old, now] :
              {std::pair(&from[s].a, &work.steps[s].a), std::pair(&from[s].b, &work.steps[s].b)})
-          if (old->form == DeviceForm::direct || old->form == DeviceForm::turned)
+          if (old->form == DeviceForm::direct || old->form == DeviceForm::transposed)
             goes_on &= old->stride[d] == now->stride[end] * work.extent[end];
       if (goes_on) {
         work.extent[end] *= extent[d];
@@ -186,11 +188,11 @@ class LaunchPlanner {
     return work;
   }
 
-  /// Of the target and of the turned sources.
+  /// The orders of the target and of the transposed sources.
   static std::vector<DeviceOrder> orders(Work& work) {
     std::vector<DeviceOrder> result{order_of(work.extent, work.target_stride, work.dims)};
     work.each_source([&](const Operand& o) {
-      if (o.form == DeviceForm::turned) result.push_back(order_of(work.extent, o.stride, work.dims));
+      if (o.form == DeviceForm::transposed) result.push_back(order_of(work.extent, o.stride, work.dims));
     });
     return result;
   }
@@ -231,22 +233,22 @@ class LaunchPlanner {
     return wide;
   }
 
-  /// Where a chain's operand begins, -1 being the target; `first`: where the first chain's does, in the part of it that
-  /// a launch is for.
-  const double* address(const FusedWork& chain, int operand, const double* first) const {
+  /// The begin of a group's operand, -1 being the target; `first`: that of the first group, in the part of it that a
+  /// launch is for.
+  const double* address(const FusedWork& group, int operand, const double* first) const {
     const auto begin = [operand](const FusedWork& c) -> const double* {
       if (operand < 0) return c.target.data;
       const FusedStep& s = c.steps[static_cast<std::size_t>(operand / 2)];
       return operand % 2 == 0 ? s.a.data : s.b.data;
     };
-    return begin(chain) + (first - begin(chains_.front()));
+    return begin(group) + (first - begin(groups_.front()));
   }
 
   /// Two elements at a time: all operands contiguous along the first dimension, and 16-byte aligned throughout.
   bool in_pairs(Work& work) const {
     const auto even = [&](const double* data, int operand, const DeviceExtents& stride) {
       bool good = stride[0] == 1;
-      for (const FusedWork& c : chains_) good &= reinterpret_cast<std::uintptr_t>(address(c, operand, data)) % 16 == 0;
+      for (const FusedWork& c : groups_) good &= reinterpret_cast<std::uintptr_t>(address(c, operand, data)) % 16 == 0;
       for (std::size_t d = 1; d < work.dims; ++d) good &= stride[d] % 2 == 0;
       return good;
     };
@@ -281,7 +283,7 @@ class LaunchPlanner {
                          ? DeviceSum::threads
                          : static_cast<std::uint32_t>(std::min<std::int64_t>(max_threads, (count + 31) / 32 * 32));
     head.span = launch.threads * static_cast<std::uint32_t>(code.parts());
-    while (products_ && head.span < most_products && count >= thread_blocks * 2 * head.span) head.span *= 2;
+    while (products_ && head.span < max_products && count >= thread_blocks * 2 * head.span) head.span *= 2;
     launch.blocks = static_cast<std::uint32_t>((count + head.span - 1) / head.span);
     finish(work, code, head, dims, {}, launch);
   }
@@ -325,17 +327,17 @@ class LaunchPlanner {
                                                     : max_threads / 4;
     code.unrolled = box.volume >= 3 * static_cast<std::int64_t>(launch.threads);
     DeviceHead head;
-    const bool many = blocks * std::ssize(chains_) >= limits_.boxes_for_rows;
+    const bool many = blocks * std::ssize(groups_) >= limits_.boxes_for_rows;
     const auto rows = [&](const std::vector<std::int64_t>& extents, int& row_dims) {
       const DeviceRowPlan plan = plan_rows(extents, launch.threads, code.parts(), many);
       row_dims = plan.dims;
       return plan.rows;
     };
     head.rows = rows({inner.begin(), inner.begin() + code.box_dims}, code.row_dims);
-    std::vector<DeviceTransposed> turned;
+    std::vector<DeviceTransposed> transposed;
     std::uint32_t shared = 0;
     work.each_source([&](const Operand& o) {
-      if (o.form != DeviceForm::turned) return;
+      if (o.form != DeviceForm::transposed) return;
       DeviceTransposed t;
       t.shared = shared;
       for (std::size_t d = 0; d < work.dims; ++d) t.last += (work.extent[d] - 1) * o.stride[d];
@@ -349,22 +351,22 @@ class LaunchPlanner {
         dim.inner = dims[d].inner;
         dim.pitch = pitch;
         dim.stride = o.stride[d];
-        dims[d].pitch[turned.size()] = pitch;
+        dims[d].pitch[transposed.size()] = pitch;
         end = pitch * dim.inner.divisor;
         pitch = end | 1u;
       }
       shared += end;
-      t.rows = rows(extents, code.turned_row_dims[turned.size()]);
-      turned.push_back(t);
+      t.rows = rows(extents, code.transposed_row_dims[transposed.size()]);
+      transposed.push_back(t);
     });
-    head.behind_boxes = shared;
+    head.after_boxes = shared;
     launch.shared_bytes = shared * 8;
-    finish(work, code, head, dims, turned, launch);
+    finish(work, code, head, dims, transposed, launch);
   }
 
   /// Key and arguments.
   void finish(Work& work, DeviceFusedCode& code, DeviceHead head, const std::vector<DeviceDim>& dims,
-              const std::vector<DeviceTransposed>& turned, DeviceLaunch& launch) {
+              const std::vector<DeviceTransposed>& transposed, DeviceLaunch& launch) {
     code.dims = static_cast<int>(work.dims);
     code.products = products_;
     if (products_) launch.shared_bytes += DeviceSum::shared * 8;
@@ -407,7 +409,7 @@ class LaunchPlanner {
       code.energy_units = static_cast<int>(units);
       if (DeviceFusedLayout(code).size > max_argument_bytes) code.energy_units = 0;
     }
-    code.batched = chains_.size() > 1;
+    code.batched = groups_.size() > 1;
     const DeviceFusedLayout layout(code);
     launch.arguments.assign(layout.size, std::byte{0});
     const auto put = [&](std::size_t at, const auto& parts) {
@@ -418,7 +420,7 @@ class LaunchPlanner {
     put(0, std::vector<DeviceHead>{head});
     put(layout.dims, dims);
     put(layout.sources, sources);
-    put(layout.turned, turned);
+    put(layout.transposed, transposed);
     put(layout.sets, energy_sets);
     if (code.energy_units > 0) {
       put(layout.energies, energies);
@@ -431,13 +433,13 @@ class LaunchPlanner {
                "{} bytes of arguments, {} of shared memory", layout.size, launch.shared_bytes);
     launch.key = device_fused_key(code);
     if (!code.batched) return launches_.push_back(std::move(launch));
-    SIAL_CHECK(sets.empty(), "{} chains of a batch with energies", chains_.size());
+    SIAL_CHECK(sets.empty(), "{} chains of a batch with energies", groups_.size());
     put(layout.batch, std::vector<DeviceBatch>{{device_divisor(launch.blocks), 0}});
-    const std::size_t most = std::min(layout.chains, static_cast<std::size_t>(max_elements / launch.blocks));
-    for (std::size_t first = 0; first < chains_.size(); first += most) {
+    const std::size_t most = std::min(layout.groups, static_cast<std::size_t>(max_elements / launch.blocks));
+    for (std::size_t first = 0; first < groups_.size(); first += most) {
       std::vector<const double*> addresses;
-      const std::size_t n = std::min(most, chains_.size() - first);
-      for (const FusedWork& c : chains_.subspan(first, n)) {
+      const std::size_t n = std::min(most, groups_.size() - first);
+      for (const FusedWork& c : groups_.subspan(first, n)) {
         addresses.push_back(address(c, -1, work.target));
         work.each_source([&](const Operand& o) { addresses.push_back(address(c, o.number, o.data)); });
       }
@@ -447,7 +449,7 @@ class LaunchPlanner {
     }
   }
 
-  const std::span<const FusedWork> chains_;
+  const std::span<const FusedWork> groups_;
   const MutableView target_;
   const DeviceLimits limits_;
   const bool products_;
@@ -464,19 +466,19 @@ bool has_elements(const MutableView& v) {
 std::vector<DeviceLaunch> plan_device_products(const MutableView& a, const FusedSource& b, const DeviceLimits& limits) {
   if (!has_elements(a)) return {};
   const FusedStep step{FusedOp::copy, 0.0, b, {}, nullptr};
-  const FusedWork chain{a, {&step, 1}};
-  return LaunchPlanner({&chain, 1}, limits, true).plan();
+  const FusedWork group{a, {&step, 1}};
+  return LaunchPlanner({&group, 1}, limits, true).plan();
 }
 
-std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> chains, const DeviceLimits& limits) {
-  if (chains.empty() || !has_elements(chains.front().target)) return {};
-  return LaunchPlanner(chains, limits).plan();
+std::vector<DeviceLaunch> plan_device_fused(std::span<const FusedWork> groups, const DeviceLimits& limits) {
+  if (groups.empty() || !has_elements(groups.front().target)) return {};
+  return LaunchPlanner(groups, limits).plan();
 }
 
 std::vector<DeviceLaunch> plan_device_fused(const MutableView& target, std::span<const FusedStep> steps,
                                             const DeviceLimits& limits) {
-  const FusedWork chain{target, steps};
-  return plan_device_fused(std::span(&chain, 1), limits);
+  const FusedWork group{target, steps};
+  return plan_device_fused(std::span(&group, 1), limits);
 }
 
 }  // namespace sial::kernels

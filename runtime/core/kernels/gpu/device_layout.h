@@ -1,6 +1,6 @@
 #pragma once
-// What generated GPU kernels are given, as the planner writes it and the code generator reads it: keys and the structs
-// of their arguments. Plain data: generated code reads it by offsets.
+// The arguments of generated GPU kernels, as the planner writes them and the code generator reads them: keys and
+// structs. Plain data: generated code reads it by offsets.
 //
 // A kernel goes over a target of up to eight joined dimensions. Plain kernels number all elements from the first
 // dimension on, and each thread block takes `span` consecutive ones. Box kernels cut the first box_dims dimensions into
@@ -29,13 +29,13 @@ inline constexpr std::int64_t max_elements = (std::int64_t{1} << 31) - 1;  // of
 inline constexpr std::int64_t max_narrow_offset = std::int64_t{1}
                                                   << 30;  // boxes at the border reach beyond the last element
 
-/// Where a step's operand comes from. Numbers are part of keys.
+/// The origin of a step's operand. Numbers are part of keys.
 enum class DeviceForm : std::int32_t {
   absent = 0,
-  direct = 1,    // read where it lies
-  turned = 2,    // through shared memory
-  self = 3,      // the target as the steps before have left it
-  energies = 4,  // differences of energies; + number of the set of energies
+  direct = 1,      // read where it lies
+  transposed = 2,  // through shared memory
+  self = 3,        // the target as the steps before have left it
+  energies = 4,    // differences of energies; + number of the set of energies
 };
 
 struct DeviceStep {
@@ -46,7 +46,7 @@ struct DeviceStep {
 };
 
 struct DeviceFusedCode {
-  static constexpr int most_steps = 8, max_transposed = 2, max_sets = 3, energy_unit = 32, max_energy_units = 15;
+  static constexpr int max_steps = 8, max_transposed = 2, max_sets = 3, energy_unit = 32, max_energy_units = 15;
   int dims = 1;
   int box_dims = 0;       // 0: a plain kernel
   bool wide = false;      // offsets take 64 bits
@@ -55,17 +55,17 @@ struct DeviceFusedCode {
   bool unrolled = false;  // a thread has several elements at a time, so that many loads are under way
   bool products = false;  // of the target and the only step's source, a copy by name, are added up
   int row_dims = 0;       // of a box, in the target's order: below box_dims
-  std::array<int, max_transposed> turned_row_dims{};  // in those of turned sources
-  int rank = 0;                                       // of the differences, 0: none
+  std::array<int, max_transposed> transposed_row_dims{};  // in those of transposed sources
+  int rank = 0;                                           // of the differences, 0: none
   int energy_units = 0;  // of energy_unit doubles, after the other arguments; 0: energies are in a table
   std::array<std::int8_t, device_dims>
       dim_of{};  // the kernel's dimension for each of the differences', -1: of one element
   std::vector<DeviceStep> steps;
 
-  int sources() const;                                         // direct and turned
+  int sources() const;                                         // direct and transposed
   int operands() const { return 1 + sources(); }               // with addresses
   int parts() const { return !unrolled ? 1 : pairs ? 2 : 4; }  // elements (pairs) that a thread works on at once
-  int turned() const;
+  int transposed() const;
   int sets() const;
   bool operator==(const DeviceFusedCode&) const = default;
 };
@@ -80,7 +80,7 @@ struct DeviceDivisor {
 };
 DeviceDivisor device_divisor(std::uint32_t divisor);
 
-/// How a thread block goes through a box in the order of an operand.
+/// A thread block's way through a box in the order of an operand.
 struct DeviceRows {
   DeviceDivisor row;          // elements of a row: the extents of its dimensions in the box, multiplied
   std::uint32_t rows = 0;     // of the box
@@ -91,7 +91,7 @@ struct DeviceDim {
   DeviceDivisor inner;  // extent of the box, or of a plain kernel's dimension
   DeviceDivisor boxes;  // how many boxes the dimension is cut into
   std::uint32_t extent = 1;
-  std::array<std::uint32_t, DeviceFusedCode::max_transposed> pitch{};  // in the shared memory of turned sources
+  std::array<std::uint32_t, DeviceFusedCode::max_transposed> pitch{};  // in the shared memory of transposed sources
   std::int64_t target_stride = 0;
 };
 
@@ -100,7 +100,7 @@ struct DeviceSource {
   std::array<std::int64_t, device_dims> stride{};  // in the order of the kernel's dimensions
 };
 
-/// A turned source: the box's dimensions in the source's own order.
+/// A transposed source: the box's dimensions in the source's own order.
 struct DeviceTransposed {
   struct Dim {
     DeviceDivisor inner;
@@ -118,7 +118,7 @@ struct DeviceEnergies {
   std::array<std::uint32_t, device_dims> start{};  // where a dimension's energies begin
 };
 
-/// Of a batch: how many thread blocks each of its chains has. The addresses of its operands, target first, lie at the
+/// The thread blocks of each group of a batch. The addresses of its operands, target first, lie at the
 /// end of the arguments.
 struct DeviceBatch {
   DeviceDivisor blocks;
@@ -127,21 +127,21 @@ struct DeviceBatch {
 
 struct DeviceHead {
   double* target = nullptr;
-  std::uint32_t count = 0;         // elements (pairs) of a plain kernel
-  std::uint32_t span = 0;          // that a thread block of it takes
-  std::uint32_t energies = 0;      // how many
-  std::uint32_t behind_boxes = 0;  // where in shared memory energies, or sums of products, begin, in doubles
-  DeviceRows rows;                 // of a box kernel
+  std::uint32_t count = 0;        // elements (pairs) of a plain kernel
+  std::uint32_t span = 0;         // that a thread block of it takes
+  std::uint32_t energies = 0;     // how many
+  std::uint32_t after_boxes = 0;  // where in shared memory energies, or sums of products, begin, in doubles
+  DeviceRows rows;                // of a box kernel
   const double* table = nullptr;
   double* sums = nullptr;  // of products: block k leaves its sum in the k-th
-  std::array<double, DeviceFusedCode::most_steps> value{};
+  std::array<double, DeviceFusedCode::max_steps> value{};
 };
 
 /// Offsets of the parts of a chain's arguments.
 struct DeviceFusedLayout {
   explicit DeviceFusedLayout(const DeviceFusedCode& code);
-  std::size_t dims, sources, turned, sets, energies, batch, addresses, size;
-  std::size_t chains = 1;  // of a batch, at most
+  std::size_t dims, sources, transposed, sets, energies, batch, addresses, size;
+  std::size_t groups = 1;  // of a batch, at most
 };
 
 /// Arguments of the kernel that adds up: block k leaves the sum of its `span` numbers in total[k], which may be one of

@@ -63,9 +63,9 @@ struct BlockOp {
   double beta = 0.0;
 };
 
-/// What became of an operation: the way taken, a string that lives as long as the program, and the reasons.
+/// The outcome of an operation: the method, a string that lives as long as the program, and the reasons.
 struct KernelChoice {
-  const char* way = "";
+  const char* method = "";
   const std::string* why = nullptr;  // valid until the next run()
 };
 
@@ -74,23 +74,23 @@ class Kernels {
   virtual ~Kernels() = default;
   virtual const char* name() const = 0;
   virtual void run(const BlockOp& op) = 0;
-  /// That operations will soon read these elements, in the order of the calls: those that run before may bring them
-  /// near. A hint; the elements are not looked at, and need not be there any more by then.
+  /// Tells that operations will soon read these elements, in the order of the calls: those that run before may fetch
+  /// them. A hint; the elements are not looked at, and need not be there any more by then.
   virtual void expect(const double* /*data*/, std::int64_t /*elements*/) {}
   /// The pieces of workspace that run() takes at once, in elements; data pointers are not looked at, only whether they
   /// are null.
   virtual std::array<std::int64_t, 3> workspace(const BlockOp& /*op*/) const { return {}; }
   /// Full contraction: sum over all positions of a * b, labels matched by name (permuted operands allowed).
   virtual double dot(const ConstView& a, const ConstView& b) = 0;
-  /// How run() goes about it and why, in one line.
+  /// The method of run() and its reason, in one line.
   virtual std::string explain(const BlockOp& /*op*/) const { return name(); }
   /// Clock cycles of one core that run() takes by the model that chooses, with its fixed constants, operands in its
   /// caches; 0 where there is none.
   virtual double cycles(const BlockOp& /*op*/) const { return 0.0; }
-  /// Of the last run().
+  /// The choice of the last run().
   virtual KernelChoice last_choice() const { return {name(), nullptr}; }
   virtual kernels::CodeStats code_stats() const { return {}; }
-  /// What makes code while programs run, for others too; null: nothing does.
+  /// The maker of code while programs run, for others too; null: there is none.
   virtual kernels::CodeEngine* code_engine() { return nullptr; }
 };
 
@@ -116,19 +116,19 @@ std::unique_ptr<Kernels> make_kernels(const std::string& name, BufferResource& w
 
 /// Throws SialError for options that this processor cannot follow.
 void check_kernel_options(const KernelOptions& options);
-/// What contractions run on and whether code is generated, for --version --verbose. Generates a small piece to know.
+/// The kernels of contractions and whether code is generated, for --version --verbose. Generates a small piece to know.
 std::string describe_kernels(const KernelOptions& options);
 /// The processor: name, family, model, caches.
 std::string describe_processor();
 
 namespace kernels {
-/// Of the largest cache that a core uses; a guess where nobody says.
+/// The bytes of the largest cache that a core uses; a guess where nobody says.
 std::int64_t last_level_cache_bytes();
 /// Operands of so many bytes together, or a result of so many, are not expected to stay in that cache.
 inline std::int64_t bytes_beyond_caches() { return last_level_cache_bytes() / 8 * 5; }
 }  // namespace kernels
 
-/// Which BLAS kernel set is in use and whether it suits this processor, for --version --verbose. Also applies the
+/// The BLAS kernel set in use and whether it suits this processor, for --version --verbose. Also applies the
 /// start-up cure for OpenBLAS builds that misdetect the processor; call once, first thing in main().
 std::string prepare_blas();
 

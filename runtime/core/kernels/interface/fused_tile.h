@@ -33,7 +33,7 @@ inline bool replaces_target(FusedOp op) {
   return op == FusedOp::fill || op == FusedOp::copy || op == FusedOp::scaled_copy || op == FusedOp::sum;
 }
 
-/// How a source lies in a tile.
+/// The position of a source in a tile.
 enum class SourceForm : std::int32_t {
   absent = 0,
   along = 1,   // contiguous along the first dimension
@@ -44,7 +44,7 @@ enum class SourceForm : std::int32_t {
 };
 
 struct FusedTile {
-  static constexpr int most_steps = 8, sources_per_step = 3;
+  static constexpr int max_steps = 8, sources_per_step = 3;
   struct Source {
     const double* data = nullptr;
     std::array<std::int64_t, 2> stride{};
@@ -56,8 +56,8 @@ struct FusedTile {
   const std::int64_t* offset = nullptr;  // by place: of the target, then of each source that is not the target
   double* target = nullptr;
   std::array<std::int64_t, 2> target_stride{};
-  std::array<Source, most_steps * sources_per_step> source;
-  std::array<double, most_steps> value{};
+  std::array<Source, max_steps * sources_per_step> source;
+  std::array<double, max_steps> value{};
 };
 
 /// Steps of a key: operations and forms of their sources.

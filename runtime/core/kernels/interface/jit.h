@@ -17,7 +17,7 @@
 namespace sial::kernels {
 
 /// The numbers are part of the names in the disk cache.
-enum class CodeKind : std::int32_t { tile = 1, transpose = 2, chain = 3, pack = 4, device_fused = 5, device_sum = 7 };
+enum class CodeKind : std::int32_t { tile = 1, transpose = 2, fused = 3, pack = 4, device_fused = 5, device_sum = 7 };
 
 struct CodeKey {
   CodeKind kind = CodeKind::tile;
@@ -30,7 +30,7 @@ std::string code_name(const CodeKey& key);
 /// The key that has this name; false when none has.
 bool code_key_of(std::string_view name, CodeKey& key);
 
-/// What generated code may use.
+/// The instructions that generated code may use.
 struct CpuFacts {
   int vector_bits = 128;
   bool fma = false;
@@ -70,8 +70,8 @@ class CodeEngine {
   virtual ~CodeEngine() = default;
   /// Ready code, or null: it is then made in the background. Any thread.
   virtual void* find(const CodeKey& key) = 0;
-  /// As find(), for what is not yet worth making: only what was kept on disk becomes ready.
-  virtual void* find_kept(const CodeKey& key) = 0;
+  /// The same as find(), for code that is not yet worth making: only what was saved on disk becomes ready.
+  virtual void* find_saved(const CodeKey& key) = 0;
   /// Ready code after waiting for it, or null when there is none.
   virtual void* wait(const CodeKey& key) = 0;
   virtual CpuFacts facts() const = 0;

@@ -11,7 +11,7 @@
 
 namespace sial::kernels {
 
-/// What becomes of an element: copy x = y, scale x = alpha*y, add x = alpha*y + x, update x = alpha*y + beta*x. The
+/// The new value of an element: copy x = y, scale x = alpha*y, add x = alpha*y + x, update x = alpha*y + beta*x. The
 /// first two do not read x. The numbers are part of CodeKeys.
 enum class Blend : std::int32_t { copy = 0, scale = 1, add = 2, update = 3 };
 constexpr int n_blends = 4;
@@ -36,8 +36,8 @@ struct PanelWork {
 using PanelCode = void (*)(const PanelWork* work);
 
 /// Copies straight from one memory to the other, where all lines of x are whole: the result is stored non-temporally
-/// (complete it by complete_streams), and what lies at the same places from y_soon on is fetched. Transposed: `length` is
-/// that of a line.
+/// (complete it by complete_streams), and what lies at the same places from y_soon on is fetched. Transposed: `length`
+/// is that of a line.
 using StreamCode = void (*)(const PanelWork* work, const double* y_soon);
 
 /// A piece assembled in cache goes to `count` consecutive elements of x, by non-temporal stores where the blend is a
@@ -58,8 +58,8 @@ using PieceCode = void (*)(PieceWork* work);
 /// The code of one implementation; null where it has none (yet).
 struct PermuteKernels {
   int vector_bits = 0;
-  bool streams = false;                                     // has non-temporal stores
-  std::array<std::array<PanelCode, 2>, n_blends> turned{};  // [1]: rows of x in the inner loop
+  bool streams = false;                                         // has non-temporal stores
+  std::array<std::array<PanelCode, 2>, n_blends> transposed{};  // [1]: rows of x in the inner loop
   std::array<PanelCode, n_blends> lines{};
   std::array<PieceCode, n_blends> piece{};  // of copy, add (piece + x) and update (piece + beta*x)
   std::array<StreamCode, n_blends> stream_transposed{}, stream_lines{};  // of copy and scale
@@ -73,10 +73,10 @@ template <Blend blend, bool along_x>
 void transposed_avx2(const PanelWork* work);
 template <Blend blend>
 void lines_avx2(const PanelWork* work);
-/// Replaces the code for AVX2 in `kit` by that for AVX-512, where there is such code.
-void widen_permute(PermuteKernels& kit);
+/// Replaces the code for AVX2 in `table` by that for AVX-512, where there is such code.
+void widen_permute(PermuteKernels& table);
 
-enum class PermuteRole : std::int32_t { turned = 0, transposed_along_x = 1, lines = 2, piece = 3 };
+enum class PermuteRole : std::int32_t { transposed = 0, transposed_along_x = 1, lines = 2, piece = 3 };
 inline CodeKey permute_key(PermuteRole role, Blend blend) {
   return {CodeKind::transpose, {static_cast<std::int32_t>(role), static_cast<std::int32_t>(blend)}};
 }

@@ -17,7 +17,7 @@ namespace sial::kernels {
 /// and all that `column_groups` times for the next columns: the tables of columns moved on by the tile's columns, b by
 /// b_step. Code for even sums reads of the tables of positions only where the first one is: the others lie equally far
 /// apart, a_along and b_along. What lies d_fetch behind a tile's part of D is fetched while it is summed, unless that
-/// is negative; it need not be anything. Each tile fetches the next near_lines lines, the first one from `near` on.
+/// is negative; it need not be anything. Each tile fetches the next prefetch_lines lines, the first one from `near` on.
 struct TileWork {
   std::int64_t count = 0;
   const double* a = nullptr;
@@ -35,10 +35,10 @@ struct TileWork {
   std::int64_t a_along = 0, b_along = 0;
   std::int64_t d_fetch = -1;
   const double* near = nullptr;
-  std::int64_t near_lines = 0;
+  std::int64_t prefetch_lines = 0;
 };
 using TileCode = void (*)(const TileWork* work);
-constexpr std::int64_t near_line = 8;  // elements
+constexpr std::int64_t prefetch_line = 8;  // elements
 
 /// Copies operands into panels: to[p * width + i] = from[row_at[i] + sum_at[p]], i < rows, p < count; what lies between
 /// rows and width is set to 0.
@@ -50,8 +50,8 @@ struct PackWork {
   std::int64_t rows = 0, width = 0, count = 0;
 };
 using PackCode = void (*)(const PackWork& work);
-/// As many panels, one after the other in `to`, each from one element further on in `from`; at least a vector's width
-/// of them, of whole vectors.
+/// Packs as many panels, one after the other in `to`, each from one element further on in `from`; at least a vector's
+/// width of them, of whole vectors.
 using PackBesideCode = void (*)(const PackWork& work, std::int64_t panels);
 using PanelPackCode = void (*)(const PackWork* work);
 
@@ -107,7 +107,7 @@ struct TileShape {
   int single_column_vectors = 0;  // of tiles of one column, whose few sums wait for one another; 0: there are none
   bool operator==(const TileShape&) const = default;
   int rows() const { return width * max_vectors; }
-  /// Of the tallest tile.
+  /// The vectors of the tallest tile.
   int tallest() const { return max_vectors + (tall_columns > 0 ? 1 : 0); }
   /// For runs of so many rows: one tile that holds them costs less than two that share them.
   TileShape of_run(std::int64_t run) const {
@@ -118,7 +118,7 @@ struct TileShape {
   TileShape of_column() const { return {width, single_column_vectors, 1, 0, 0}; }
 };
 
-/// How columns, and vectors of rows, are cut into tiles: as few as hold them, evenly, the larger ones first. One that
+/// The cut of columns, and vectors of rows, into tiles: as few as hold them, evenly, the larger ones first. One that
 /// is left over would run at a fraction of the speed: its sums are too few to hide how long arithmetic takes.
 struct BalancedSplit {
   std::int64_t large = 1, many = 0;  // columns (vectors), and of how many tiles
@@ -158,7 +158,7 @@ struct TileKernels {
   TileCode& tile(int vectors, int columns, bool masked, bool even = false) {
     return codes[place(vectors, columns, masked, even)];
   }
-  /// What there is for such a tile.
+  /// The code for such a tile.
   TileCode code(std::int64_t vectors, std::int64_t columns, bool masked, bool even) const {
     const TileCode best = codes[place(vectors, columns, masked, even)];
     return best || !even ? best : codes[place(vectors, columns, masked, false)];
@@ -166,12 +166,12 @@ struct TileKernels {
 };
 
 /// Packs a panel with the code that suits it.
-void pack_panel(const TileKernels& kit, const PackWork& work);
+void pack_panel(const TileKernels& table, const PackWork& work);
 
 /// The tiles compiled into the program, for a processor that has what `facts` says.
 TileKernels builtin_tiles(const CpuFacts& facts);
 /// Adds tiles for AVX-512, and puts what profits from its vectors in the place of code for AVX2.
-void widen_tiles(TileKernels& kit);
+void widen_tiles(TileKernels& table);
 
 /// The sum of x * y over n consecutive positions, in 32 partial sums by position whose halves are added in the end.
 /// Every multiplication and addition rounds by itself: all implementations agree bit for bit.

@@ -31,7 +31,7 @@ class NoCode final : public CodeEngine {
  public:
   NoCode(CpuFacts facts, std::string state) : facts_(facts) { stats_.state = std::move(state); }
   void* find(const CodeKey&) override { return nullptr; }
-  void* find_kept(const CodeKey&) override { return nullptr; }
+  void* find_saved(const CodeKey&) override { return nullptr; }
   void* wait(const CodeKey&) override { return nullptr; }
   CpuFacts facts() const override { return facts_; }
   CodeStats stats() const override { return stats_; }
@@ -62,7 +62,7 @@ class Engine final : public CodeEngine {
     return request(key, true).code;
   }
 
-  void* find_kept(const CodeKey& key) override {
+  void* find_saved(const CodeKey& key) override {
     if (options_.at_once) return wait(key);
     const std::lock_guard lock(mutex_);
     if (options_.cache_folder.empty()) {
@@ -75,7 +75,7 @@ class Engine final : public CodeEngine {
   void* wait(const CodeKey& key) override {
     std::unique_lock lock(mutex_);
     Slot& slot = request(key, true);
-    done_.wait(lock, [&] { return slot.settled; });
+    done_.wait(lock, [&] { return slot.completed; });
     return slot.code;
   }
 
@@ -89,7 +89,7 @@ class Engine final : public CodeEngine {
  private:
   struct Slot {
     void* code = nullptr;
-    bool settled = false;
+    bool completed = false;
     bool made = false;  // if it is not on disk
   };
 
@@ -97,10 +97,10 @@ class Engine final : public CodeEngine {
     const auto [at, is_new] = slots_.try_emplace(key);
     Slot& slot = at->second;
     if (is_new) ++stats_.asked;
-    const bool again = make && !slot.made && slot.settled && !slot.code;
+    const bool again = make && !slot.made && slot.completed && !slot.code;
     slot.made |= make;
     if (!is_new && !again) return slot;
-    slot.settled = unusable_;
+    slot.completed = unusable_;
     if (!unusable_) {
       queue_.push_back(key);
       start();
@@ -114,15 +114,15 @@ class Engine final : public CodeEngine {
     if (thread_.joinable()) return;
     try {
       thread_ = start_thread("the code generator", [this] { work(); });
-    } catch (const ProcessLimitError& error) { give_up(error.what()); }
+    } catch (const ProcessLimitError& error) { disable(error.what()); }
   }
 
-  void give_up(const std::string& trouble) {
+  void disable(const std::string& trouble) {
     unusable_ = true;
     stats_.state = trouble;
     stats_.failed += static_cast<std::int64_t>(queue_.size());
     queue_.clear();
-    for (auto& [key, slot] : slots_) slot.settled = true;
+    for (auto& [key, slot] : slots_) slot.completed = true;
     done_.notify_all();
   }
 
@@ -132,7 +132,7 @@ class Engine final : public CodeEngine {
     std::unique_ptr<CodeCompiler> compiler = open_compiler(trouble);
     std::unique_lock lock(mutex_);
     if (!compiler) {
-      give_up(trouble);
+      disable(trouble);
       return;
     }
     DiskCache cache(options_.cache_folder, compiler->identity(), ".o");
@@ -169,10 +169,10 @@ class Engine final : public CodeEngine {
       }
       if (code || make) ++(code ? (from_disk ? stats_.from_disk : stats_.compiled) : stats_.failed);
       slot.code = code;
-      slot.settled = true;
+      slot.completed = true;
       done_.notify_all();
     }
-    for (auto& [key, slot] : slots_) slot.settled = true;
+    for (auto& [key, slot] : slots_) slot.completed = true;
     done_.notify_all();
     lock.unlock();
     GeneratorMemory::of_process().release();

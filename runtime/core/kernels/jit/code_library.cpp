@@ -21,12 +21,12 @@
 namespace sial::kernels {
 namespace {
 
-/// Of the builders and of what they share with their callers.
+/// The state of the builders and of what they share with their callers.
 constexpr std::string_view code_state = SIALX_CODE_STATE;
 constexpr bool built_with_generator = SIALX_BUILT_WITH_JIT;
 
-/// Of code in a module that another program has loaded: the folder of sialx's programs where it was built, and its own
-/// folder where it is installed. None for programs of our own.
+/// Adds the places of code in a module that another program has loaded: the folder of sialx's programs where it was
+/// built, and its own folder where it is installed. None for programs of our own.
 void add_places_of_module(const std::filesystem::path& program, const char* name,
                           std::vector<std::filesystem::path>& places) {
   Dl_info here{};
@@ -39,7 +39,7 @@ void add_places_of_module(const std::filesystem::path& program, const char* name
   places.push_back(folder / name);
 }
 
-/// Where the code generator may lie: beside the program, as it is built, and in lib/sialx of its prefix, as it is
+/// The places of the code generator: beside the program, as it is built, and in lib/sialx of its prefix, as it is
 /// installed.
 std::vector<std::filesystem::path> library_places() {
   constexpr const char* name = "libsialx_jit.so";

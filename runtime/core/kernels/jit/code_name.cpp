@@ -16,7 +16,7 @@ struct KindName {
   std::string_view name;
 };
 constexpr KindName kind_names[] = {
-    {CodeKind::tile, "tile"}, {CodeKind::transpose, "transpose"},   {CodeKind::chain, "chain"},
+    {CodeKind::tile, "tile"}, {CodeKind::transpose, "transpose"},   {CodeKind::fused, "chain"},
     {CodeKind::pack, "pack"}, {CodeKind::device_fused, "gpuchain"}, {CodeKind::device_sum, "gpusum"}};
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace sial::kernels {
 class GeneratorMemory {
  public:
   static GeneratorMemory& of_process();
-  /// What `open` gives; libraries that are loaded meanwhile are the generator's, and are never unloaded.
+  /// The result of `open`; libraries that are loaded meanwhile are the generator's, and are never unloaded.
   void* open(const std::function<void*()>& open);
   void release();
 

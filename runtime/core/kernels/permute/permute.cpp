@@ -34,7 +34,7 @@ Panels cut_lines(const PairDim& fast, const PairDim& second) {
   return {fast.extent, std::min(second.extent, std::max<std::int64_t>(1, panel_of_lines / fast.extent)), false, false};
 }
 
-/// Panels that are turned: fast is x's fastest dimension, second that of y.
+/// Panels that are transposed: fast is x's fastest dimension, second that of y.
 Panels cut_transposed(const PairDim& fast, const PairDim& second) {
   const bool x_crowded = second.x % half_page == 0, y_crowded = fast.y % half_page == 0;
   const std::int64_t apart = ways * page / std::gcd(second.x, page);  // columns of x that have places of their own
@@ -72,9 +72,9 @@ bool fetch(CodeEngine& engine, PermuteRole role, Blend blend, Code& code) {
 }  // namespace
 
 Permuter::Permuter(CodeEngine* engine, PermuteLimits limits)
-    : engine_(engine), limits_(limits), kit_(builtin_permute(engine ? engine->facts() : processor_facts())) {
+    : engine_(engine), limits_(limits), table_(builtin_permute(engine ? engine->facts() : processor_facts())) {
   if (limits_.assembled_bytes == 0) limits_.assembled_bytes = bytes_beyond_caches();
-  if (engine_ && (limits_.prefer_generated || engine_->facts().vector_bits > kit_.vector_bits)) {
+  if (engine_ && (limits_.prefer_generated || engine_->facts().vector_bits > table_.vector_bits)) {
     generated_.vector_bits = engine_->facts().vector_bits;
     generated_.streams = true;
   } else {
@@ -82,35 +82,35 @@ Permuter::Permuter(CodeEngine* engine, PermuteLimits limits)
   }
 }
 
-const PermuteKernels& Permuter::kit(std::int64_t volume) {
+const PermuteKernels& Permuter::table(std::int64_t volume) {
   if (complete_) return generated_;
-  if (!engine_) return kit_;
+  if (!engine_) return table_;
   moved_ += volume;
   // The engine is asked now and then; its lock and its table are not for every small block.
-  if (!limits_.prefer_generated && (moved_ < elements_worth_generating || (calls_++ & 63) != 0)) return kit_;
+  if (!limits_.prefer_generated && (moved_ < elements_worth_generating || (calls_++ & 63) != 0)) return table_;
   bool all = true;
   for (const Blend blend : {Blend::copy, Blend::scale, Blend::add, Blend::update}) {
     const std::size_t k = number(blend);
-    all &= fetch(*engine_, PermuteRole::turned, blend, generated_.turned[k][0]);
-    all &= fetch(*engine_, PermuteRole::transposed_along_x, blend, generated_.turned[k][1]);
+    all &= fetch(*engine_, PermuteRole::transposed, blend, generated_.transposed[k][0]);
+    all &= fetch(*engine_, PermuteRole::transposed_along_x, blend, generated_.transposed[k][1]);
     all &= fetch(*engine_, PermuteRole::lines, blend, generated_.lines[k]);
     if (blend != Blend::scale) all &= fetch(*engine_, PermuteRole::piece, blend, generated_.piece[k]);
   }
   complete_ = all;
-  return complete_ ? generated_ : kit_;
+  return complete_ ? generated_ : table_;
 }
 
-Permuter::Way Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta) {
-  if (!fuse(dims)) return Way::nothing;
+Permuter::Method Permuter::run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta) {
+  if (!fuse(dims)) return Method::nothing;
   std::int64_t volume = 1;
   for (const PairDim& dim : dims) volume *= dim.extent;
   if (dims.size() == 1 && dims.front().x == 1 && dims.front().y == 1 && alpha == 1.0 && beta == 0.0) {
     std::memcpy(x, y, static_cast<std::size_t>(volume) * sizeof(double));
-    return Way::copied;
+    return Method::copied;
   }
   const auto plainly = [&] {
     combine(x, y, std::move(dims), alpha, beta);
-    return Way::combined;
+    return Method::combined;
   };
   if (volume < limits_.plain_volume || dims.empty()) return plainly();
   const auto fast =
@@ -121,7 +121,7 @@ Permuter::Way Permuter::run(double* x, const double* y, std::vector<PairDim> dim
   dims_.clear();
   for (const PairDim& dim : dims) dims_.push_back({dim});
   loops_.clear();
-  code_ = &kit(volume);
+  code_ = &table(volume);
   // Lines that all want the same few places in the caches, on both sides, leave them early.
   const Dim& other = dims_[static_cast<std::size_t>(fast_y_ != 0 || dims_.size() == 1 ? fast_y_ : 1)];
   const bool chased = dims_.size() > 1 && other.x % page == 0 && (fast_y_ != 0 ? dims_.front().y : other.y) % page == 0;
@@ -129,11 +129,11 @@ Permuter::Way Permuter::run(double* x, const double* y, std::vector<PairDim> dim
                                            limits_.assembled_bytes / (chased ? 2 : 1);
   if (!large) {
     by_panels(x, y, alpha, beta);
-    return Way::panels;
+    return Method::panels;
   }
-  if (by_streams(x, y, alpha, beta)) return Way::streams;
+  if (by_streams(x, y, alpha, beta)) return Method::streams;
   by_cache_blocks(x, y, alpha, beta);
-  return Way::cache_blocks;
+  return Method::cache_blocks;
 }
 
 /// A loop over blocks of a dimension; none when there is only one block.
@@ -172,13 +172,13 @@ std::int64_t Permuter::extent_here(int dim, std::int64_t block) const {
 }
 
 void Permuter::by_panels(double* x, const double* y, double alpha, double beta) {
-  const bool turned = fast_y_ != 0;
+  const bool transposed = fast_y_ != 0;
   const bool alone = dims_.size() == 1;
-  const int other = turned ? fast_y_ : 1;
+  const int other = transposed ? fast_y_ : 1;
   const Dim& fast = dims_[0];
   const Dim second = alone ? Dim{} : dims_[static_cast<std::size_t>(other)];
   const auto [length, count, along_x, columns_outermost] =
-      turned ? cut_transposed(fast, second) : cut_lines(fast, second);
+      transposed ? cut_transposed(fast, second) : cut_lines(fast, second);
   for (int k = 1; k < static_cast<int>(dims_.size()); ++k)
     if (k != other) add_loop(k, 1);
   add_loop(0, length);
@@ -195,13 +195,13 @@ void Permuter::by_panels(double* x, const double* y, double alpha, double beta) 
     at_.pop_back();
   }
   w.x_step = second.x;
-  w.y_step = turned ? fast.y : second.y;
+  w.y_step = transposed ? fast.y : second.y;
   w.length = length;
   w.count = count;
   w.alpha = alpha;
   w.beta = beta;
   const Blend blend = blend_of(alpha, beta);
-  const PanelCode code = turned ? code_->turned[number(blend)][along_x ? 1 : 0] : code_->lines[number(blend)];
+  const PanelCode code = transposed ? code_->transposed[number(blend)][along_x ? 1 : 0] : code_->lines[number(blend)];
   std::int64_t ox = 0, oy = 0;
   do {
     w.x = x + ox;

@@ -1,6 +1,6 @@
 #pragma once
 // Permuted copies at the speed of memory: combine() of strided.h, bit for bit, with the work cut so that both operands
-// are read and written in whole cache lines. Blocks that caches hold are turned panel by panel straight into the
+// are read and written in whole cache lines. Blocks that caches hold are transposed panel by panel straight into the
 // target. Larger ones are assembled cache block by cache block in a buffer: cache blocks are long in the fastest
 // dimensions of both operands, the buffer's lines are stored non-temporally, and meanwhile the next cache block is
 // fetched, line by line in the order in which it will be read, which no hardware guesses. Where the target's lines are
@@ -27,15 +27,15 @@ class Permuter {
   /// `engine` may be null: built-in code only.
   explicit Permuter(CodeEngine* engine = nullptr, PermuteLimits limits = {});
 
-  /// How an operation is done.
-  enum class Way { nothing, copied, combined, panels, cache_blocks, streams };
+  /// The method of an operation.
+  enum class Method { nothing, copied, combined, panels, cache_blocks, streams };
   /// x = alpha * y + beta * x at every position; beta = 0 does not read x. The operands do not overlap.
-  Way run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
+  Method run(double* x, const double* y, std::vector<PairDim> dims, double alpha, double beta);
 
-  /// What carries pieces that were assembled elsewhere to memory, as they are. The operation moves `volume` elements.
-  PieceCode piece_code(std::int64_t volume) { return kit(volume).piece[number(Blend::copy)]; }
-  /// What turns panels of such an operation, as they are.
-  PanelCode transpose_code(std::int64_t volume) { return kit(volume).turned[number(Blend::copy)][0]; }
+  /// Code that carries pieces assembled elsewhere to memory, as they are. The operation moves `volume` elements.
+  PieceCode piece_code(std::int64_t volume) { return table(volume).piece[number(Blend::copy)]; }
+  /// Code that transposes panels of such an operation, as they are.
+  PanelCode transpose_code(std::int64_t volume) { return table(volume).transposed[number(Blend::copy)][0]; }
 
  private:
   struct Loop {
@@ -72,11 +72,11 @@ class Permuter {
   void order_loops(int outermost = -1);
   bool advance(std::int64_t& x, std::int64_t& y);
   std::int64_t extent_here(int dim, std::int64_t block) const;
-  const PermuteKernels& kit(std::int64_t volume);
+  const PermuteKernels& table(std::int64_t volume);
 
   CodeEngine* engine_;
   PermuteLimits limits_;
-  PermuteKernels kit_, generated_;
+  PermuteKernels table_, generated_;
   const PermuteKernels* code_ = nullptr;  // for the operation at hand
   bool complete_ = false;                 // nothing (more) to ask the engine for
   std::int64_t moved_ = 0, calls_ = 0;
@@ -87,7 +87,7 @@ class Permuter {
   std::vector<Loop> loops_;         // innermost first
   std::vector<std::int64_t> at_;    // position in them
   std::vector<std::int64_t> here_;  // extents of the cache block at hand
-  // Of cache blocks: the dimensions that panels have beside x's fastest, the one of rows of panels (one of the nearer
+  // Dimensions of cache blocks: those that panels have beside x's fastest, the one of rows of panels (one of the nearer
   // ones?), those that are nearer in y than x's fastest, those further away, those between pieces.
   std::vector<int> second_;
   int third_ = -1;

@@ -32,7 +32,7 @@ struct Square {
   __m512d v[8];
 };
 
-/// Eight rows of eight, turned. Lines are read as a whole: one that is still on its way is waited for once.
+/// Eight rows of eight, transposed. Lines are read as a whole: one that is still on its way is waited for once.
 __attribute__((always_inline)) inline Square turn(const double* y, std::int64_t step) {
   Square square;
 #pragma GCC unroll 8
@@ -51,7 +51,7 @@ bool in_lines(const PanelWork& w) {
 
 /// Whole squares. What they would leave over costs more in vectors of eight than all in vectors of four.
 template <Blend blend, bool along_x>
-void turned512(const PanelWork* work) {
+void transposed512(const PanelWork* work) {
   const PanelWork& w = *work;
   if (w.length % side != 0 || w.count % side != 0 || !in_lines(w)) return transposed_avx2<blend, along_x>(work);
   const Factors512 f(w);
@@ -89,7 +89,7 @@ void lines512(const PanelWork* work) {
 }
 
 template <Blend blend>
-void stream_turned512(const PanelWork* work, const double* soon) {
+void stream_transposed512(const PanelWork* work, const double* soon) {
   const PanelWork& w = *work;
   const Factors512 f(w);
   const auto stream = [&](double* to, __m512d from)
@@ -125,24 +125,24 @@ void stream_lines512(const PanelWork* work, const double* soon) {
 }
 
 template <Blend blend>
-void widen(PermuteKernels& kit) {
+void widen(PermuteKernels& table) {
   constexpr auto k = static_cast<std::size_t>(blend);
-  kit.turned[k] = {turned512<blend, false>, turned512<blend, true>};
-  kit.lines[k] = lines512<blend>;
+  table.transposed[k] = {transposed512<blend, false>, transposed512<blend, true>};
+  table.lines[k] = lines512<blend>;
   if constexpr (blend == Blend::copy || blend == Blend::scale) {
-    kit.stream_transposed[k] = stream_turned512<blend>;
-    kit.stream_lines[k] = stream_lines512<blend>;
+    table.stream_transposed[k] = stream_transposed512<blend>;
+    table.stream_lines[k] = stream_lines512<blend>;
   }
 }
 
 }  // namespace
 
-void widen_permute(PermuteKernels& kit) {
-  kit.vector_bits = 512;
-  widen<Blend::copy>(kit);
-  widen<Blend::scale>(kit);
-  widen<Blend::add>(kit);
-  widen<Blend::update>(kit);
+void widen_permute(PermuteKernels& table) {
+  table.vector_bits = 512;
+  widen<Blend::copy>(table);
+  widen<Blend::scale>(table);
+  widen<Blend::add>(table);
+  widen<Blend::update>(table);
 }
 
 }  // namespace sial::kernels

@@ -151,7 +151,7 @@ void Permuter::panels_of_cache_block(std::int64_t rows, F&& f) const {
   for (const int k : second_) count *= here_[static_cast<std::size_t>(k)];
   within_cache_block(far_, [&](std::int64_t, std::int64_t y_far, std::int64_t to_far) {
     for (std::int64_t i = 0, n = 0; i < length; i += n) {
-      // Fewer than four rows by themselves would be turned one element after the other.
+      // Fewer than four rows by themselves would be transposed one element after the other.
       n = length - i < rows + 4 ? length - i : rows;
       within_cache_block(near_, [&](std::int64_t, std::int64_t y, std::int64_t to) {
         f(y_far + y + i * dims_[0].y, to_far + to + i, n, count, panels);
@@ -166,11 +166,12 @@ void Permuter::list_lines() {
   std::int64_t reach = 0;
   for (const Dim& dim : dims_) reach += dim.y * (dim.block - 1);
   if (reach > std::numeric_limits<std::int32_t>::max()) return;
-  const bool turned = fast_y_ != 0;
-  const std::int64_t step = turned || second_.empty() ? dims_[0].y : dims_[static_cast<std::size_t>(second_.front())].y;
+  const bool transposed = fast_y_ != 0;
+  const std::int64_t step =
+      transposed || second_.empty() ? dims_[0].y : dims_[static_cast<std::size_t>(second_.front())].y;
   const auto list_panel = [&](std::int64_t y, std::int64_t length, std::int64_t count) {
     const auto add = [&](std::int64_t at) { lines_.push_back(static_cast<std::int32_t>(y + at)); };
-    if (!turned) {
+    if (!transposed) {
       for (std::int64_t j = 0; j < count; ++j)
         for (std::int64_t i = 0; i < length; i += cache_line) add(i + j * step);
       return;
@@ -249,13 +250,13 @@ void Permuter::look() {
   for (std::size_t k = 0; k < dims_.size(); ++k) here_[k] = extent_here(static_cast<int>(k), dims_[k].block);
 }
 
-/// Where all lines of x are whole they need no buffer: y is read about in the order in which it lies in memory, parts
-/// of x are turned in registers, and its lines are stored non-temporally one by one. False where lines are not whole,
-/// or there is no such code.
+/// No buffer is needed where all lines of x are whole: y is read about in the order in which it lies in memory, parts
+/// of x are transposed in registers, and its lines are stored non-temporally one by one. False where lines are not
+/// whole, or there is no such code.
 bool Permuter::by_streams(double* x, const double* y, double alpha, double beta) {
-  const bool turned = fast_y_ != 0;
+  const bool transposed = fast_y_ != 0;
   const std::size_t blend = number(blend_of(alpha, beta));
-  const StreamCode code = turned ? code_->stream_transposed[blend] : code_->stream_lines[blend];
+  const StreamCode code = transposed ? code_->stream_transposed[blend] : code_->stream_lines[blend];
   bool whole = code && begins_line(x);
   for (const Dim& dim : dims_) whole &= (&dim == &dims_.front() ? dim.extent : dim.x) % cache_line == 0;
   if (!whole) return false;
@@ -263,7 +264,7 @@ bool Permuter::by_streams(double* x, const double* y, double alpha, double beta)
     dim.block = dim.extent;
     dim.buffer = dim.x;
   }
-  if (turned) cut_cache_blocks(stream_reach_x, stream_reach_y);
+  if (transposed) cut_cache_blocks(stream_reach_x, stream_reach_y);
   begin_cache_blocks();
   choose_panels(true);
   if (third_ >= 0 && !near_third_) {
@@ -284,12 +285,13 @@ bool Permuter::by_streams(double* x, const double* y, double alpha, double beta)
   std::int64_t ox = 0, oy = 0;
   do {
     look();
-    panels_of_cache_block(turned ? cache_line : here_[0], [&](std::int64_t from, std::int64_t to, std::int64_t length,
-                                                              std::int64_t count, std::int64_t panels) {
-      const std::int64_t step = turned ? count : rows;
-      for (std::int64_t j = 0; j < count; j += step)
-        part(x + ox + to + j * w.x_step, y + oy + from + j * w.y_step, length, std::min(step, count - j), panels);
-    });
+    panels_of_cache_block(
+        transposed ? cache_line : here_[0],
+        [&](std::int64_t from, std::int64_t to, std::int64_t length, std::int64_t count, std::int64_t panels) {
+          const std::int64_t step = transposed ? count : rows;
+          for (std::int64_t j = 0; j < count; j += step)
+            part(x + ox + to + j * w.x_step, y + oy + from + j * w.y_step, length, std::min(step, count - j), panels);
+        });
   } while (advance(ox, oy));
   code(&w, w.y);
   complete_streams();
@@ -314,12 +316,12 @@ void Permuter::by_cache_blocks(double* x, const double* y, double alpha, double 
 
   // Factors apply where they can be applied in passing: alpha while assembling, beta while writing.
   const Blend blend = blend_of(alpha, beta);
-  const PanelCode turn = fast_y_ != 0 ? code_->turned[number(alpha == 1.0 ? Blend::copy : Blend::scale)][0]
+  const PanelCode turn = fast_y_ != 0 ? code_->transposed[number(alpha == 1.0 ? Blend::copy : Blend::scale)][0]
                                       : code_->lines[number(alpha == 1.0 ? Blend::copy : Blend::scale)];
   const PieceCode write = code_->piece[number(blend == Blend::scale ? Blend::copy : blend)];
   PieceWork piece;
   piece.beta = beta;
-  // What is added to is fetched as well, after what is read.
+  // Memory that is added to is fetched as well, after what is read.
   list_added(blend == Blend::add || blend == Blend::update);
   piece.per_line = x_lines_.empty() ? 1 : 2;
   std::int64_t ox = 0, oy = 0;

@@ -45,7 +45,7 @@ void each(const PanelWork* work) {
 }
 
 template <Blend blend>
-constexpr PanelCode turned = each<transpose_panel<blend>>;
+constexpr PanelCode transposed = each<transpose_panel<blend>>;
 template <Blend blend>
 constexpr PanelCode lines = each<copy_lines<blend>>;
 
@@ -66,15 +66,15 @@ void piece(PieceWork* work) {
 }  // namespace
 
 PermuteKernels portable_permute() {
-  PermuteKernels kit;
-  kit.vector_bits = 64;
-  kit.turned = {{{turned<Blend::copy>, turned<Blend::copy>},
-                 {turned<Blend::scale>, turned<Blend::scale>},
-                 {turned<Blend::add>, turned<Blend::add>},
-                 {turned<Blend::update>, turned<Blend::update>}}};
-  kit.lines = {lines<Blend::copy>, lines<Blend::scale>, lines<Blend::add>, lines<Blend::update>};
-  kit.piece = {piece<Blend::copy>, nullptr, piece<Blend::add>, piece<Blend::update>};
-  return kit;
+  PermuteKernels table;
+  table.vector_bits = 64;
+  table.transposed = {{{transposed<Blend::copy>, transposed<Blend::copy>},
+                       {transposed<Blend::scale>, transposed<Blend::scale>},
+                       {transposed<Blend::add>, transposed<Blend::add>},
+                       {transposed<Blend::update>, transposed<Blend::update>}}};
+  table.lines = {lines<Blend::copy>, lines<Blend::scale>, lines<Blend::add>, lines<Blend::update>};
+  table.piece = {piece<Blend::copy>, nullptr, piece<Blend::add>, piece<Blend::update>};
+  return table;
 }
 
 }  // namespace sial::kernels

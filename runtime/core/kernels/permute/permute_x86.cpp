@@ -49,7 +49,7 @@ struct Four {
   __m256d v[4];
 };
 
-/// Four consecutive elements of each of four rows of y, turned.
+/// Four consecutive elements of each of four rows of y, transposed.
 __attribute__((always_inline)) inline Four turn(const double* y, std::int64_t step) {
   Four square{
       {_mm256_loadu_pd(y), _mm256_loadu_pd(y + step), _mm256_loadu_pd(y + 2 * step), _mm256_loadu_pd(y + 3 * step)}};
@@ -123,8 +123,8 @@ __attribute__((always_inline)) inline void transpose_last_strip(double* x, std::
 }
 
 template <Blend blend>
-__attribute__((always_inline)) inline void turn_2x2(double* x, std::int64_t x_step, const double* y,
-                                                    std::int64_t y_step, Factors f) {
+__attribute__((always_inline)) inline void transpose_2x2(double* x, std::int64_t x_step, const double* y,
+                                                         std::int64_t y_step, Factors f) {
   const __m128d a = _mm_loadu_pd(y), b = _mm_loadu_pd(y + y_step);
   put<blend>(x, _mm_unpacklo_pd(a, b), f);
   put<blend>(x + x_step, _mm_unpackhi_pd(a, b), f);
@@ -138,7 +138,7 @@ void transpose_narrow(const PanelWork& w) {
   for (; i + 2 <= w.length; i += 2) {
     std::int64_t j = 0;
     for (; j + 2 <= w.count; j += 2)
-      turn_2x2<blend>(w.x + i + j * w.x_step, w.x_step, w.y + j + i * w.y_step, w.y_step, f);
+      transpose_2x2<blend>(w.x + i + j * w.x_step, w.x_step, w.y + j + i * w.y_step, w.y_step, f);
     for (; j < w.count; ++j)
       for (std::int64_t k = i; k < i + 2; ++k) put<blend>(w.x + k + j * w.x_step, w.y[j + k * w.y_step], f);
   }
@@ -196,7 +196,7 @@ __attribute__((always_inline)) inline void copy_lines(const PanelWork& w) {
   const Factors f{w.alpha, w.beta};
   double* x = w.x;
   const double* y = w.y;
-  // What fours leave over is a vector that ends with the line, over part of the one before: its result is formed before
+  // The rest after fours is a vector that ends with the line, over part of the one before: its result is formed before
   // that one is stored.
   const std::int64_t end = w.length - 4;
   const bool over = w.length > 4 && w.length % 4 != 0;
@@ -313,14 +313,14 @@ void stream_lines(const PanelWork* work, const double* soon) {
 }
 
 template <Blend blend>
-void add(PermuteKernels& kit) {
+void add(PermuteKernels& table) {
   constexpr auto k = static_cast<std::size_t>(blend);
-  kit.turned[k] = {transposed_avx2<blend, false>, transposed_avx2<blend, true>};
-  kit.lines[k] = lines_avx2<blend>;
-  if constexpr (blend != Blend::scale) kit.piece[k] = piece<blend>;
+  table.transposed[k] = {transposed_avx2<blend, false>, transposed_avx2<blend, true>};
+  table.lines[k] = lines_avx2<blend>;
+  if constexpr (blend != Blend::scale) table.piece[k] = piece<blend>;
   if constexpr (blend == Blend::copy || blend == Blend::scale) {
-    kit.stream_transposed[k] = stream_transposed<blend>;
-    kit.stream_lines[k] = stream_lines<blend>;
+    table.stream_transposed[k] = stream_transposed<blend>;
+    table.stream_lines[k] = stream_lines<blend>;
   }
 }
 
@@ -339,15 +339,15 @@ SIAL_INSTANTIATE(Blend::update)
 
 PermuteKernels builtin_permute(const CpuFacts& facts) {
   if (facts.vector_bits < 256) return portable_permute();
-  PermuteKernels kit;
-  kit.vector_bits = 256;
-  kit.streams = true;
-  add<Blend::copy>(kit);
-  add<Blend::scale>(kit);
-  add<Blend::add>(kit);
-  add<Blend::update>(kit);
-  if (facts.vector_bits >= 512) widen_permute(kit);
-  return kit;
+  PermuteKernels table;
+  table.vector_bits = 256;
+  table.streams = true;
+  add<Blend::copy>(table);
+  add<Blend::scale>(table);
+  add<Blend::add>(table);
+  add<Blend::update>(table);
+  if (facts.vector_bits >= 512) widen_permute(table);
+  return table;
 }
 
 }  // namespace sial::kernels

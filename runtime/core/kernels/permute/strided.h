@@ -21,8 +21,8 @@ inline bool begins_line(const double* p) {
   return reinterpret_cast<std::uintptr_t>(p) % (cache_line * sizeof(double)) == 0;
 }
 
-/// How far apart pieces of so many doubles lie in a buffer: an odd number of lines, lest their lines want the same
-/// places in a cache; short ones lie close.
+/// The distance of pieces of so many doubles in a buffer: an odd number of lines, lest their lines want the same places
+/// in a cache; short ones lie close.
 inline std::int64_t pieces_apart(std::int64_t size) {
   constexpr std::int64_t shortest_padded = 64;
   return size < shortest_padded ? size : ((size + cache_line - 1) / cache_line | 1) * cache_line;

@@ -1,5 +1,5 @@
 #pragma once
-// Squares of elements turned in registers, for the files that are built for processors with AVX2.
+// Squares of elements transposed in registers, for the files that are built for processors with AVX2.
 
 #include <immintrin.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Squares of elements turned in registers, for the files that are built for processors with AVX-512.
+// Squares of elements transposed in registers, for the files that are built for processors with AVX-512.
 
 #include <immintrin.h>
 

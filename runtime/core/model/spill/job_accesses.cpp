@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/core/model/spill/access_walk.h"
+#include "runtime/core/model/spill/access_model.h"
 
 namespace sial {
 namespace {
@@ -12,7 +12,7 @@ std::string line_text(const Module& m, std::int32_t pc) {
   return fmt::format("{}:{}", m.files.at(static_cast<std::size_t>(at.file)), at.line);
 }
 
-void record_orders(const Module& m, const AccessWalk& walk, std::vector<OrderedPardo>& orders) {
+void record_orders(const Module& m, const AccessModel& walk, std::vector<OrderedPardo>& orders) {
   for (const auto& [loop, chosen] : walk.orders())
     if (!chosen.order.as_written())
       orders.push_back({line_text(m, m.loops[static_cast<std::size_t>(loop)].begin), chosen.text, chosen.bytes,
@@ -23,7 +23,7 @@ void record_orders(const Module& m, const AccessWalk& walk, std::vector<OrderedP
 
 JobAccesses follow_accesses(std::span<const std::shared_ptr<const Module>> programs, const JobData& job,
                             const SavedArrays& saved, PlanSetting setting, NodeId node, const AccessLimits& limits) {
-  setting.most_steps = limits.steps;
+  setting.max_steps = limits.steps;
   if (!setting.orders_pardos) setting.spill_capacity = 0;
   else if (setting.spill_capacity == 0)  // as the store says in a run
     setting.spill_capacity = static_cast<std::int64_t>(setting.memory_per_rank) * setting.node_size();
@@ -40,7 +40,7 @@ JobAccesses follow_accesses(std::span<const std::shared_ptr<const Module>> progr
     if (i == 0) blocks.load(memory.labels);
     memory.ledger.begin_program();
     const std::int32_t number = setting.first_program + static_cast<std::int32_t>(i);
-    AccessWalk walk(*programs[i], number, place, memory, result.sequence, blocks);
+    AccessModel walk(*programs[i], number, place, memory, result.sequence, blocks);
     result.exact &= walk.run();
     record_orders(*programs[i], walk, result.orders);
     place += static_cast<std::int32_t>(programs[i]->code.size());

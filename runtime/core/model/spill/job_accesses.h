@@ -1,6 +1,6 @@
 #pragma once
 // The accesses to the remote blocks of one node that the programs of a job make, in their order, as far as they are
-// known before the run (access_walk.h). A value.
+// known before the run (access_model.h). A value.
 
 #include <memory>
 #include <span>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/core/base/ids.h"
-#include "runtime/core/model/walk/memory_model.h"
+#include "runtime/core/model/memory/memory_model.h"
 #include "runtime/core/tier/replay/access_sequence.h"
 
 namespace sial {

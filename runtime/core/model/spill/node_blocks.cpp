@@ -18,7 +18,7 @@ void PlannedNodeBlocks::load(const std::map<std::string, SavedBlocks>& labels) {
   }
 }
 
-void PlannedNodeBlocks::begin_program(const WalkContext& context, std::int32_t first_place) {
+void PlannedNodeBlocks::begin_program(const ModelContext& context, std::int32_t first_place) {
   context_ = &context;
   first_place_ = place_ = first_place;
   arrays_.assign(context.module.arrays.size(), {});

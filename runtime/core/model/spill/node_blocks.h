@@ -1,7 +1,7 @@
 #pragma once
 // The remote blocks that lie on one node while the programs of a job are followed, with their numbers in the sequence
 // of accesses. Arrays and labels hold blocks: a block that both hold is shared until one of them changes it, and dies
-// when nobody holds it. Part of an access walk.
+// when nobody holds it. Part of an access model.
 
 #include <cstdint>
 #include <map>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/core/interp/blocks/located.h"
-#include "runtime/core/model/walk/context.h"
+#include "runtime/core/model/memory/context.h"
 #include "runtime/core/tier/replay/access_sequence.h"
 
 namespace sial {
@@ -22,13 +22,13 @@ class PlannedNodeBlocks {
   /// Blocks of earlier jobs' results, which are there from the start.
   void load(const std::map<std::string, SavedBlocks>& labels);
   /// `first_place`: added to the positions of the program's instructions.
-  void begin_program(const WalkContext& context, std::int32_t first_place);
+  void begin_program(const ModelContext& context, std::int32_t first_place);
   void at(std::int32_t pc) { place_ = first_place_ + pc; }
 
   void read(ArrayId array, const Located& at);
   void put(ArrayId array, const Located& at, SetOp op);
   void erase(ArrayId array);
-  /// What the array holds is not used again, but for what labels hold as well.
+  /// The array's values are not used again, but for what labels hold as well.
   void discard(ArrayId array);
   /// False when nothing was saved under the label.
   bool restore(ArrayId array, const std::string& label);
@@ -54,7 +54,7 @@ class PlannedNodeBlocks {
 
   AccessSequence& sequence_;
   const NodeId node_;
-  const WalkContext* context_ = nullptr;
+  const ModelContext* context_ = nullptr;
   std::vector<ArrayEntry> arrays_;  // of the program
   std::map<std::string, ArrayEntry> labels_;
   std::map<std::string, std::int64_t> rows_;  // by name

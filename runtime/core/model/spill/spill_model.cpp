@@ -24,11 +24,11 @@ Owner owner_of(const PlanSetting& setting) {
 /// Nodes that own blocks; they are alike.
 int owners_of(const PlanSetting& setting) { return setting.servers > 0 ? setting.servers : setting.nodes(); }
 
-/// Of freed blocks, gaps stay between those of other sizes: a sixteenth, as in the verdict on memory.
+/// Gaps stay between freed blocks of other sizes: a sixteenth, as in the verdict on memory.
 std::int64_t with_gaps(std::int64_t bytes) { return bytes + bytes / 16; }
 std::int64_t without_gaps(std::int64_t bytes) { return std::max<std::int64_t>(bytes, 0) / 17 * 16; }
 
-/// Of the program, on the owner's node.
+/// The program's bytes on the owner's node.
 std::int64_t fixed_of(const ProgramNeed& program, const PlanSetting& setting, const Owner& owner) {
   return program.directory / owners_of(setting) + (owner.works ? program.floor * owner.ranks : 0);
 }
@@ -40,13 +40,13 @@ std::int64_t least_of(const ProgramNeed& program, std::int64_t fixed, std::int64
   return std::min(std::max(sum + program.largest, program.floor), std::max(program.enough, program.floor));
 }
 
-int lenders_of(const PlanSetting& setting) { return setting.nodes() + setting.servers + setting.memory_nodes - 1; }
+int providers_of(const PlanSetting& setting) { return setting.nodes() + setting.servers + setting.memory_nodes - 1; }
 
-/// Nobody would lend: the run is refused.
-bool nobody_lends(const PlanSetting& setting) {
+/// No node would provide memory: the run is refused.
+bool no_provider(const PlanSetting& setting) {
   return std::any_of(setting.spill.begin(), setting.spill.end(), [&](const TierRequest& t) {
     return t.kind == TierKind::nodes &&
-           (lenders_of(setting) == 0 || (t.bytes == 0 && setting.servers + setting.memory_nodes == 0));
+           (providers_of(setting) == 0 || (t.bytes == 0 && setting.servers + setting.memory_nodes == 0));
   });
 }
 
@@ -57,13 +57,13 @@ bool has_nodes(const SpillRequest& request) {
   return std::any_of(request.begin(), request.end(), [](const TierRequest& t) { return t.kind == TierKind::nodes; });
 }
 
-/// What the memory of others is for each owner of blocks. Owners are alike, so that where one is short, all are: what
+/// The memory of others for each owner of blocks. Owners are alike, so that where one is short, all are: what
 /// is known to be free is that of nodes which own none. 0: that is not known.
 std::int64_t memory_of_nodes(const PlanSetting& setting, const TierRequest& tier) {
   const auto memory =
       static_cast<std::int64_t>(setting.memory_of_server > 0 ? setting.memory_of_server : setting.memory_per_rank);
   const auto most = static_cast<std::int64_t>(tier.bytes);
-  const std::int64_t of_server = memory - memory / 8;  // as LentMemory keeps
+  const std::int64_t of_server = memory - memory / 8;  // as NodeMemoryProvider keeps
   if (setting.memory_nodes > 0)
     return (most > 0 ? std::min(most, of_server) : of_server) * setting.memory_nodes / owners_of(setting);
   const std::int64_t of_node = static_cast<std::int64_t>(setting.memory_per_rank) * setting.node_size();
@@ -71,7 +71,7 @@ std::int64_t memory_of_nodes(const PlanSetting& setting, const TierRequest& tier
 }
 
 std::int64_t room_of(const PlanSetting& setting) {
-  if (nobody_lends(setting)) return -1;
+  if (no_provider(setting)) return -1;
   std::int64_t bytes = 0;
   for (const TierRequest& tier : setting.spill) {
     const std::int64_t room =
@@ -117,7 +117,7 @@ SpillModel model_spill(std::span<const std::shared_ptr<const Module>> programs, 
     const std::int64_t least = least_of(plan.programs[p], spill.fixed[p], used.bytes, owner);
     if (least <= spill.least) continue;
     spill.least = least;
-    spill.least_fixed = spill.fixed[p] / owner.ranks;
+    spill.min_fixed = spill.fixed[p] / owner.ranks;
     spill.place = place_text(programs, followed, used.place);
   }
   spill.seconds = static_cast<double>(spill.moved.total.bytes()) / spill_rate(setting);
@@ -181,14 +181,14 @@ void print_spill(const SpillModel& spill, const PlanSetting& setting, std::ostre
     out << fmt::format(
         "{}: needs --memory {}: {} that never leave it, and the blocks in use at once at {}, with gaps\n",
         asked ? "does not fit with --spill" : "with `--spill DIR`", memory_option(spill.least),
-        bytes_text(spill.least_fixed), spill.place);
+        bytes_text(spill.min_fixed), spill.place);
     return;
   }
   if (!asked) {
     out << fmt::format("with `--spill DIR`: {}\n", movement(spill, setting));
     return;
   }
-  if (nobody_lends(setting)) {
+  if (no_provider(setting)) {
     out << "does not run with `--spill nodes`: no other node lends memory; `nodes:SIZE` says how much each does\n";
     return;
   }

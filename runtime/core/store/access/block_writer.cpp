@@ -14,13 +14,13 @@ CacheEntry* BlockWriter::before_own_put(ArrayId id, const BlockIndex& block, std
   if (context_.spilled) context_.spilled->area().record_use();
   prefetches_.record_own_blocks();
   if (!h) return nullptr;
-  if (h->ahead && !h->fetched) prefetches_.abandon(*h);
-  if (h->kept && h->fetch) fetched_.end_comparison(*h);
-  if ((h->kept || h->own_put) && !fault_enabled(Fault::store_kept_after_own_put)) {
+  if (h->prefetch_id && !h->fetched) prefetches_.abandon(*h);
+  if (h->retained && h->fetch) fetched_.end_comparison(*h);
+  if ((h->retained || h->own_put) && !fault_enabled(Fault::store_kept_after_own_put)) {
     copies_.drop_value(*h);
-    h->kept = false;
+    h->retained = false;
   }
-  if (h->evicted && !h->own) fetched_.fetch_again(*h, size);
+  if (h->evicted && !h->private_copy) fetched_.fetch_again(*h, size);
   while (h->fetch) fetched_.finish(*h);  // its value is the one from before this put
   h->stale = true;
   return h;
@@ -40,7 +40,7 @@ void BlockWriter::modify(RequestKind kind, ArrayId id, const BlockIndex& block, 
   request.value = value;
   request.access = context_.access(place);
   CacheEntry* h = before_own_put(id, block, size);
-  if (h && h->sum && !fault_enabled(Fault::store_sum_before_put)) sums_.send(*h);
+  if (h && h->pending_accumulate && !fault_enabled(Fault::store_sum_before_put)) accumulates_.send(*h);
   const NodeId node = context_.home(id, block);
   const bool here = context_.homes.is_here(node);
   if (data && !(shared && here)) context_.log.at(place, id).moved += size * 8;
@@ -97,7 +97,7 @@ void BlockWriter::put_from(std::unique_ptr<OutgoingBlock> values, bool add, Arra
   request.size = size;
   request.access = context_.access(place);
   CacheEntry* held = before_own_put(id, block, size);
-  if (held && held->sum && !fault_enabled(Fault::store_sum_before_put)) sums_.send(*held);
+  if (held && held->pending_accumulate && !fault_enabled(Fault::store_sum_before_put)) accumulates_.send(*held);
   context_.log.at(place, id).moved += size * 8;
   CacheEntry& h = held ? *held : copies_.find_or_create(id, block);
   const NodeId node = context_.home(id, block);
@@ -157,16 +157,17 @@ void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int
   ++stats.accumulates;
   const bool elsewhere = !context_.homes.is_here(context_.home(id, block));
   CacheEntry* h = before_own_put(id, block, size);
-  if (h && h->sum && h->sum->doubles != size) sums_.send(*h);  // the owner says what is wrong with it
-  if (h && h->sum) {
-    double* sum = h->sum->data();
+  if (h && h->pending_accumulate && h->pending_accumulate->doubles != size)
+    accumulates_.send(*h);  // the owner says what is wrong with it
+  if (h && h->pending_accumulate) {
+    double* sum = h->pending_accumulate->data();
     for (std::int64_t i = 0; context_.options.values && i < size; ++i) sum[i] += data[i];
     ++stats.combined_accumulates;
     if (elsewhere) stats.bytes_elided += size * 8;
     return;
   }
   const auto bytes = static_cast<std::uint64_t>(size) * 8;
-  const bool room = sums_.has_room(bytes);
+  const bool room = accumulates_.has_room(bytes);
   if (!elsewhere) {
     const BlockKey key = context_.arrays.key(id, block);
     Outcome outcome;
@@ -189,12 +190,12 @@ void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int
     modify_remote(copies_.find_or_create(id, block), context_.home(id, block), request, data, false);
     return;
   }
-  sums_.make_room(bytes);
+  accumulates_.make_room(bytes);
   Chunk* sum = context_.new_chunk(id, block, size);
   if (context_.options.values) std::copy_n(data, size, sum->data());
   stats.bytes_copied += size * 8;
   context_.log.at(place, id).moved += size * 8;
-  sums_.add(copies_.find_or_create(id, block), sum, place);
+  accumulates_.add(copies_.find_or_create(id, block), sum, place);
 }
 
 // --- puts that are kept or share
@@ -203,14 +204,14 @@ void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int
 // get.
 bool BlockWriter::retain_put(CacheEntry& h, Chunk* payload) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(payload->doubles) * 8;
-  if (!context_.arrays.at(h.array).retain_puts || h.fetched || h.own || h.value) return false;
+  if (!context_.arrays.at(h.array).retain_puts || h.fetched || h.private_copy || h.shared_copy) return false;
   if (copies_.bytes() + prefetches_.bytes() + bytes > context_.options.copy_budget / 2 ||
       4 * static_cast<std::uint64_t>(context_.heap.bytes_in_use()) > context_.heap.budget())
     return false;
   context_.heap.add_reference(payload);
-  h.value = payload;
+  h.shared_copy = payload;
   h.own_put = true;
-  copies_.record_kept();
+  copies_.record_retained();
   copies_.record_use(h);
   copies_.add_copy(h);
   return true;
@@ -223,12 +224,12 @@ bool BlockWriter::put_held(ArrayId id, const BlockIndex& block, std::int64_t siz
   if (context_.options.check || context_.options.copy || !context_.homes.is_here(context_.home(id, block)))
     return false;
   const CacheEntry* source = copies_.find(from, from_block);
-  if (!source || !source->fetched || source->own || !source->value || source->fetch || source->copied ||
-      source->value->doubles != size)
+  if (!source || !source->fetched || source->private_copy || !source->shared_copy || source->fetch || source->copied ||
+      source->shared_copy->doubles != size)
     return false;
-  Chunk* value = source->value;
+  Chunk* value = source->shared_copy;
   ++context_.stats.puts;
-  if (CacheEntry* h = before_own_put(id, block, size); h && h->sum) sums_.send(*h);
+  if (CacheEntry* h = before_own_put(id, block, size); h && h->pending_accumulate) accumulates_.send(*h);
   const Outcome outcome = context_.node.put_leased(context_.arrays.key(id, block), value,
                                                    context_.arrays.key(from, from_block), context_.access(place));
   report(context_, outcome, RequestKind::put, id, block, size, place);

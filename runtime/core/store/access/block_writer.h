@@ -13,8 +13,13 @@ namespace sial {
 class BlockWriter final : public BlockUpdate {
  public:
   BlockWriter(StoreContext& context, RankCache& copies, PrefetchPool& prefetches, FetchedBlocks& fetched,
-              OutgoingPuts& puts, PendingAccumulates& sums)
-      : context_(context), copies_(copies), prefetches_(prefetches), fetched_(fetched), puts_(puts), sums_(sums) {}
+              OutgoingPuts& puts, PendingAccumulates& accumulates)
+      : context_(context),
+        copies_(copies),
+        prefetches_(prefetches),
+        fetched_(fetched),
+        puts_(puts),
+        accumulates_(accumulates) {}
 
   void put(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
   void accumulate(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data, Place place) override;
@@ -27,7 +32,7 @@ class BlockWriter final : public BlockUpdate {
                 Place place) override;
   void accumulate_later(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
                         Place place) override;
-  void relieve_sums() override { sums_.relieve(); }
+  void relieve_sums() override { accumulates_.relieve(); }
   bool leaves_node(ArrayId array, const BlockIndex& block) override;
   bool memory_is_short(std::uint64_t more) const override { return context_.memory_is_short(more); }
   void put_from(std::unique_ptr<OutgoingBlock> values, bool add, ArrayId array, const BlockIndex& block,
@@ -39,7 +44,7 @@ class BlockWriter final : public BlockUpdate {
   void modify(RequestKind kind, ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
               double value, Place place, bool shared = false);
   void modify_remote(CacheEntry& h, NodeId node, const RequestHeader& request, const double* data, bool shared);
-  /// What any put of this rank's does to what it holds of the block; null when it holds nothing.
+  /// The effect of any put of this rank on what it holds of the block; null when it holds nothing.
   CacheEntry* before_own_put(ArrayId array, const BlockIndex& block, std::int64_t size);
   /// Holds on to what this rank has put, for the phases to come.
   bool retain_put(CacheEntry& h, Chunk* payload);
@@ -53,7 +58,7 @@ class BlockWriter final : public BlockUpdate {
   PrefetchPool& prefetches_;
   FetchedBlocks& fetched_;
   OutgoingPuts& puts_;
-  PendingAccumulates& sums_;
+  PendingAccumulates& accumulates_;
   Stored stored_;
 };
 

@@ -12,8 +12,13 @@ namespace sial {
 class FetchedBlocks final : public BlockFetch {
  public:
   FetchedBlocks(StoreContext& context, RankCache& copies, BlockRequests& requests, PrefetchPool& prefetches,
-                OutgoingPuts& puts, PendingAccumulates& sums)
-      : context_(context), copies_(copies), requests_(requests), prefetches_(prefetches), puts_(puts), sums_(sums) {}
+                OutgoingPuts& puts, PendingAccumulates& accumulates)
+      : context_(context),
+        copies_(copies),
+        requests_(requests),
+        prefetches_(prefetches),
+        puts_(puts),
+        accumulates_(accumulates) {}
 
   void get(ArrayId array, const BlockIndex& block, std::int64_t size, Place place) override;
   const double* read(ArrayId array, const BlockIndex& block, std::int64_t size, Place place) override;
@@ -26,19 +31,19 @@ class FetchedBlocks final : public BlockFetch {
 
   /// Waits for what is on its way; where a prefetch found nothing the block is on its way again afterwards, on demand.
   void finish(CacheEntry& h);
-  /// Waits for the answer whether a kept copy is the block's value still, where no get has joined that question.
+  /// Waits for the answer whether a retained copy is the block's value still, where no get has joined that question.
   void end_comparison(CacheEntry& h);
   /// For a block whose copy was evicted.
   void fetch_again(CacheEntry& h, std::int64_t size);
   /// The rank holds nothing of it any more.
-  void let_go(CacheEntry& h);
+  void drop(CacheEntry& h);
 
  private:
   void start(CacheEntry& h, std::int64_t size, Place place);
   void wait_for(CacheEntry& h);
   void take_copy(CacheEntry& h, std::int64_t size);
   void lease(CacheEntry& h, std::int64_t size, Place place);
-  void bring_stale_back(CacheEntry& h);
+  void reload_stale(CacheEntry& h);
   /// A copy of a block that a sparse array does not have.
   void take_zeros(CacheEntry& h, std::int64_t size);
   void wait_for_tier(const CacheEntry& h, AccessStats& row);
@@ -48,7 +53,7 @@ class FetchedBlocks final : public BlockFetch {
   BlockRequests& requests_;
   PrefetchPool& prefetches_;
   OutgoingPuts& puts_;
-  PendingAccumulates& sums_;
+  PendingAccumulates& accumulates_;
   std::uint64_t statements_ = 0;  // with StoreOptions::spill_every
 };
 

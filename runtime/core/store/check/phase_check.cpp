@@ -24,8 +24,8 @@ bool enter_use(PhaseRecord& record, std::int64_t phase, const EarlierUse& now, E
   const bool same = state == untouched || record.last.rank == now.rank;
   const State next = next_state[state][static_cast<int>(now.use)][same ? 0 : 1];
   if (next == forbidden) {
-    // Of what one rank did with the block, the culprit is what does not go with this use: two gets go together, and so
-    // do two additions.
+    // The culprit among the uses of one rank is one that does not go with this use: two gets go together, and so do two
+    // additions.
     const bool goes_with_last = state == single && record.last.use == now.use && now.use != BlockUse::put;
     conflict = same || goes_with_last ? record.other : record.last;
     return false;

@@ -9,7 +9,7 @@
 
 namespace sial {
 
-/// What a statement does to a block, as the phase rule sees it: fill and scale count as put, increment as accumulate.
+/// The use of a block by a statement, as the phase rule sees it: fill and scale count as put, increment as accumulate.
 enum class BlockUse : std::int32_t { get = 0, put = 1, accumulate = 2 };
 
 /// An earlier statement of the phase.

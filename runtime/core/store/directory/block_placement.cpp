@@ -49,8 +49,8 @@ bool BlockPlacement::fits(const BlockKey& key, int arena) const {
   return !rule || same_node(arena_of_block(*machine_, node_of_arena_, *rule, arena, number_of(key.block)), arena);
 }
 
-std::vector<int> BlockPlacement::lenders(int own, std::span<const double> used) const {
-  return lending_order(*machine_, node_of_arena_, own, used);
+std::vector<int> BlockPlacement::fallback_arenas(int own, std::span<const double> used) const {
+  return fallback_order(*machine_, node_of_arena_, own, used);
 }
 
 }  // namespace sial

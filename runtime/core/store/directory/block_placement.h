@@ -36,7 +36,7 @@ class BlockPlacement {
            node_of_arena_[static_cast<std::size_t>(other)] < 0 ||
            node_of_arena_[static_cast<std::size_t>(arena)] == node_of_arena_[static_cast<std::size_t>(other)];
   }
-  std::vector<int> lenders(int own, std::span<const double> used) const;
+  std::vector<int> fallback_arenas(int own, std::span<const double> used) const;
   /// Ranks of this node run near different memory nodes.
   bool several_nodes() const { return several_; }
 

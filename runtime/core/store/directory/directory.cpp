@@ -135,7 +135,7 @@ void Directory::for_each(Entry* shelf, const std::function<void(Entry&)>& f) {
 
 void Directory::remove_shelf(Entry* shelf, const std::function<void(Entry&)>& before) {
   const auto unlink = [this](Entry* e) {
-    if (e->listed_dirty) forget_dirty(e);
+    if (e->listed_dirty) unlist_dirty(e);
     auto& head = chain({e->array, e->generation, e->block});
     std::uint64_t first = lock_chain(head);
     std::uint64_t* link = &first;
@@ -170,7 +170,7 @@ void Directory::record_dirty(Entry& e) {
   h.dirty_first = offset(&e);
 }
 
-void Directory::forget_dirty(Entry* e) {
+void Directory::unlist_dirty(Entry* e) {
   Header& h = header();
   const SpinGuard guard(h.dirty_lock, hooks_.pause);
   std::uint64_t* link = &h.dirty_first;

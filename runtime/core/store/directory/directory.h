@@ -44,7 +44,7 @@ struct alignas(64) Entry {
     std::uint64_t dirty_next;   // of blocks
     std::uint64_t shelf_first;  // of shelves
   };
-  std::uint64_t below;  // the value's copy in a tier (spill/tier_copy.h); 0: none
+  std::uint64_t tier_handle;  // the value's copy in a tier (spill/tier_copy.h); 0: none
   PhaseRecord phase;
   // Hints for what leaves memory, in uses of blocks on the node (spill/spill_area.h), the next one as a word of
   // spill/next_use.h; anybody writes them:
@@ -136,7 +136,7 @@ class Directory {
   void add_slab();
   Entry* new_entry(const BlockKey& key);
   void free_entry(Entry* e);
-  void forget_dirty(Entry* e);
+  void unlist_dirty(Entry* e);
 
   std::byte* base_;
   std::size_t at_, chains_;

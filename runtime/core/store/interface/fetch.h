@@ -22,7 +22,7 @@ class BlockFetch {
   virtual const double* read(ArrayId array, const BlockIndex& block, std::int64_t size, Place place) = 0;
   /// Whether read() would find something without an error about a missing get.
   virtual bool held(ArrayId array, const BlockIndex& block) const = 0;
-  /// What read() would give if it is here by now; null: it is not, or there is no such block. Never waits, changes no
+  /// The result of read() if it is here by now; null: it is not, or there is no such block. Never waits, changes no
   /// result, counts nothing.
   virtual const double* at_hand(ArrayId array, const BlockIndex& block, std::int64_t size) = 0;
   /// The get whose block read() gives; of a private copy, or of none: an instruction less than 0.

@@ -16,7 +16,7 @@
 
 namespace sial {
 
-/// What became of the request for a block ahead of its get.
+/// The outcome of the request for a block ahead of its get.
 enum class Prefetch {
   started,  // asked for
   held,     // this rank has it, or has asked for it already, or a put of its own makes it no use
@@ -33,16 +33,16 @@ class BlockLookAhead {
   /// The same for a block that this rank is going to change, out of what it holds: only the home node has a use for it,
   /// which reads it from a tier.
   virtual Prefetch prefetch_to_change(ArrayId /*array*/, const BlockIndex& /*block*/) { return Prefetch::here; }
-  /// What a get of the block would give by now, for whoever foresees it: it lies on this node, or was fetched and has
+  /// The result of a get of the block by now, for whoever foresees it: it lies on this node, or was fetched and has
   /// come. The caller holds it in BlockStore::buffers() from then on and gives it back: at once (`briefly`; then
   /// nothing is done to learn whether it has come), or later, and then it gets it only where memory is enough for all
-  /// who might have to make a copy for that. `coming`: it is not here yet. Counts nothing.
+  /// who might have to make a copy for that. `under_way`: it is not here yet. Counts nothing.
   struct Foreseen {
     const double* data = nullptr;
-    bool coming = false;
+    bool under_way = false;
   };
   virtual Foreseen foreseen(ArrayId array, const BlockIndex& block, std::int64_t size, bool briefly) = 0;
-  /// How many gets and puts ahead it is of use to know: 0 where no block has to leave memory.
+  /// The number of gets and puts ahead that it is of use to know: 0 where no block has to leave memory.
   virtual std::size_t horizon() const { return 0; }
   /// Bytes of the gets to come that may be offered for prefetching: of more, some would have to leave before their use.
   virtual std::int64_t bytes_ahead() const { return std::numeric_limits<std::int64_t>::max(); }
@@ -62,8 +62,8 @@ class BlockLookAhead {
   /// Measured, or what the network is set to: from asking for a block of this size on another node to having it. 0:
   /// unknown.
   virtual double fetch_seconds(std::int64_t bytes) const = 0;
-  /// Where blocks that are fetched from other nodes may come to instead of the host's memory, or go on to from there as
-  /// they come; null: nowhere, and what is under way there is waited for. What read(), at_hand() and foreseen() give of
+  /// The places that blocks fetched from other nodes may come to instead of the host's memory, or go on to from there
+  /// as they come; null: none, and what is under way there is waited for. What read(), at_hand() and foreseen() give of
   /// such a block is its name: its values are there after IncomingPlaces::to_host().
   virtual void set_incoming(IncomingPlaces* places) noexcept = 0;
 };

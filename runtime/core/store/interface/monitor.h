@@ -1,5 +1,5 @@
 #pragma once
-// What a rank's store has counted and what memory it holds, for reports and messages.
+// The counts of a rank's store and the memory it holds, for reports and messages.
 // Ownership: numbers are copies, but for phase_peaks(), which is the store's and grows at barriers. Threads: the rank's
 // interpreter thread only. Errors: none.
 
@@ -49,16 +49,16 @@ class StoreMonitor {
   virtual std::vector<AccessStats> access_stats() const = 0;
   /// One entry per barrier and end of program; the shared part on the first rank of each node only.
   virtual const std::vector<PhasePeak>& phase_peaks() const = 0;
-  /// What servers have moved since the last call. By one rank only, while no rank uses blocks.
+  /// The transfers of servers since the last call. By one rank only, while no rank uses blocks.
   virtual TierStats take_server_tiers() { return {}; }
   /// Bytes that the fullest server needed since the last call, over all phases; 0 without servers. By one rank only.
   virtual std::int64_t server_peak() = 0;
-  /// What became of the rules for memory nodes (NUMA) on this rank, and where the pages of its arena are now.
+  /// The effect of the rules for memory nodes (NUMA) on this rank, and where the pages of its arena are now.
   virtual NumaReport numa() const { return {}; }
   /// For messages: names and bytes of the remote arrays and saved labels whose blocks lie on this rank's node, and of
   /// the rank's fetched copies.
   virtual std::vector<std::pair<std::string, std::int64_t>> memory_held() const = 0;
-  /// Where waiting and barriers are recorded from now on; null: nowhere.
+  /// The trace for waiting and barriers from now on; null: none.
   virtual void set_trace(Trace* trace) = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// How a rank's store works, as the job's options say. A value; read once, when the store is made.
+// The settings of a rank's store, as the job's options say. A value; read once, when the store is made.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,11 +28,11 @@ struct StoreOptions {
   bool large_pages = true;  // memory in pages of 2 MB, where the system has them and blocks stay in memory
   std::shared_ptr<PageCalls> page_calls;  // with `machine`
   std::size_t copy_budget = 0;  // bytes of fetched copies a rank keeps for use until the barrier; 0: half of its memory
-  std::uint64_t copies_kept = 64;  // those it got or read last are kept in any case
-  bool copy = false;               // --store=copy: gets and puts always copy (the oracle)
-  bool check = false;              // --check: phase rule enforced at run time, NaN/Inf put into arrays reported
-  bool values = true;              // false: blocks have sizes only, and their memory is not touched
-  bool deterministic = false;      // accumulates applied in (rank, sequence) order at the barrier
+  std::uint64_t min_copies = 64;  // those it got or read last are kept in any case
+  bool copy = false;              // --store=copy: gets and puts always copy (the oracle)
+  bool check = false;             // --check: phase rule enforced at run time, NaN/Inf put into arrays reported
+  bool values = true;             // false: blocks have sizes only, and their memory is not touched
+  bool deterministic = false;     // accumulates applied in (rank, sequence) order at the barrier
   /// Other tiers than those of `spill`, for tests: collective over the ranks of a node, which get tiers over the same
   /// space.
   std::function<TierList(Transport&)> make_tiers;

@@ -50,7 +50,7 @@ class StoreSnapshots {
   virtual std::vector<BlockIndex> array_blocks(ArrayId array) = 0;
   /// Nothing where its values were given up (discard_values) and are gone by now.
   virtual std::optional<std::vector<double>> array_block(ArrayId array, const BlockIndex& block) = 0;
-  /// As hold_saved_block().
+  /// The same as hold_saved_block().
   virtual std::optional<LeasedValues> hold_array_block(ArrayId array, const BlockIndex& block) = 0;
   virtual void load_array_block(ArrayId array, const BlockIndex& block, std::span<const double> data) = 0;
   /// The label an array was last restored from; empty when it was not, or is deleted since.

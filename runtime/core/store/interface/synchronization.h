@@ -1,5 +1,5 @@
 #pragma once
-// What all ranks do together: programs begin and end, barriers divide them into phases, arrays are deleted.
+// The actions of all ranks together: programs begin and end, barriers divide them into phases, arrays are deleted.
 // Ownership: a barrier drops this rank's leases, fetched copies and private copies. Threads: each rank's interpreter
 // thread; all workers call in the same order. Errors: SialError where the ranks have not deleted or restored the same
 // arrays, and for puts whose answers come only now.

@@ -1,5 +1,5 @@
 #pragma once
-// What is moved to and from tiers, as numbers: keys and meanings are rows of runtime/core/stats/counters.def. Values; a
+// Counts of transfers to and from tiers: keys and meanings are rows of runtime/core/stats/counters.def. Values; a
 // count in progress has one thread that counts.
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct TierStats {
 #include "runtime/core/stats/counters.def"
 };
 
-/// Of one thread; bytes_high_water is the node's, and not counted here.
+/// The counts of one thread; bytes_high_water is the node's, and not counted here.
 struct TierCounts {
 #define COUNT_FIELD(unit, ...) __VA_OPT__(Count<CounterField<in_seconds(unit)>> __VA_ARGS__;)
 #define COUNTED_tier(field) field

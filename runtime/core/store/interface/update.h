@@ -26,8 +26,8 @@ class BlockUpdate {
   /// A block that does not exist: SialError.
   virtual void scale(ArrayId array, const BlockIndex& block, std::int64_t size, double value, Place place) = 0;
 
-  /// Where on this node the block lies that this rank's last put, accumulate or accumulate_later has left with just the
-  /// values it was given, and the number of that content (BufferResource::content); data null: nowhere, or not known.
+  /// The place on this node of the block that this rank's last put, accumulate or accumulate_later has left with just
+  /// the values it was given, and the number of that content (BufferResource::content); data null: not known.
   struct Stored {
     const double* data = nullptr;
     std::uint64_t content = 0;
@@ -44,9 +44,9 @@ class BlockUpdate {
                         const BlockIndex& from_block, Place place) = 0;
 
   // --- sums held back
-  /// As accumulate, but what goes to another node, or to a block that somebody else has under its lock, is added up
-  /// here first and sent once: before this rank does anything else with the block, at a delete, at the barrier, when
-  /// there is too much of it.
+  /// The same as accumulate, but what goes to another node, or to a block that somebody else has under its lock, is
+  /// added up here first and sent once: before this rank does anything else with the block, at a delete, at the
+  /// barrier, when there is too much of it.
   virtual void accumulate_later(ArrayId array, const BlockIndex& block, std::int64_t size, const double* data,
                                 Place place) = 0;
   /// Sends what accumulate_later holds back if memory is short.
@@ -60,7 +60,7 @@ class BlockUpdate {
   /// put, or with `add` accumulate, of a block of this size whose values are not in the host's memory.
   virtual void put_from(std::unique_ptr<OutgoingBlock> values, bool add, ArrayId array, const BlockIndex& block,
                         std::int64_t size, Place place) = 0;
-  /// Where what put_from() was given must go before its time: an error is ending the job.
+  /// Drops what put_from() was given, before its time: an error is ending the job.
   virtual void drop_outgoing() noexcept = 0;
 };
 

@@ -120,13 +120,13 @@ Outcome NodeBlocks::lease(const BlockKey& key, std::int64_t size, const Access& 
   if (e) {
     const BlockLock lock(*this, *e);
     if (!enter(*e, BlockUse::get, access, outcome)) return outcome;
-    const bool unsettled = access.ahead && e->contributions != 0;
-    if (!access.ahead) sum_contributions(*e, key);
-    if (!unsettled) chunk = value(*e);
+    const bool pending_adds = access.is_prefetch && e->contributions != 0;
+    if (!access.is_prefetch) sum_contributions(*e, key);
+    if (!pending_adds) chunk = value(*e);
     if (spilled_) {
-      if (!chunk && !unsettled && spilled_->is_below(*e)) chunk = spilled_->bring_back(*e, key);
-      if (!access.ahead) record_use(*e);
-      if (chunk && !access.ahead) value_is_used(*e, chunk);
+      if (!chunk && !pending_adds && spilled_->is_spilled(*e)) chunk = spilled_->reload(*e, key);
+      if (!access.is_prefetch) record_use(*e);
+      if (chunk && !access.is_prefetch) value_is_used(*e, chunk);
     }
     if (chunk) heap_.add_reference(chunk);
     outcome.version = e->version;
@@ -159,19 +159,19 @@ void NodeBlocks::record_use(Entry& e) {
 Chunk* NodeBlocks::whole_value(Entry& e, const BlockKey& key) {
   Chunk* c = value(e);
   if (!spilled_) return c;
-  if (!c && spilled_->is_below(e)) c = spilled_->bring_back(e, key);
+  if (!c && spilled_->is_spilled(e)) c = spilled_->reload(e, key);
   if (!c) return c;
   value_is_used(e, c);
   if (NodeHeap::is_not_there(c)) spilled_->wait_for(c, key);
   return c;
 }
 
-NodeBlocks::Ahead NodeBlocks::bring_ahead(const BlockKey& key) {
+NodeBlocks::PrefetchOutcome NodeBlocks::prefetch(const BlockKey& key) {
   Entry* e = directory_.find(key);
-  if (!e || !e->lock.try_lock()) return Ahead::here;
+  if (!e || !e->lock.try_lock()) return PrefetchOutcome::here;
   const BlockLock lock(*e, AlreadyLocked{});
-  if (!spilled_->is_below(*e)) return Ahead::here;
-  return spilled_->try_bring_back(*e, key) ? Ahead::started : Ahead::full;
+  if (!spilled_->is_spilled(*e)) return PrefetchOutcome::here;
+  return spilled_->try_reload(*e, key) ? PrefetchOutcome::started : PrefetchOutcome::full;
 }
 
 std::optional<std::uint64_t> NodeBlocks::set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use,
@@ -190,14 +190,14 @@ std::optional<std::uint64_t> NodeBlocks::set_next_use(const BlockKey& key, std::
 bool NodeBlocks::share_value(const BlockKey& a, const BlockKey& b) {
   Entry *mine = directory_.find(a), *theirs = directory_.find(b);
   if (!mine || !theirs) return false;
-  std::uint64_t value = 0, below = 0;
+  std::uint64_t value = 0, tier_handle = 0;
   {
     const BlockLock lock(*this, *mine);
     value = mine->contributions == 0 ? mine->value : 0;
-    below = mine->contributions == 0 ? mine->below : 0;
+    tier_handle = mine->contributions == 0 ? mine->tier_handle : 0;
   }
   const BlockLock lock(*this, *theirs);
-  return (value != 0 && value == theirs->value) || (below != 0 && below == theirs->below);
+  return (value != 0 && value == theirs->value) || (tier_handle != 0 && tier_handle == theirs->tier_handle);
 }
 
 Chunk* NodeBlocks::present(const BlockKey& key, bool& locked) {
@@ -241,31 +241,31 @@ Outcome NodeBlocks::put(const BlockKey& key, std::int64_t size, const double* da
   return outcome;
 }
 
-Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& access, std::uint64_t below) {
+Outcome NodeBlocks::put_chunk(const BlockKey& key, Chunk* fresh, const Access& access, std::uint64_t tier_handle) {
   Outcome outcome;
   Entry& e = *directory_.find_or_create(key);
   const BlockLock lock(*this, e);
   if (!enter(e, BlockUse::put, access, outcome)) {
     heap_.drop_reference(fresh, config_.arena);
-    if (below != 0) spilled_->drop_below(below);
+    if (tier_handle != 0) spilled_->release_tier_copy(tier_handle);
     return outcome;
   }
   sum_contributions(e, key);
   replace(e, fresh);
-  e.below = below;
+  e.tier_handle = tier_handle;
   outcome.version = e.version;
   return outcome;
 }
 
-/// Both blocks may leave memory together: they share what is below.
+/// Both blocks may leave memory together: they share its copy in a tier.
 Outcome NodeBlocks::put_leased(const BlockKey& key, Chunk* value, const BlockKey& from, const Access& access) {
   heap_.add_reference(value);
-  std::uint64_t below = 0;
+  std::uint64_t tier_handle = 0;
   if (Entry* source = spilled_ ? directory_.find(from) : nullptr) {
     const BlockLock lock(*this, *source);
-    if (source->value == heap_.offset(value)) below = spilled_->share_below(*source);
+    if (source->value == heap_.offset(value)) tier_handle = spilled_->share_tier_copy(*source);
   }
-  return put_chunk(key, value, access, below);
+  return put_chunk(key, value, access, tier_handle);
 }
 
 Outcome NodeBlocks::put_alias(const BlockKey& key, Chunk* value, const Access& access) {
@@ -460,25 +460,25 @@ void NodeBlocks::transfer(std::uint64_t array, std::uint32_t generation, std::ui
   if (!from) return;
   directory_.for_each(from, [&](Entry& e) {
     Chunk* c = nullptr;
-    std::uint64_t below = 0;
+    std::uint64_t tier_handle = 0;
     std::uint32_t read_ahead = 0;
     {
       const BlockLock lock(*this, e);
       c = value(e);
-      if (!c && e.below == 0) return;
+      if (!c && e.tier_handle == 0) return;
       if (move) {
         e.value = 0;
-        below = std::exchange(e.below, 0);
+        tier_handle = std::exchange(e.tier_handle, 0);
         read_ahead = std::exchange(e.read_ahead, 0);
       } else {
         if (c) heap_.add_reference(c);
-        below = spilled_ ? spilled_->share_below(e) : 0;
+        tier_handle = spilled_ ? spilled_->share_tier_copy(e) : 0;
       }
     }
     Entry& to = *directory_.find_or_create({to_array, to_generation, e.block});
     const BlockLock lock(*this, to);
     replace(to, c);
-    to.below = below;
+    to.tier_handle = tier_handle;
     to.read_ahead = read_ahead;
   });
 }
@@ -494,7 +494,7 @@ std::vector<ListedBlock> NodeBlocks::list(std::uint64_t array, std::uint32_t gen
     directory_.for_each(shelf, [&](Entry& e) {
       const BlockLock lock(*this, e);
       if (const Chunk* c = value(e)) blocks.push_back({e.block, c->doubles});
-      else if (e.below != 0) blocks.push_back({e.block, spilled_->size_below(e), false});
+      else if (e.tier_handle != 0) blocks.push_back({e.block, spilled_->spilled_size(e), false});
     });
   std::sort(blocks.begin(), blocks.end(), [](const ListedBlock& a, const ListedBlock& b) { return a.block < b.block; });
   return blocks;

@@ -1,6 +1,6 @@
 #pragma once
-// What can be done to the blocks whose home is this node, by a rank of the node directly or by the service for a rank
-// of another node. Each operation is one step under the block's lock: absent to present, a replaced value, an added
+// The operations on the blocks whose home is this node, by a rank of the node directly or by the service for a rank of
+// another node. Each operation is one step under the block's lock: absent to present, a replaced value, an added
 // one. A value that anybody still reads (lease, snapshot, reply under way) is never written: it is replaced by a copy
 // first. One object per thread; all work on the same node memory.
 
@@ -27,7 +27,7 @@ struct Outcome {
   std::uint64_t version = 0;  // lease, put_chunk: of the value, from 1; equal ones of one generation mean equal values
 };
 
-/// Who does it. `sequence` orders the contributions of one rank.
+/// The author of an operation. `sequence` orders the contributions of one rank.
 struct Access {
   std::int32_t rank = -1;
   Place place;
@@ -35,7 +35,8 @@ struct Access {
   std::uint64_t sequence = 0;
   bool checked = false;  // the phase rule applies
   bool waits = false;  // lease: the caller waits for a value that has still to be read from a tier, and notes its uses
-  bool ahead = false;  // a prefetch: leaves no trace, and finds no block to which contributions are still to be added
+  bool is_prefetch =
+      false;  // a prefetch: leaves no trace, and finds no block to which contributions are still to be added
 };
 
 struct ListedBlock {
@@ -72,17 +73,17 @@ class NodeBlocks {
   /// at it just now, or it is being read from a tier.
   Chunk* present(const BlockKey& key, bool& locked);
   /// Begins to read it from a tier, out of memory that is free, before it is leased.
-  enum class Ahead { started, here, full };
-  Ahead bring_ahead(const BlockKey& key);
+  enum class PrefetchOutcome { started, here, full };
+  PrefetchOutcome prefetch(const BlockKey& key);
   /// When and how a rank of the node will use it next: after so many uses of blocks from now; 0: not known any more.
-  /// As BlockLookAhead::set_next_use().
+  /// The same as BlockLookAhead::set_next_use().
   std::optional<std::uint64_t> set_next_use(const BlockKey& key, std::uint64_t uses_away, ForeseenUse use,
                                             std::uint64_t told);
   /// Whether two names stand for one value, as restoring shares them.
   bool share_value(const BlockKey& a, const BlockKey& b);
   Outcome put(const BlockKey& key, std::int64_t size, const double* data, const Access& access);
-  /// The same without a copy; takes the caller's reference to `value`, and its use of what is `below`.
-  Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access, std::uint64_t below = 0);
+  /// The same without a copy; takes the caller's reference to `value`, and its use of the copy in a tier.
+  Outcome put_chunk(const BlockKey& key, Chunk* value, const Access& access, std::uint64_t tier_handle = 0);
   /// The same for a value that the caller goes on holding, and will not write while it does.
   Outcome put_alias(const BlockKey& key, Chunk* value, const Access& access);
   /// The same for a value that was leased of `from` and may be its value still.
@@ -136,7 +137,7 @@ class NodeBlocks {
   }
   void value_changes(Entry& e) {
     if (std::exchange(e.read_ahead, 0)) spilled_->count_unused();
-    if (spilled_ && !fault_enabled(Fault::spill_changed)) spilled_->forget_below(e);
+    if (spilled_ && !fault_enabled(Fault::spill_changed)) spilled_->discard_tier_copy(e);
   }
   Chunk* allocate(const BlockKey& key, std::int64_t doubles);
   Chunk* allocate_unless_sole(const BlockKey& key, const Chunk* old);

@@ -20,7 +20,7 @@ constexpr std::size_t page = 4096;
 
 std::size_t pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
-/// Where each rank of the node runs. Processes write it down for each other before they map the heap, which waits for
+/// The places of the node's ranks. Processes write it down for each other before they map the heap, which waits for
 /// all; ranks that are threads of one process may run where that may.
 class RanksOnNodes {
  public:
@@ -57,7 +57,7 @@ class RanksOnNodes {
   std::shared_ptr<NodeMemory> memory_;
 };
 
-/// Where memory is handed back the heap has several times the address range of its budget.
+/// The heap has several times the address range of its budget where memory is handed back.
 bool has_unlimited_addresses() {
   rlimit most{};
   return getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur == RLIM_INFINITY;
@@ -70,9 +70,9 @@ NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options, std:
   const int arenas = transport.node_size();
   const std::size_t share = pages(std::max<std::size_t>(options.memory_per_rank, page));
   const bool spills = !options.spill.empty() || options.make_tiers;
-  // What a network has registered must stay where it is: between nodes nothing is handed back that need not be.
+  // Memory that a network has registered must stay where it is: between nodes nothing is handed back that need not be.
   const bool hands_back = spills || (transport.node_count() == 1 && has_unlimited_addresses());
-  // Of the blocks that a tier keeps there may be many times more than the heap holds.
+  // A tier may keep many times more blocks than the heap holds.
   const std::size_t chains = directory_chains(share * static_cast<std::size_t>(arenas) * (spills ? 8 : 1));
   const std::size_t heap_at = pages(Directory::bytes_needed(chains));  // behind the directory
   std::optional<RanksOnNodes> ranks;
@@ -102,8 +102,8 @@ NodeStorage::NodeStorage(Transport& transport, const StoreOptions& options, std:
     placement_ = std::make_shared<BlockPlacement>(options.machine, *placed, options.numa);
   }
   if (placement_->several_nodes())
-    hooks.lenders = [placement = placement_](int own, std::span<const double> used) {
-      return placement->lenders(own, used);
+    hooks.fallback_arenas = [placement = placement_](int own, std::span<const double> used) {
+      return placement->fallback_arenas(own, used);
     };
   heap_ = std::make_shared<NodeHeap>(memory_->base(), heap_at, arenas, share, hooks);
   if (placed) set_rules(*options.machine, *placed, heap_at);
@@ -133,13 +133,13 @@ void NodeStorage::set_rules(const NumaTopology& machine, const NumaPlacement& pl
 }
 
 NumaReport NodeStorage::numa() const {
-  constexpr std::size_t most_pages = 4096;
+  constexpr std::size_t max_pages = 4096;
   NumaReport report = numa_;
   // Memory that was handed back lies in between; what was never used lies behind.
   const auto bytes = static_cast<std::size_t>(heap_->stats(arena_).bytes_reserved);
   if (!page_calls_) return report;
   std::byte* const begin = memory_->base() + heap_->arena_range(arena_).first;
-  report.pages = page_calls_->find_pages(begin, bytes, most_pages);
+  report.pages = page_calls_->find_pages(begin, bytes, max_pages);
   if (arena_ == 0) report.in_large_pages = page_calls_->bytes_in_large_pages(memory_->base(), memory_->reserved());
   return report;
 }

@@ -25,7 +25,7 @@ class NodeStorage {
   const std::shared_ptr<NodeHeap>& shared_heap() { return heap_; }
   Directory& directory() { return *directory_; }
   BlockPlacement& placement() { return *placement_; }
-  /// What became of `--numa`, with the pages of this rank's arena as they are now.
+  /// The effect of `--numa`, with the pages of this rank's arena as they are now.
   NumaReport numa() const;
 
  private:

@@ -13,16 +13,16 @@ void CopyRetention::keep(ArrayId id, KeepCopies which) {
   a.retain_puts = a.retain_puts || which != KeepCopies::unchanged;
 }
 
-// What is known of a copy at a barrier. A block that this rank got in the phase and has not changed since was changed
-// by nobody: the phase rule lets no other rank write it, nor one that this rank has put. (A program that breaks the
-// rule may read the old value or the new one, as it might have within the phase.) A kept copy that was not asked for in
-// the phase may have been passed by, unless the plan vouches for the array: then it is kept with a question mark, and
-// the next get compares versions with the owner.
+// Decides by what is known of a copy at a barrier. A block that this rank got in the phase and has not changed since
+// was changed by nobody: the phase rule lets no other rank write it, nor one that this rank has put. (A program that
+// breaks the rule may read the old value or the new one, as it might have within the phase.) A retained copy that was
+// not asked for in the phase may have been passed by, unless the plan vouches for the array: then it is kept with a
+// question mark, and the next get compares versions with the owner.
 bool CopyRetention::keeps(CacheEntry& h, KeepCopies which) {
   const bool used = h.own_put || (h.fetched && (!h.stale || fault_enabled(Fault::store_kept_stale)));
-  const bool plain = which == KeepCopies::unchanged && h.kept;
-  const bool passed_by = which == KeepCopies::compared && h.kept && h.home_version != 0;
-  if (!h.value || !h.copied || !(used || plain || passed_by)) return false;
+  const bool plain = which == KeepCopies::unchanged && h.retained;
+  const bool passed_by = which == KeepCopies::compared && h.retained && h.home_version != 0;
+  if (!h.shared_copy || !h.copied || !(used || plain || passed_by)) return false;
   h.unsure = !used && (h.unsure || passed_by);
   return true;
 }
@@ -33,27 +33,27 @@ bool CopyRetention::keeps(CacheEntry& h, KeepCopies which) {
 // the block in place. At most half of what copies may take stays, and only while the node uses no more than a quarter
 // of its memory: the rest is for the puts of the phase to come, which cannot make room for themselves where a helper
 // receives them.
-void CopyRetention::keep_or_let_go() {
+void CopyRetention::retain_or_drop() {
   std::vector<RemoteArray>& arrays = context_.arrays.all();
   if (std::none_of(arrays.begin(), arrays.end(), [](const RemoteArray& a) { return a.keep.has_value(); })) {
     drop_all();
     return;
   }
-  sums_.send_all();
+  accumulates_.send_all();
   prefetches_.end_phase();
   for (CacheEntry& h : copies_.all()) {
     const std::optional<KeepCopies>& which = context_.arrays.at(h.array).keep;
-    if (which && h.kept && h.fetch) fetched_.end_comparison(h);
+    if (which && h.retained && h.fetch) fetched_.end_comparison(h);
     while (which && h.fetch) fetched_.finish(h);
     const bool keep = which && keeps(h, *which);
-    if (!keep) fetched_.let_go(h);
-    copies_.drop_own(h);
+    if (!keep) fetched_.drop(h);
+    copies_.drop_private_copy(h);
     h.fetched = h.evicted = h.stale = h.own_put = false;
     h.got = 0;
-    h.kept = keep;
+    h.retained = keep;
   }
   puts_.complete_all();
-  copies_.leave_kept();
+  copies_.leave_retained();
   copies_.evict(0, copies_.listed().size(), [this] {
     return copies_.bytes() <= context_.options.copy_budget / 2 &&
            static_cast<std::uint64_t>(context_.heap.bytes_in_use()) <= context_.heap.budget() / 4;
@@ -62,9 +62,9 @@ void CopyRetention::keep_or_let_go() {
 }
 
 void CopyRetention::drop_all() {
-  sums_.send_all();
+  accumulates_.send_all();
   prefetches_.end_phase();
-  for (CacheEntry& h : copies_.all()) fetched_.let_go(h);
+  for (CacheEntry& h : copies_.all()) fetched_.drop(h);
   puts_.complete_all();
   copies_.clear();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What a rank still holds when a phase has ended: nothing, or the copies that the plan vouches for. Keeps nothing
-// itself: arrays say which copies outlive the barrier, held blocks whether they do. Used by the rank's thread.
+// The blocks that a rank still holds when a phase has ended: none, or the copies that the plan vouches for. Keeps
+// nothing itself: arrays say which copies outlive the barrier, held blocks whether they do. Used by the rank's thread.
 
 #include "runtime/core/base/ids.h"
 #include "runtime/core/store/access/fetched_blocks.h"
@@ -10,13 +10,18 @@ namespace sial {
 class CopyRetention {
  public:
   CopyRetention(StoreContext& context, RankCache& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
-                OutgoingPuts& puts, PendingAccumulates& sums)
-      : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), puts_(puts), sums_(sums) {}
+                OutgoingPuts& puts, PendingAccumulates& accumulates)
+      : context_(context),
+        copies_(copies),
+        fetched_(fetched),
+        prefetches_(prefetches),
+        puts_(puts),
+        accumulates_(accumulates) {}
 
   /// Copies of the array outlive the next barrier. Not with --check and --store=copy.
   void keep(ArrayId array, KeepCopies which);
-  /// At the barrier: sums are sent, puts complete, and what does not outlive it is let go.
-  void keep_or_let_go();
+  /// At the barrier: sums are sent, puts complete, and what does not outlive it is dropped.
+  void retain_or_drop();
   /// At the end of the program: nothing outlives it.
   void drop_all();
 
@@ -29,7 +34,7 @@ class CopyRetention {
   FetchedBlocks& fetched_;
   PrefetchPool& prefetches_;
   OutgoingPuts& puts_;
-  PendingAccumulates& sums_;
+  PendingAccumulates& accumulates_;
 };
 
 }  // namespace sial

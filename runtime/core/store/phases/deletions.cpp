@@ -6,8 +6,8 @@ void Deletions::erase(ArrayId id, Place place) {
   // Other ranks may still use this generation; nothing of this rank may be on its way to it when it is counted out.
   for (CacheEntry& h : copies_.all()) {
     if (h.array != id) continue;
-    if (h.sum) sums_.send(h);
-    fetched_.let_go(h);
+    if (h.pending_accumulate) accumulates_.send(h);
+    fetched_.drop(h);
   }
   prefetches_.complete_abandoned();
   puts_.complete(id);

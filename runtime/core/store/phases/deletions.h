@@ -11,13 +11,13 @@ namespace sial {
 class Deletions {
  public:
   Deletions(StoreContext& context, RankCache& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
-            OutgoingPuts& puts, PendingAccumulates& sums, ArrayRequests& requests)
+            OutgoingPuts& puts, PendingAccumulates& accumulates, ArrayRequests& requests)
       : context_(context),
         copies_(copies),
         fetched_(fetched),
         prefetches_(prefetches),
         puts_(puts),
-        sums_(sums),
+        accumulates_(accumulates),
         requests_(requests) {}
 
   void erase(ArrayId array, Place place);
@@ -31,7 +31,7 @@ class Deletions {
   FetchedBlocks& fetched_;
   PrefetchPool& prefetches_;
   OutgoingPuts& puts_;
-  PendingAccumulates& sums_;
+  PendingAccumulates& accumulates_;
   ArrayRequests& requests_;
   std::uint64_t hash_ = 0;
 };

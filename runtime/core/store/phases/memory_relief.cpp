@@ -11,13 +11,13 @@ bool MemoryRelief::reclaim(std::uint64_t bytes) {
   prefetches_.drop(enough);
   if (!enough()) copies_.evict(copies_.in_use(), copies_.listed().size(), enough);
   if (before > held()) return true;
-  if (sums_.reclaim(bytes)) return true;
+  if (accumulates_.reclaim(bytes)) return true;
   // The last resort: replies to gets need no memory at their owners, so that they arrive whatever happens.
   for (CacheEntry* h : copies_.listed()) {
-    if (!h->kept || !h->fetch) continue;
+    if (!h->retained || !h->fetch) continue;
     fetched_.end_comparison(*h);
     copies_.drop_value(*h);
-    h->kept = false;
+    h->retained = false;
     return true;
   }
   return prefetches_.wait_and_drop();
@@ -28,14 +28,14 @@ bool MemoryRelief::spill(std::uint64_t bytes) {
   if (context_.spilled->make_room(bytes)) return true;
   for (const std::uint64_t keep : {copies_.live_span(), std::uint64_t{0}}) {
     const std::uint64_t before = copies_.leased_bytes();
-    copies_.give_up_leases(keep, [&] { return before - copies_.leased_bytes() >= bytes; });
+    copies_.evict_leases(keep, [&] { return before - copies_.leased_bytes() >= bytes; });
     if (copies_.leased_bytes() < before && context_.spilled->make_room(bytes)) return true;
   }
-  if (copies_.put_away_stale(std::max<std::uint64_t>(bytes, context_.options.memory_per_rank / 16))) {
+  if (copies_.spill_stale(std::max<std::uint64_t>(bytes, context_.options.memory_per_rank / 16))) {
     context_.spilled->wait_for_write();
     return true;
   }
-  copies_.stop_lending();
+  copies_.clear_reclaimable();
   return false;
 }
 

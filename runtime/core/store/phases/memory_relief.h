@@ -9,8 +9,8 @@ namespace sial {
 class MemoryRelief {
  public:
   MemoryRelief(StoreContext& context, RankCache& copies, FetchedBlocks& fetched, PrefetchPool& prefetches,
-               PendingAccumulates& sums)
-      : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), sums_(sums) {}
+               PendingAccumulates& accumulates)
+      : context_(context), copies_(copies), fetched_(fetched), prefetches_(prefetches), accumulates_(accumulates) {}
 
   /// False: there is nothing left to give.
   bool reclaim(std::uint64_t bytes);
@@ -22,7 +22,7 @@ class MemoryRelief {
   RankCache& copies_;
   FetchedBlocks& fetched_;
   PrefetchPool& prefetches_;
-  PendingAccumulates& sums_;
+  PendingAccumulates& accumulates_;
 };
 
 }  // namespace sial

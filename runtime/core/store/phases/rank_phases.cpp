@@ -24,11 +24,11 @@ bool RankPhases::synchronize(CollectiveKind kind, Place place, bool wants_attent
   // deleted (low part: a hash). The sum over the ranks must stay below 2^53.
   const int count_bits = std::bit_width(static_cast<unsigned>(transport.size()));
   const int hash_bits = std::min(24, 53 - 3 * count_bits);
-  const auto one_loader = std::uint64_t{1} << (hash_bits + count_bits), one_wish = one_loader << count_bits;
+  const auto one_loader = std::uint64_t{1} << (hash_bits + count_bits), one_hint = one_loader << count_bits;
   const std::uint64_t deleted = deletions_.hash() & ((std::uint64_t{1} << hash_bits) - 1);
-  const std::uint64_t mine = deleted + (snapshots_.has_new() ? one_loader : 0) + (wants_attention ? one_wish : 0);
+  const std::uint64_t mine = deleted + (snapshots_.has_new() ? one_loader : 0) + (wants_attention ? one_hint : 0);
   const auto sum = static_cast<std::uint64_t>(transport.sum(static_cast<double>(mine), {kind, place}));
-  const std::uint64_t loaders = sum % one_wish / one_loader;
+  const std::uint64_t loaders = sum % one_hint / one_loader;
   if (sum % one_loader != deleted * static_cast<std::uint64_t>(transport.size()))
     throw SialError(
         "the workers have not deleted or restored the same arrays, or not in the same order",
@@ -37,7 +37,7 @@ bool RankPhases::synchronize(CollectiveKind kind, Place place, bool wants_attent
   peaks_.push_back(context_.heap.close_phase(context_.arena, transport.node_rank() == 0));
   if (context_.spilled) context_.spilled->look_anew();
   if (loaders > 0) snapshots_.exchange_new(place);
-  return sum >= one_wish;
+  return sum >= one_hint;
 }
 
 void RankPhases::apply_contributions(CollectiveKind kind, Place place) {
@@ -48,7 +48,7 @@ void RankPhases::apply_contributions(CollectiveKind kind, Place place) {
 
 bool RankPhases::barrier(Place place, bool wants_attention) {
   const double start = context_.transport.now();
-  retention_.keep_or_let_go();
+  retention_.retain_or_drop();
   const bool attention = synchronize(CollectiveKind::barrier, place, wants_attention);
   apply_contributions(CollectiveKind::barrier, place);
   count_barrier(start, place);

@@ -23,7 +23,7 @@ void RankSnapshots::save_at_end(ArrayId id, const std::string& label, Place plac
 }
 
 void RankSnapshots::take_marked() {
-  // Where a label was marked twice, the last array counts.
+  // The last array counts where a label was marked twice.
   std::map<std::string, ArrayId> last;
   for (const ArrayId id : mark_order_) last[marked_[id]] = id;
   for (const auto& [label_name, id] : last) {

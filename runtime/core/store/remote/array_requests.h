@@ -29,7 +29,7 @@ class ArrayRequests {
   /// This rank has left a generation for good.
   void advance(std::uint64_t array, std::uint32_t generation);
   /// The memory comes free when the last rank gets here. Those that are early would fill the node beyond what the
-  /// program needs if they went on at once; but they only give way, they do not insist: a rank that never comes is
+  /// program needs if they went on at once; but they only yield, they do not insist: a rank that never comes is
   /// found out at the barrier.
   void wait_until_freed(std::uint64_t array, std::uint32_t generation);
 

@@ -15,11 +15,11 @@ void BlockRequests::request(CacheEntry& h, NodeId node, std::int64_t size, const
   request.known_version = known_version;
   request.access = access;
   h.issued = context_.transport.now();
-  copies_.protect(h);  // `value` stays until `fetch` is there to say that it is in use
+  copies_.protect(h);  // `shared_copy` stays until `fetch` is there to say that it is in use
   if (places_ && known_version == 0 && !context_.arrays.at(h.array).on_host_only)
-    h.incoming = places_->place_for(get, h.array, h.block, h.value->data());
+    h.incoming = places_->place_for(get, h.array, h.block, h.shared_copy->data());
   double* there = h.incoming ? h.incoming->place() : nullptr;
-  const std::span<double> to(there ? there : h.value->data(), static_cast<std::size_t>(size));
+  const std::span<double> to(there ? there : h.shared_copy->data(), static_cast<std::size_t>(size));
   h.fetch = context_.transport.request(context_.homes.server_of(node, h.block), to_bytes(request), {},
                                        ReplyBuffer(std::as_writable_bytes(to), h.incoming ? h.incoming->piece() : 0),
                                        priority);
@@ -34,10 +34,10 @@ bool BlockRequests::compare(CacheEntry& h, Priority priority) {
     return true;
   }
   if (h.elsewhere) context_.arrays.at(h.array).on_host_only = true;  // from now on
-  if (h.elsewhere || !context_.heap.sole_reference(h.value)) return false;
+  if (h.elsewhere || !context_.heap.sole_reference(h.shared_copy)) return false;
   Access how = context_.access(h.get_place);
-  how.ahead = priority == Priority::prefetch;
-  request(h, context_.home(h.array, h.block), h.value->doubles, how, priority, -1, h.home_version);
+  how.is_prefetch = priority == Priority::prefetch;
+  request(h, context_.home(h.array, h.block), h.shared_copy->doubles, how, priority, -1, h.home_version);
   return true;
 }
 
@@ -58,9 +58,9 @@ void BlockRequests::record_get(CacheEntry& h, std::int64_t size) {
 }
 
 /// Whoever takes it holds the buffer for a while: not one that others on the node may want back.
-void BlockRequests::pass_on(CacheEntry& h) {
+void BlockRequests::forward(CacheEntry& h) {
   if (!h.incoming || h.incoming->piece() == 0) return;
-  if (h.ahead && (context_.heap.wanted() || context_.more_than_half_in_use())) return;
+  if (h.prefetch_id && (context_.heap.wanted() || context_.more_than_half_in_use())) return;
   h.incoming->come(h.fetch->received());
 }
 

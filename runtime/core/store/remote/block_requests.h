@@ -14,17 +14,17 @@ class BlockRequests {
  public:
   BlockRequests(StoreContext& context, const RankCache& copies) : context_(context), copies_(copies) {}
 
-  /// Asks the block's home for it, into `value`. `get`: the statement for which; with `known_version` only if it is
-  /// another one.
+  /// Asks the block's home for it, into `shared_copy`. `get`: the statement for which; with `known_version` only if it
+  /// is another one.
   void request(CacheEntry& h, NodeId node, std::int64_t size, const Access& access, Priority priority, std::int32_t get,
                std::uint64_t known_version = 0);
-  /// Asks the owner whether a kept copy is the block's value still, or joins the question of a prefetch. False: it
+  /// Asks the owner whether a retained copy is the block's value still, or joins the question of a prefetch. False: it
   /// cannot be asked.
   bool compare(CacheEntry& h, Priority priority);
   /// --check: tells the owner of a get that a prefetch has served. Waits.
   void record_get(CacheEntry& h, std::int64_t size);
-  /// What has come of a block by now goes on to where it is wanted.
-  void pass_on(CacheEntry& h);
+  /// The part of a block that has come by now goes on to where it is wanted.
+  void forward(CacheEntry& h);
   /// The answer is here, or is not wanted any more: `fetch` is over.
   void end(CacheEntry& h, bool has_come);
 

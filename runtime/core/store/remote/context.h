@@ -1,6 +1,6 @@
 #pragma once
-// What all parts of one rank's store work with: where it runs, the arrays of the running program, where blocks have
-// their home, and the counters. Owned by the store; its parts refer to it. Used by the rank's thread only.
+// Shared by all parts of one rank's store: where it runs, the arrays of the running program, where blocks have their
+// home, and the counters. Owned by the store; its parts refer to it. Used by the rank's thread only.
 
 #include <optional>
 #include <string>
@@ -43,7 +43,7 @@ class ArrayTable {
   BlockKey key(ArrayId id, const BlockIndex& block) { return {number(id), at(id).generation, block}; }
   std::int32_t program() const { return program_; }
   std::string place(Place place) const { return namer_ ? namer_(place) : std::string("an earlier statement"); }
-  /// What a message says of a block that is not there, where the array was deleted; empty: it was not.
+  /// The message about a block that is not there, where the array was deleted; empty: it was not.
   std::string deletion(ArrayId id);
   /// Whether it is a block of the running program that this rank has deleted.
   bool is_deleted(const BlockKey& key) const;
@@ -61,7 +61,7 @@ class ArrayTable {
   PlaceNamer namer_;
 };
 
-/// Which ranks are asked for what.
+/// The ranks that are asked, by block.
 class HomeMap {
  public:
   explicit HomeMap(const Transport& transport) : transport_(transport) {}
@@ -87,7 +87,7 @@ struct StoreContext {
   StoreContext& operator=(const StoreContext&) = delete;
 
   NodeId home(ArrayId id, const BlockIndex& block) { return homes.home(arrays.at(id).placement, block); }
-  /// Who does it: each access of the rank has a number.
+  /// The author of an access: each access of the rank has a number.
   Access access(Place place) { return {transport.rank(), place, phase, ++sequence, options.check}; }
   Access unchecked() const;
   Chunk* new_chunk(ArrayId id, const BlockIndex& block, std::int64_t size);
@@ -95,10 +95,10 @@ struct StoreContext {
   /// Whether so many bytes more would leave less than a quarter of the node's memory.
   bool memory_is_short(std::uint64_t more) const { return used() + more > heap.budget() - heap.budget() / 4; }
   bool more_than_half_in_use() const { return 2 * used() > heap.budget(); }
-  /// By blocks, and by what is lent to other nodes.
+  /// By blocks, and by what other nodes got.
   std::uint64_t used() const {
-    const std::int64_t lent = options.spill.empty() ? 0 : heap.bytes_not_counted();
-    return static_cast<std::uint64_t>(heap.bytes_in_use() + lent);
+    const std::int64_t provided = options.spill.empty() ? 0 : heap.bytes_not_counted();
+    return static_cast<std::uint64_t>(heap.bytes_in_use() + provided);
   }
 
   Transport& transport;

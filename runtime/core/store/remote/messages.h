@@ -1,5 +1,5 @@
 #pragma once
-// What travels between nodes: plain structs at the head of a request and of its reply. Bytes are those of one machine
+// The messages between nodes: plain structs at the head of a request and of its reply. Bytes are those of one machine
 // type.
 
 #include <cstddef>

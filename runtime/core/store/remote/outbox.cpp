@@ -9,7 +9,7 @@ void Outbox::finish(std::deque<Item>::iterator at) {
   const ReplyHeader reply = read_reply(item.request->reply_header());
   bytes_ -= item.bytes;
   if (item.payload) heap_.drop_reference(item.payload, arena_);
-  settle_(item, reply.outcome);
+  on_complete_(item, reply.outcome);
 }
 
 void Outbox::post(Item item) {

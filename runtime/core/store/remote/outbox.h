@@ -1,6 +1,6 @@
 #pragma once
 // A rank's puts to other nodes that are not yet acknowledged. Each owns its payload until then. Bounded: post() waits
-// for the oldest when too much is under way. What the owner answered goes to `settle`, in whatever call finds the
+// for the oldest when too much is under way. What the owner answered goes to `complete`, in whatever call finds the
 // answer.
 
 #include <algorithm>
@@ -25,11 +25,11 @@ class Outbox {
     ArrayId array = no_array;
     RequestHeader header;
   };
-  using Settle = std::function<void(const Item&, const Outcome&)>;
+  using OnComplete = std::function<void(const Item&, const Outcome&)>;
 
   /// `max_bytes`: of payloads, beside one of any size. The memory model counts on it.
-  Outbox(NodeHeap& heap, int arena, std::uint64_t max_bytes, Settle settle)
-      : heap_(heap), arena_(arena), max_bytes_(std::min(max_bytes, max_in_all)), settle_(std::move(settle)) {}
+  Outbox(NodeHeap& heap, int arena, std::uint64_t max_bytes, OnComplete complete)
+      : heap_(heap), arena_(arena), max_bytes_(std::min(max_bytes, max_in_all)), on_complete_(std::move(complete)) {}
 
   void post(Item item);
   /// Waits for those of a block, of an array, of all.
@@ -49,7 +49,7 @@ class Outbox {
   NodeHeap& heap_;
   int arena_;
   std::uint64_t max_bytes_;
-  Settle settle_;
+  OnComplete on_complete_;
   std::deque<Item> items_;
   std::uint64_t bytes_ = 0;
 };

@@ -9,13 +9,13 @@ OutgoingPuts::OutgoingPuts(StoreContext& context, RankCache& copies)
     : context_(context),
       copies_(copies),
       outbox_(context.heap, context.arena, context.options.memory_per_rank / 16,
-              [this](const Outbox::Item& item, const Outcome& outcome) { settle(item, outcome); }) {}
+              [this](const Outbox::Item& item, const Outcome& outcome) { record_answer(item, outcome); }) {}
 
-void OutgoingPuts::settle(const Outbox::Item& item, const Outcome& outcome) {
+void OutgoingPuts::record_answer(const Outbox::Item& item, const Outcome& outcome) {
   const RequestHeader& h = item.header;
   if (CacheEntry* held = h.kind == RequestKind::node_advanced ? nullptr : copies_.find(item.array, h.key.block)) {
     --held->puts_under_way;
-    if (item.payload && held->value == item.payload) held->home_version = outcome.version;  // retained
+    if (item.payload && held->shared_copy == item.payload) held->home_version = outcome.version;  // retained
   }
   report(context_, outcome, h.kind, item.array, h.key.block, h.size, h.access.place);
 }

@@ -28,7 +28,7 @@ class OutgoingPuts {
   void drop_outgoing() noexcept { outbox_.drop_outgoing(); }
 
  private:
-  void settle(const Outbox::Item& item, const Outcome& outcome);
+  void record_answer(const Outbox::Item& item, const Outcome& outcome);
 
   StoreContext& context_;
   RankCache& copies_;

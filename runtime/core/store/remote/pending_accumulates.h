@@ -18,7 +18,7 @@ class PendingAccumulates {
   bool has_room(std::uint64_t bytes) const { return bytes <= budget_ && !context_.memory_is_short(bytes); }
   /// Makes room by sending the oldest.
   void make_room(std::uint64_t bytes);
-  /// Takes the reference to `sum`.
+  /// Takes the reference to the accumulate.
   void add(CacheEntry& h, Chunk* sum, Place place);
   void send(CacheEntry& h);
   void send_all();
@@ -30,7 +30,7 @@ class PendingAccumulates {
  private:
   StoreContext& context_;
   OutgoingPuts& puts_;
-  std::deque<CacheEntry*> sums_;  // with a sum to be sent, by age
+  std::deque<CacheEntry*> accumulates_;  // with a sum to be sent, by age
   std::uint64_t bytes_ = 0;
   const std::uint64_t budget_ = context_.options.memory_per_rank / 16;
   bool reclaiming_ = false;

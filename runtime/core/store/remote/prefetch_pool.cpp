@@ -13,7 +13,7 @@ Prefetch PrefetchPool::record_too_large(ArrayId id, std::int64_t size, Place get
   ++row.too_large;
   row.too_large_bytes = std::max(row.too_large_bytes, size * 8);
   const double share =
-      static_cast<double>(NodeHeap::chunk_bytes(size)) / static_cast<double>(options.copy_budget / largest_ahead);
+      static_cast<double>(NodeHeap::chunk_bytes(size)) / static_cast<double>(options.copy_budget / max_prefetch_part);
   row.enough_memory = std::max(
       row.enough_memory, static_cast<std::int64_t>(std::ceil(share * static_cast<double>(options.memory_per_rank))));
   return Prefetch::too_big;
@@ -26,8 +26,8 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
   if (context_.homes.is_here(node)) return context_.spilled ? read_ahead(id, block) : Prefetch::here;
   CacheEntry* h = copies_.find(id, block);
   if (h) {
-    if (h->own || h->stale || h->ahead || h->puts_under_way > 0) return Prefetch::held;
-    if (h->kept && h->unsure && !h->fetch && !no_prefetch_ && h->value->doubles == size &&
+    if (h->private_copy || h->stale || h->prefetch_id || h->puts_under_way > 0) return Prefetch::held;
+    if (h->retained && h->unsure && !h->fetch && !no_prefetch_ && h->shared_copy->doubles == size &&
         requests_.compare(*h, Priority::prefetch)) {
       h->wanted = copies_.clock() + soon;
       h->prefetched = true;
@@ -35,35 +35,35 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
       context_.stats.prefetch_bytes += size * 8;
       return Prefetch::started;
     }
-    if (h->kept || (h->fetched && !h->evicted)) {
+    if (h->retained || (h->fetched && !h->evicted)) {
       h->wanted = copies_.clock() + soon;
       return Prefetch::held;
     }
   }
   const std::uint64_t bytes = NodeHeap::chunk_bytes(size);
-  if (bytes > context_.options.copy_budget / largest_ahead) return record_too_large(id, size, get);
-  if (context_.heap.wanted()) give_way();
+  if (bytes > context_.options.copy_budget / max_prefetch_part) return record_too_large(id, size, get);
+  if (context_.heap.wanted()) yield();
   if (no_prefetch_ || !has_room(bytes)) return Prefetch::full;
   Chunk* chunk = context_.heap.try_allocate_spare(context_.arena, size);
   if (!chunk) return Prefetch::full;
   if (!h) h = &copies_.find_or_create(id, block);
-  h->value = chunk;
-  h->ahead = ++number_;
-  ahead_.push_back({h, h->ahead});
-  ahead_bytes_ += bytes;
+  h->shared_copy = chunk;
+  h->prefetch_id = ++number_;
+  prefetched_.push_back({h, h->prefetch_id});
+  prefetched_bytes_ += bytes;
   in_flight_bytes_ += bytes;
   ++context_.stats.prefetches;
   context_.stats.prefetch_bytes += size * 8;
   Access unseen = context_.access({});
   unseen.checked = false;
-  unseen.ahead = true;
+  unseen.is_prefetch = true;
   requests_.request(*h, node, size, unseen, Priority::prefetch, get.pc);
   return Prefetch::started;
 }
 
 Prefetch PrefetchPool::read_ahead(ArrayId id, const BlockIndex& block) {
   const CacheEntry* h = copies_.find(id, block);
-  if (h && (h->value || h->own || h->stale)) return Prefetch::here;
+  if (h && (h->shared_copy || h->private_copy || h->stale)) return Prefetch::here;
   return read_ahead_at_home(id, block);
 }
 
@@ -75,10 +75,10 @@ Prefetch PrefetchPool::prefetch_to_change(ArrayId id, const BlockIndex& block) {
 }
 
 Prefetch PrefetchPool::read_ahead_at_home(ArrayId id, const BlockIndex& block) {
-  switch (context_.node.bring_ahead(context_.arrays.key(id, block))) {
-    case NodeBlocks::Ahead::started: return Prefetch::started;
-    case NodeBlocks::Ahead::full: return Prefetch::full;
-    case NodeBlocks::Ahead::here: break;
+  switch (context_.node.prefetch(context_.arrays.key(id, block))) {
+    case NodeBlocks::PrefetchOutcome::started: return Prefetch::started;
+    case NodeBlocks::PrefetchOutcome::full: return Prefetch::full;
+    case NodeBlocks::PrefetchOutcome::here: break;
   }
   return Prefetch::here;
 }
@@ -97,7 +97,7 @@ std::size_t PrefetchPool::horizon() const {
 
 std::int64_t PrefetchPool::bytes_ahead() const {
   return horizon() == 0 ? BlockLookAhead::bytes_ahead()
-                        : static_cast<std::int64_t>(context_.options.memory_per_rank / part_ahead);
+                        : static_cast<std::int64_t>(context_.options.memory_per_rank / part_read_ahead);
 }
 
 // The clock of the node goes on with the gets and puts of all its ranks.
@@ -111,7 +111,7 @@ std::optional<std::uint64_t> PrefetchPool::set_next_use(ArrayId id, const BlockI
 
 BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& block, std::int64_t size, bool briefly) {
   NodeHeap& heap = context_.heap;
-  // Who holds it might hold it from others, who then write to a copy.
+  // A rank that holds it might hold it from others, who then write to a copy.
   const std::uint64_t room = heap.budget() / (briefly ? 16 : 2);
   if (heap.wanted() ||
       static_cast<std::uint64_t>(heap.bytes_in_use()) + std::max<std::uint64_t>(room, NodeHeap::chunk_bytes(size)) >
@@ -119,22 +119,22 @@ BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& bl
     return {};
   CacheEntry* h = copies_.find(id, block);
   Chunk* c = nullptr;
-  if (h && (h->own || h->stale || h->sum || h->puts_under_way > 0))
+  if (h && (h->private_copy || h->stale || h->pending_accumulate || h->puts_under_way > 0))
     return {};                                           // the get, or the use, is of something else
   if (briefly && h && h->fetch) return {nullptr, true};  // not worth asking the network whether it has come
-  if (h && h->ahead) {
+  if (h && h->prefetch_id) {
     if (h->fetch && !h->fetch->test()) {
-      requests_.pass_on(*h);
+      requests_.forward(*h);
       return {nullptr, true};
     }
     if (h->fetch) land(*h);
-    c = h->value;
-  } else if (h && (h->fetched || (h->kept && !h->unsure))) {
+    c = h->shared_copy;
+  } else if (h && (h->fetched || (h->retained && !h->unsure))) {
     if (h->fetch) {
-      requests_.pass_on(*h);
+      requests_.forward(*h);
       return {nullptr, true};
     }
-    c = h->value;  // null: given up for want of memory, or there is none
+    c = h->shared_copy;  // null: given up for want of memory, or there is none
   } else if (const BlockKey k = context_.arrays.key(id, block);
              context_.homes.is_here(context_.home(id, block)) && !context_.options.copy) {
     bool locked = false;
@@ -154,7 +154,7 @@ void PrefetchPool::set_incoming(IncomingPlaces* places) noexcept {
   if (places) return;
   for (CacheEntry& h : copies_.all()) {
     if (!h.incoming) continue;
-    if (h.ahead) {
+    if (h.prefetch_id) {
       abandon(h);
       continue;
     }
@@ -175,13 +175,13 @@ bool PrefetchPool::has_room(std::uint64_t bytes) {
   const std::uint64_t budget = context_.options.copy_budget;
   const auto too_much_under_way = [&] { return in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > budget / 8; };
   if (too_much_under_way()) land_some();
-  if (too_much_under_way() || ahead_bytes_ + bytes > budget / 2) return false;
-  if (!live_set_known_ && 4 * (ahead_bytes_ + bytes) > budget - std::min(budget, copies_.bytes())) return false;
+  if (too_much_under_way() || prefetched_bytes_ + bytes > budget / 2) return false;
+  if (!live_set_known_ && 4 * (prefetched_bytes_ + bytes) > budget - std::min(budget, copies_.bytes())) return false;
   const std::uint64_t live = std::min(copies_.live_span() * copies_.largest(), budget / 2);
   const std::int64_t reserve =
       std::max<std::int64_t>(0, own_blocks_high_ - copies_.own_blocks()) + static_cast<std::int64_t>(bytes);
   const auto fits = [&] {
-    return std::max(copies_.bytes(), live) + ahead_bytes_ + bytes <= budget &&
+    return std::max(copies_.bytes(), live) + prefetched_bytes_ + bytes <= budget &&
            heap.bytes_in_use() + reserve <= static_cast<std::int64_t>(heap.budget() / 2) &&
            heap.arena_in_use(context_.arena) + reserve <= static_cast<std::int64_t>(heap.arena_budget() / 2);
   };
@@ -190,26 +190,26 @@ bool PrefetchPool::has_room(std::uint64_t bytes) {
 }
 
 void PrefetchPool::leave(CacheEntry& h) {
-  const std::uint64_t bytes = NodeHeap::chunk_bytes(h.value->doubles);
-  ahead_bytes_ -= bytes;
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(h.shared_copy->doubles);
+  prefetched_bytes_ -= bytes;
   if (h.fetch) in_flight_bytes_ -= bytes;
-  h.ahead = 0;
+  h.prefetch_id = 0;
 }
 
 void PrefetchPool::adopt(CacheEntry& h, std::int64_t size) {
-  const std::uint64_t number = h.ahead;
+  const std::uint64_t number = h.prefetch_id;
   leave(h);
   // Gets come in the order in which they were foreseen: what should have been asked for before this one will not be.
-  for (; !ahead_.empty() && ahead_.front().number <= number; ahead_.pop_front())
-    if (is_ahead(ahead_.front())) abandon(*ahead_.front().block);
-  context_.heap.keep(h.value);
+  for (; !prefetched_.empty() && prefetched_.front().number <= number; prefetched_.pop_front())
+    if (is_pending(prefetched_.front())) abandon(*prefetched_.front().block);
+  context_.heap.keep(h.shared_copy);
   h.prefetched = true;
   h.evicted = false;
   h.outcome = {};
-  copies_.record_size(h.value->doubles);
+  copies_.record_size(h.shared_copy->doubles);
   copies_.add_copy(h);
   if (h.fetch) h.fetch->raise();
-  else context_.log.at(h.get_place, h.array).moved += h.value->doubles * 8;
+  else context_.log.at(h.get_place, h.array).moved += h.shared_copy->doubles * 8;
   if (context_.options.check) requests_.record_get(h, size);
 }
 
@@ -221,12 +221,12 @@ void PrefetchPool::drop_unused(CacheEntry& h) {
 
 void PrefetchPool::abandon(CacheEntry& h) {
   if (!h.fetch) return drop_unused(h);
-  abandoned_.push_back({std::move(h.incoming), std::move(h.fetch), h.value});
-  const std::uint64_t bytes = NodeHeap::chunk_bytes(h.value->doubles);
-  ahead_bytes_ -= bytes;  // still under way
-  h.ahead = 0;
+  abandoned_.push_back({std::move(h.incoming), std::move(h.fetch), h.shared_copy});
+  const std::uint64_t bytes = NodeHeap::chunk_bytes(h.shared_copy->doubles);
+  prefetched_bytes_ -= bytes;  // still under way
+  h.prefetch_id = 0;
   copies_.count_unused(h);
-  h.value = nullptr;
+  h.shared_copy = nullptr;
 }
 
 void PrefetchPool::take_out(CacheEntry& h) {
@@ -245,7 +245,7 @@ void PrefetchPool::land(CacheEntry& h) {
   const Outcome outcome = read_reply(h.fetch->reply_header()).outcome;
   h.home_version = outcome.version;
   context_.stats.bytes_received += static_cast<std::int64_t>(h.fetch->reply_bytes());
-  in_flight_bytes_ -= NodeHeap::chunk_bytes(h.value->doubles);
+  in_flight_bytes_ -= NodeHeap::chunk_bytes(h.shared_copy->doubles);
   requests_.end(h, outcome.status == BlockStatus::ok);
   if (outcome.status != BlockStatus::ok) drop_unused(h);
 }
@@ -256,48 +256,48 @@ void PrefetchPool::land_some() {
     finish(a);
     return true;
   });
-  for (const Ahead& a : ahead_) {
-    if (!is_ahead(a) || !a.block->fetch) continue;
-    if (!a.block->fetch->test()) return requests_.pass_on(*a.block);
+  for (const Prefetched& a : prefetched_) {
+    if (!is_pending(a) || !a.block->fetch) continue;
+    if (!a.block->fetch->test()) return requests_.forward(*a.block);
     land(*a.block);
   }
 }
 
 void PrefetchPool::drop(const std::function<bool()>& enough) {
-  for (std::size_t i = ahead_.size(); i-- > 0 && !enough();)
-    if (is_ahead(ahead_[i]) && !ahead_[i].block->fetch) drop_unused(*ahead_[i].block);
-  while (!ahead_.empty() && !is_ahead(ahead_.back())) ahead_.pop_back();
+  for (std::size_t i = prefetched_.size(); i-- > 0 && !enough();)
+    if (is_pending(prefetched_[i]) && !prefetched_[i].block->fetch) drop_unused(*prefetched_[i].block);
+  while (!prefetched_.empty() && !is_pending(prefetched_.back())) prefetched_.pop_back();
 }
 
-void PrefetchPool::give_way() {
+void PrefetchPool::yield() {
   no_prefetch_ = true;
   copies_.give();
-  if (ahead_bytes_ + in_flight_bytes_ == 0) return;
+  if (prefetched_bytes_ + in_flight_bytes_ == 0) return;
   land_some();
   drop([] { return false; });
 }
 
 bool PrefetchPool::wait_and_drop() {
-  no_prefetch_ = no_prefetch_ || ahead_bytes_ + in_flight_bytes_ > 0;
+  no_prefetch_ = no_prefetch_ || prefetched_bytes_ + in_flight_bytes_ > 0;
   if (!abandoned_.empty()) {
     complete_abandoned();
     return true;
   }
-  for (const Ahead& a : ahead_) {
-    if (!is_ahead(a)) continue;
+  for (const Prefetched& a : prefetched_) {
+    if (!is_pending(a)) continue;
     a.block->fetch->wait();
     land(*a.block);
-    if (a.block->ahead) drop_unused(*a.block);
+    if (a.block->prefetch_id) drop_unused(*a.block);
     return true;
   }
   return false;
 }
 
 void PrefetchPool::end_phase() {
-  for (const Ahead& a : ahead_)
-    if (is_ahead(a)) abandon(*a.block);
+  for (const Prefetched& a : prefetched_)
+    if (is_pending(a)) abandon(*a.block);
   complete_abandoned();
-  ahead_.clear();
+  prefetched_.clear();
   copies_.begin_spans();
   own_blocks_high_ = 0;
   live_set_known_ = no_prefetch_ = false;

@@ -6,32 +6,32 @@ namespace sial {
 
 void RankCache::add_copy(CacheEntry& h) {
   h.copied = true;
-  copied_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
+  copied_bytes_ += static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
   if (!h.listed) copies_.push_back(&h);
   h.listed = true;
-  record_lent();
+  record_reclaimable();
 }
 
 void RankCache::count_unused(CacheEntry& h) {
   ++context_.stats.prefetches_useless;
-  context_.stats.prefetch_bytes_useless += h.value->doubles * 8;
+  context_.stats.prefetch_bytes_useless += h.shared_copy->doubles * 8;
   h.prefetched = false;
 }
 
 void RankCache::add_lease(CacheEntry& h) {
   h.leased = true;
-  leased_bytes_ += static_cast<std::uint64_t>(h.value->doubles) * 8;
+  leased_bytes_ += static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
   if (!h.lease_listed) leases_.push_back(&h);
   h.lease_listed = true;
-  record_lease_lent();
+  record_reclaimable_lease();
 }
 
-bool RankCache::give_up_leases(std::uint64_t keep, const std::function<bool()>& enough) {
+bool RankCache::evict_leases(std::uint64_t keep, const std::function<bool()>& enough) {
   bool any = false;
   for (std::size_t left = leases_.size(); left > 0 && !enough(); --left) {
     CacheEntry& h = *leases_.front();
     leases_.pop_front();
-    const bool goes = h.value && h.leased;
+    const bool goes = h.shared_copy && h.leased;
     if (goes && (h.stale || h.touched > statement_ || h.touched + keep > clock_)) {
       leases_.push_back(&h);  // a stale one shows the value from before this rank's put
       continue;
@@ -45,19 +45,21 @@ bool RankCache::give_up_leases(std::uint64_t keep, const std::function<bool()>& 
   return any;
 }
 
-bool RankCache::put_away_stale(std::uint64_t bytes) {
+bool RankCache::spill_stale(std::uint64_t bytes) {
   std::uint64_t gone = 0;
   for (std::size_t left = leases_.size(); left > 0 && gone < bytes; --left) {
     CacheEntry& h = *leases_.front();
     leases_.pop_front();
     leases_.push_back(&h);
-    if (!h.value || !h.leased || !h.stale || h.touched > statement_ || !context_.heap.sole_reference(h.value)) continue;
-    const auto size = static_cast<std::uint64_t>(h.value->doubles) * 8;
-    h.below = context_.spilled->put_away(h.value, context_.arrays.key(h.array, h.block));
-    if (h.below == 0) break;
+    if (!h.shared_copy || !h.leased || !h.stale || h.touched > statement_ ||
+        !context_.heap.sole_reference(h.shared_copy))
+      continue;
+    const auto size = static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
+    h.tier_handle = context_.spilled->spill(h.shared_copy, context_.arrays.key(h.array, h.block));
+    if (h.tier_handle == 0) break;
     gone += size;
     leased_bytes_ -= size;
-    h.value = nullptr;
+    h.shared_copy = nullptr;
     h.leased = h.lease_listed = false;
     leases_.pop_back();
   }
@@ -65,22 +67,22 @@ bool RankCache::put_away_stale(std::uint64_t bytes) {
 }
 
 void RankCache::drop_value(CacheEntry& h) {
-  if (h.below != 0) context_.spilled->drop_below(std::exchange(h.below, 0));
-  if (!h.value) return;
+  if (h.tier_handle != 0) context_.spilled->release_tier_copy(std::exchange(h.tier_handle, 0));
+  if (!h.shared_copy) return;
   h.elsewhere = false;
   if (h.prefetched) count_unused(h);
-  if (h.leased) leased_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
+  if (h.leased) leased_bytes_ -= static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
   h.leased = false;
-  if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.value->doubles) * 8;
-  context_.drop(h.value);
-  h.value = nullptr;
+  if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
+  context_.drop(h.shared_copy);
+  h.shared_copy = nullptr;
   h.copied = h.unsure = h.own_put = false;
   h.home_version = 0;
 }
 
-void RankCache::drop_own(CacheEntry& h) {
-  if (h.own) context_.drop(h.own);
-  h.own = nullptr;
+void RankCache::drop_private_copy(CacheEntry& h) {
+  if (h.private_copy) context_.drop(h.private_copy);
+  h.private_copy = nullptr;
 }
 
 bool RankCache::may_go(const CacheEntry& h, std::uint64_t keep) const {
@@ -90,34 +92,35 @@ bool RankCache::may_go(const CacheEntry& h, std::uint64_t keep) const {
 }
 
 void RankCache::evict(CacheEntry& h) {
-  h.evicted = !h.kept && !h.own_put;  // nobody has asked for it in this phase yet
+  h.evicted = !h.retained && !h.own_put;  // nobody has asked for it in this phase yet
   drop_value(h);
-  h.kept = false;
+  h.retained = false;
 }
 
-void RankCache::record_lent() {
-  if (!lends_ && several_nodes_ && copies_.size() > in_use()) context_.heap.lend(context_.arena, lends_ = true);
+void RankCache::record_reclaimable() {
+  if (!reclaimable_ && several_nodes_ && copies_.size() > in_use())
+    context_.heap.set_reclaimable(context_.arena, reclaimable_ = true);
 }
 
 // Puts of other nodes arrive whatever this rank does, and the helper that receives them may touch nothing that it
 // holds.
 void RankCache::give() {
-  if (!lends_ || !context_.heap.wanted()) return;
+  if (!reclaimable_ || !context_.heap.wanted()) return;
   for (CacheEntry* h : copies_)
-    if (h->value && h->copied && may_go(*h, in_use())) evict(*h);
-  give_up_leases(0, [] { return false; });
-  stop_lending();
+    if (h->shared_copy && h->copied && may_go(*h, in_use())) evict(*h);
+  evict_leases(0, [] { return false; });
+  clear_reclaimable();
 }
 
-void RankCache::stop_lending() {
-  if (lends_) context_.heap.lend(context_.arena, lends_ = false);
+void RankCache::clear_reclaimable() {
+  if (reclaimable_) context_.heap.set_reclaimable(context_.arena, reclaimable_ = false);
 }
 
 void RankCache::evict(std::uint64_t keep, std::size_t look_at, const std::function<bool()>& enough) {
   for (std::size_t left = std::min(look_at, copies_.size()); left > 0 && !enough(); --left) {
     CacheEntry& h = *copies_.front();
     copies_.pop_front();
-    if (!h.value || !h.copied) {
+    if (!h.shared_copy || !h.copied) {
       h.listed = false;
       continue;
     }
@@ -128,31 +131,31 @@ void RankCache::evict(std::uint64_t keep, std::size_t look_at, const std::functi
     evict(h);
     h.listed = false;
   }
-  record_lent();
+  record_reclaimable();
 }
 
-void RankCache::give_up_kept() {
+void RankCache::evict_retained() {
   for (CacheEntry* h : copies_) {
-    if (!(h->kept || h->own_put) || h->fetch) continue;
+    if (!(h->retained || h->own_put) || h->fetch) continue;
     drop_value(*h);
-    h->kept = false;
+    h->retained = false;
   }
-  holds_kept_ = false;
+  holds_retained_ = false;
 }
 
 void RankCache::clear() {
   held_.clear();
   copies_.clear();
   leases_.clear();
-  stop_lending();
+  clear_reclaimable();
 }
 
-void RankCache::leave_kept() {
+void RankCache::leave_retained() {
   copies_.clear();
   leases_.clear();
-  held_.keep_only([](CacheEntry& h) { return h.kept; });
+  held_.keep_only([](CacheEntry& h) { return h.retained; });
   for (CacheEntry& h : held_.all()) copies_.push_back(&h);
-  holds_kept_ = !copies_.empty();
+  holds_retained_ = !copies_.empty();
   std::sort(copies_.begin(), copies_.end(),
             [](const CacheEntry* a, const CacheEntry* b) { return a->touched < b->touched; });
 }

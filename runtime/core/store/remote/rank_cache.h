@@ -1,8 +1,8 @@
 #pragma once
-// What this rank holds of blocks in the present phase, and which of its fetched copies go when memory is short.
-// Every held block has at most one value (a lease, or a copy that counts for the rank's budget) and one private copy;
-// both are references that this table owns. Fetched copies stand in a list, roughly by age; a clock of gets and reads
-// says which were used last. Used by the rank's thread.
+// The blocks that this rank holds in the present phase, and the order in which its fetched copies go when memory is
+// short. Every held block has at most one value (a lease, or a copy that counts for the rank's budget) and one private
+// copy; both are references that this table owns. Fetched copies stand in a list, roughly by age; a clock of gets and
+// reads says which were used last. Used by the rank's thread.
 
 #include <algorithm>
 #include <deque>
@@ -16,8 +16,8 @@ namespace sial {
 
 class RankCache {
  public:
-  /// Where nobody says when statements end: blocks touched so recently that a statement may hold a pointer to them. The
-  /// operands of one, with room to spare.
+  /// The limit where nobody says when statements end: blocks touched so recently that a statement may hold a pointer to
+  /// them. The operands of one, with room to spare.
   static constexpr std::uint64_t operands_in_use = 16;
 
   explicit RankCache(StoreContext& context) : context_(context), several_nodes_(context.transport.node_count() > 1) {}
@@ -31,7 +31,7 @@ class RankCache {
   // --- when
   std::uint64_t clock() const { return clock_; }
   void record_use(CacheEntry& h) { h.touched = ++clock_; }
-  /// As if used last, without a use: a message about its value is being sent, by the present statement.
+  /// Counts it as used last, without a use: a message about its value is being sent, by the present statement.
   void protect(CacheEntry& h) const { h.touched = clock_ + 1; }
   void record_get(CacheEntry& h) { h.touched = h.got = ++clock_; }
   void record_read(const CacheEntry& h) {
@@ -46,7 +46,7 @@ class RankCache {
   /// A statement has ended: nobody holds a pointer to a block any more. Called with tiers only.
   void end_statement() {
     statement_ = clock_;
-    if (!leases_.empty()) record_lease_lent();
+    if (!leases_.empty()) record_reclaimable_lease();
   }
 
   // --- leases: with tiers they are given up like copies, since nobody's block can leave the node's memory before
@@ -54,10 +54,10 @@ class RankCache {
   std::uint64_t leased_bytes() const { return leased_bytes_; }
   /// Gives leases up, those listed for longest first, until `enough`; never one that this statement has used, nor one
   /// of the `keep` uses before it. True when any was.
-  bool give_up_leases(std::uint64_t keep, const std::function<bool()>& enough);
-  /// Puts values from before this rank's own puts away, about so many bytes: they cannot be fetched any more, and may
+  bool evict_leases(std::uint64_t keep, const std::function<bool()>& enough);
+  /// Spills values from before this rank's own puts, about so many bytes: they cannot be fetched any more, and may
   /// be read up to the next get. True when any was.
-  bool put_away_stale(std::uint64_t bytes);
+  bool spill_stale(std::uint64_t bytes);
 
   // --- how much
   std::uint64_t bytes() const { return copied_bytes_; }
@@ -69,10 +69,10 @@ class RankCache {
   }
 
   // --- values
-  /// `value` is a copy from now on, counted and listed.
+  /// `shared_copy` is a copy from now on, counted and listed.
   void add_copy(CacheEntry& h);
   void drop_value(CacheEntry& h);
-  void drop_own(CacheEntry& h);
+  void drop_private_copy(CacheEntry& h);
   /// A block that was fetched ahead, or is still to be used for the first time: its prefetch has been of no use.
   void count_unused(CacheEntry& h);
   /// Evicts fetched copies, those untouched for longest first, until `enough`; never one that a statement may be
@@ -82,28 +82,28 @@ class RankCache {
   /// called wherever the rank waits, in the midst of any function of the store: the list stays as it is.
   void give();
   /// The rank does not wait for others any more, and gives nothing back.
-  void stop_lending();
+  void clear_reclaimable();
 
-  // --- kept copies
-  void record_kept() { holds_kept_ = true; }
+  // --- retained copies
+  void record_retained() { holds_retained_ = true; }
   /// Copies that nobody has asked for in this phase go when memory gets short, before others have to wait for it.
-  void give_up_kept_if_short() {
-    if (holds_kept_ && context_.more_than_half_in_use()) give_up_kept();
+  void evict_retained_if_short() {
+    if (holds_retained_ && context_.more_than_half_in_use()) evict_retained();
   }
 
   // --- end of a phase
   void clear();
   /// Only kept blocks stay, at new places; those touched last go last.
-  void leave_kept();
+  void leave_retained();
   void begin_spans() { live_span_ = 0; }
 
  private:
-  void give_up_kept();
+  void evict_retained();
   bool may_go(const CacheEntry& h, std::uint64_t keep) const;
   void evict(CacheEntry& h);
-  void record_lent();
-  void record_lease_lent() {
-    if (!lends_) context_.heap.lend(context_.arena, lends_ = true);
+  void record_reclaimable();
+  void record_reclaimable_lease() {
+    if (!reclaimable_) context_.heap.set_reclaimable(context_.arena, reclaimable_ = true);
   }
 
   StoreContext& context_;
@@ -112,8 +112,8 @@ class RankCache {
   std::deque<CacheEntry*> copies_, leases_;
   std::uint64_t clock_ = 0, copied_bytes_ = 0, largest_ = 0, live_span_ = 0;
   std::uint64_t leased_bytes_ = 0, statement_ = 0;  // the second: the clock when the present statement began
-  bool holds_kept_ = false;                         // perhaps
-  bool lends_ = false;                              // there may be copies to give back: as NodeHeap::lend() has it
+  bool holds_retained_ = false;                     // perhaps
+  bool reclaimable_ = false;  // there may be copies to give back: as NodeHeap::set_reclaimable() has it
 };
 
 }  // namespace sial

@@ -1,6 +1,6 @@
 #pragma once
-// What the program's user is told when a block cannot be used as a statement wants: SialError with the block's name,
-// the statement and what to change. Free functions over the rank's context; nothing is kept.
+// The errors for the user when a block cannot be used as a statement wants: SialError with the block's name, the
+// statement and what to change. Free functions over the rank's context; nothing is kept.
 
 #include "runtime/core/base/ids.h"
 #include "runtime/core/store/remote/context.h"

@@ -6,7 +6,7 @@
 
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/error.h"
-#include "runtime/core/store/spill/lent_memory.h"
+#include "runtime/core/store/spill/memory_provider.h"
 #include "runtime/core/store/spill/nodes_tier.h"
 #include "runtime/core/tier/disk_tier.h"
 
@@ -14,7 +14,7 @@ namespace sial {
 
 namespace {
 
-/// What the first rank of a node tells the others of a file. Zero-filled: nothing yet.
+/// The first rank's message to the others of a node about a file. Zero-filled: nothing yet.
 struct SharedFile {
   std::atomic<std::uint32_t> ready;
   std::uint64_t capacity;
@@ -52,7 +52,7 @@ std::shared_ptr<Tier> memory_of_nodes(Transport& transport, const TierRequest& r
   if (request.bytes == 0 && !only_serves(transport, NodeId(transport.node_count() - 1)))
     throw EnvironmentError("`--spill nodes`: there are no servers, and nodes that compute lend only what they are told",
                            "say how much each node lends, as in `--spill nodes:2GB`, or run with `--servers`");
-  std::vector<LendingNode> servers, workers;
+  std::vector<ProviderNode> servers, workers;
   for (int n = 0; n < transport.node_count(); ++n) {
     const NodeId node(n);
     if (node == transport.node()) continue;
@@ -66,9 +66,9 @@ std::shared_ptr<Tier> memory_of_nodes(Transport& transport, const TierRequest& r
   }
   const std::size_t workers_at = servers.size();
   servers.insert(servers.end(), workers.begin(), workers.end());
-  auto lender = std::make_unique<LentMemory>(heap, transport.node_rank(),
-                                             LendingRule{request.bytes, only_serves(transport, transport.node())});
-  return std::make_shared<NodesTier>(transport, std::move(lender), std::move(servers), workers_at);
+  auto provider = std::make_unique<NodeMemoryProvider>(
+      heap, transport.node_rank(), ProviderLimits{request.bytes, only_serves(transport, transport.node())});
+  return std::make_shared<NodesTier>(transport, std::move(provider), std::move(servers), workers_at);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ struct NextUse {
   static NextUse of(std::uint64_t word) { return {word >> 2, static_cast<ForeseenUse>(word & 3)}; }
 };
 
-/// How far apart the uses of a block are where its loops come again, in 16 bits: of late the longest time between two
-/// of them, so that what is used several times in each iteration is expected in time.
+/// The distance between the uses of a block where its loops come again, in 16 bits: of late the longest time between
+/// two of them, so that what is used several times in each iteration is expected in time.
 class UseInterval {
  public:
   /// With one more use, `gap` after the last one.

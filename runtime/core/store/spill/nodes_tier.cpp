@@ -15,14 +15,14 @@ namespace sial {
 namespace {
 
 constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20;
-/// Of a loan: more where much was borrowed already, so that asking is rare.
-constexpr std::uint64_t least_loan = std::uint64_t{1} << 20, most_loan = std::uint64_t{32} << 20, loan_part = 8;
-/// A lender that had nothing is not asked in so many rounds.
+/// The bytes of a chunk: more where much was received already, so that asking is rare.
+constexpr std::uint64_t min_chunk = std::uint64_t{1} << 20, max_chunk = std::uint64_t{32} << 20, chunk_part = 8;
+/// A provider that had nothing is not asked in so many rounds.
 constexpr std::uint64_t rounds_of_rest = 16;
 
 }  // namespace
 
-/// Of one transfer: copies of at most piece_bytes, each within one loan.
+/// The pieces of one transfer: copies of at most piece_bytes, each within one chunk.
 struct NodesTier::Pieces {
   struct Piece final : RemoteCopy {
     Pieces* all = nullptr;
@@ -40,14 +40,14 @@ struct NodesTier::Pieces {
   std::vector<Piece> pieces;
 };
 
-NodesTier::NodesTier(Transport& transport, std::unique_ptr<Lender> lender, std::vector<LendingNode> nodes,
+NodesTier::NodesTier(Transport& transport, std::unique_ptr<MemoryProvider> provider, std::vector<ProviderNode> nodes,
                      std::size_t workers_at)
-    : transport_(transport), nodes_(std::move(nodes)), workers_at_(workers_at), lender_(std::move(lender)) {
-  for (const LendingNode& n : nodes_) capacity_ += n.most / alignment() * alignment();
-  const std::size_t bytes = sizeof(Shared) + most_extents * sizeof(Extent);
-  memory_ = transport.map_node_memory(bytes, "bookkeeping of borrowed memory");
+    : transport_(transport), nodes_(std::move(nodes)), workers_at_(workers_at), provider_(std::move(provider)) {
+  for (const ProviderNode& n : nodes_) capacity_ += n.most / alignment() * alignment();
+  const std::size_t bytes = sizeof(Shared) + max_extents * sizeof(Extent);
+  memory_ = transport.map_node_memory(bytes, "bookkeeping of the memory of other nodes");
   memory_->commit(0, bytes);
-  remote_ = transport.lend_memory(*lender_);
+  remote_ = transport.open_remote_memory(*provider_);
 }
 
 NodesTier::~NodesTier() {
@@ -72,26 +72,26 @@ std::uint64_t NodesTier::reserved() const {
 
 std::uint64_t NodesTier::usable() const { return reserved(); }
 
-/// One loan more, of whoever has one.
-bool NodesTier::borrow(std::uint64_t needed) {
+/// One chunk more, of whoever has one.
+bool NodesTier::request_memory(std::uint64_t needed) {
   Shared& s = shared();
   const std::uint32_t n = s.count.load(std::memory_order_relaxed);
-  if (n == most_extents) return false;
+  if (n == max_extents) return false;
   const std::uint64_t begin = reserved();
   const std::uint64_t wanted =
-      std::max(needed, std::clamp(begin / loan_part / nodes_.size(), least_loan, most_loan)) / 64 * 64;
+      std::max(needed, std::clamp(begin / chunk_part / nodes_.size(), min_chunk, max_chunk)) / 64 * 64;
   const std::uint64_t turn = s.turns.fetch_add(1, std::memory_order_relaxed) + transport_.node().at();
   const std::uint64_t round = s.rounds.fetch_add(1, std::memory_order_relaxed);
   for (const auto& [from, to] : {std::pair{std::size_t{0}, workers_at_}, std::pair{workers_at_, nodes_.size()}})
     for (std::size_t i = 0; i < to - from; ++i) {
-      const std::size_t lender = from + (turn + i) % (to - from);
-      auto& not_before = s.not_before[lender % s.not_before.size()];
+      const std::size_t provider = from + (turn + i) % (to - from);
+      auto& not_before = s.not_before[provider % s.not_before.size()];
       if (not_before.load(std::memory_order_relaxed) > round) continue;
-      const Loan loan = remote_->ask(transport_.ranks_of_node(nodes_[lender].node).front(), wanted);
-      if (loan.bytes < std::min(wanted, least_loan))
+      const RemoteChunk chunk = remote_->ask(transport_.ranks_of_node(nodes_[provider].node).front(), wanted);
+      if (chunk.bytes < std::min(wanted, min_chunk))
         not_before.store(round + rounds_of_rest, std::memory_order_relaxed);
-      if (loan.bytes == 0) continue;
-      extents()[n] = {begin, loan.bytes, loan.at, lender};
+      if (chunk.bytes == 0) continue;
+      extents()[n] = {begin, chunk.bytes, chunk.at, provider};
       s.count.store(n + 1, std::memory_order_release);
       return true;
     }
@@ -107,7 +107,7 @@ bool NodesTier::reserve(std::uint64_t bytes) {
   }
   const SpinGuard guard(shared().lock, [this] { transport_.pause(); });
   for (std::uint64_t have = reserved(); have < bytes; have = reserved())
-    if (!borrow((bytes - have + 63) / 64 * 64)) return false;
+    if (!request_memory((bytes - have + 63) / 64 * 64)) return false;
   return true;
 }
 
@@ -129,7 +129,7 @@ void NodesTier::start(TierTransfer& t, bool write, CopyPriority priority) {
     const auto n =
         static_cast<std::size_t>(std::min<std::uint64_t>({t.bytes - done, piece_bytes, e->begin + e->bytes - at}));
     Pieces::Piece& piece = p.pieces.emplace_back();
-    const auto& ranks = transport_.ranks_of_node(nodes_[e->lender].node);
+    const auto& ranks = transport_.ranks_of_node(nodes_[e->provider].node);
     piece.all = &p;
     piece.rank = ranks[static_cast<std::size_t>(transport_.node_rank()) % ranks.size()];
     piece.at = e->at + (at - e->begin);

@@ -12,14 +12,14 @@ namespace {
 
 constexpr auto relaxed_order = std::memory_order_relaxed;
 constexpr std::size_t commit_step = std::size_t{1} << 20;
-constexpr std::size_t most_copies = std::size_t{1} << 26, fewest_copies = std::size_t{1} << 16;
+constexpr std::size_t max_copies = std::size_t{1} << 26, fewest_copies = std::size_t{1} << 16;
 
 /// A copy takes a unit of a tier at least, and there are those without a part.
 std::size_t copies_for(const std::vector<std::shared_ptr<Tier>>& tiers) {
   std::size_t n = fewest_copies;
   for (const auto& t : tiers)
-    n += std::min<std::size_t>(t->capacity() / std::max<std::uint64_t>(t->alignment(), 1), most_copies);
-  return std::min(2 * n, most_copies);
+    n += std::min<std::size_t>(t->capacity() / std::max<std::uint64_t>(t->alignment(), 1), max_copies);
+  return std::min(2 * n, max_copies);
 }
 
 }  // namespace
@@ -202,12 +202,12 @@ bool SpillArea::find_space(TierCopy& c) {
   SIAL_CHECK(c.bytes == 0, "a copy with {} bytes already", c.bytes);
   accept_returned();
   for (std::size_t first = 0; first < tiers_.size();) {
-    std::size_t behind = first + 1;
-    while (behind < tiers_.size() && tiers_[behind]->kind() == tiers_[first]->kind()) ++behind;
-    const std::size_t n = behind - first, turn = header().turn.fetch_add(1, relaxed_order);
+    std::size_t after = first + 1;
+    while (after < tiers_.size() && tiers_[after]->kind() == tiers_[first]->kind()) ++after;
+    const std::size_t n = after - first, turn = header().turn.fetch_add(1, relaxed_order);
     for (std::size_t i = 0; i < n; ++i)
       if (take_space(c, first + (turn + i) % n)) return true;
-    first = behind;
+    first = after;
   }
   return false;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Which parts of a node's tiers are in use, for all ranks of the node: lies in node memory of its own, which grows with
-// the number of copies. Zero-filled memory is a valid empty area. Parts are taken first from freed ones of about the
-// size, then from the end; neighbours are merged when a tier is full. Any thread of any rank may use it.
+// The parts of a node's tiers that are in use, for all ranks of the node: lies in node memory of its own, which grows
+// with the number of copies. Zero-filled memory is a valid empty area. Parts are taken first from freed ones of about
+// the size, then from the end; neighbours are merged when a tier is full. Any thread of any rank may use it.
 
 #include <array>
 #include <cstddef>
@@ -40,7 +40,7 @@ class SpillArea {
   /// Bytes of the parts in use, of all tiers; the largest amount so far.
   std::uint64_t bytes_in_use() const;
   std::uint64_t bytes_high_water() const;
-  /// What the node's ranks do to its blocks.
+  /// The work of the node's ranks on its blocks.
 
   /// Counts the uses of blocks on the node: a clock for next uses.
   std::uint64_t now() const { return header().clock.load(std::memory_order_relaxed); }
@@ -48,9 +48,9 @@ class SpillArea {
   /// Counts those that forecasts have foreseen, made or given up: the clock of what they tell.
   std::uint64_t foreseen_now() const { return header().foreseen_clock.load(std::memory_order_relaxed); }
   void pass_foreseen(std::uint64_t uses) { header().foreseen_clock.fetch_add(uses, std::memory_order_relaxed); }
-  /// What keeps blocks in memory and will end by itself, of all ranks of the node: writes to tiers, and replies to
-  /// other nodes; how many have ended.
-  /// Who sees that one has ended sees that it holds nothing any more.
+  /// Holds that keep blocks in memory and will end by themselves, of all ranks of the node: writes to tiers, and
+  /// replies to other nodes; how many have ended.
+  /// A rank that sees that one has ended sees that it holds nothing any more.
   void begin_hold() { header().holding.fetch_add(1, std::memory_order_relaxed); }
   void end_hold() noexcept {
     header().holds_ended.fetch_add(1, std::memory_order_release);

@@ -10,7 +10,7 @@
 #include "runtime/core/base/check.h"
 #include "runtime/core/base/error.h"
 #include "runtime/core/base/fault_injection.h"
-#include "runtime/core/store/directory/kept_blocks.h"
+#include "runtime/core/store/directory/integral_cache.h"
 #include "runtime/core/store/spill/next_use.h"
 #include "runtime/core/tier/transfer_failure.h"
 
@@ -20,24 +20,24 @@ namespace {
 
 /// Kept free once memory has been short, for what is read ahead and what statements make: so many blocks, this part of
 /// the node's memory at least, and that at most.
-constexpr std::uint64_t blocks_free = 2, free_part = 64, most_free_part = 4;
-/// Of the node's memory: at most so much is being written at a time.
+constexpr std::uint64_t blocks_free = 2, free_part = 64, max_free_part = 4;
+/// A part of the node's memory: at most so much is being written at a time.
 constexpr std::uint64_t writing_part = 8;
 /// Next uses told since blocks were looked at, at most.
-constexpr std::size_t most_told = 65536;
+constexpr std::size_t max_told = 65536;
 /// Uses of blocks on the node until those that were to leave, and were in use, are looked at again.
 constexpr std::uint64_t uses_between_looks = 32;
 /// For blocks that somebody else has locked, or that are arriving, where no other can leave.
-constexpr int most_waits = 2000;
-/// Calls of tend() without a search for victims, after one that has found none.
+constexpr int max_waits = 2000;
+/// Calls of evict_in_background() without a search for victims, after one that has found none.
 constexpr int rest_after_none = 64;
-/// How far away a use is of which nothing is known: farther than any that is foreseen.
+/// The distance of a use of which nothing is known: farther than any that is foreseen.
 constexpr std::uint64_t unforeseen = std::uint64_t{1} << 61;
-/// Of one that was read ahead, and not used yet.
+/// The distance of a block that was read ahead, and not used yet.
 constexpr std::uint64_t read_ahead_uses = 1;
-/// Of one that was put and never got: it is needed soon.
+/// The distance of a block that was put and never got: it is needed soon.
 constexpr std::uint64_t unused_yet = 16384;
-/// How far one is that will not come.
+/// The distance of a use that will not come.
 constexpr std::uint64_t never = std::uint64_t{1} << 62;
 
 constexpr const char* checkpoint_remedy = "with `--checkpoint-every` the job can be continued from its last checkpoint";
@@ -56,7 +56,7 @@ struct SpilledBlocks::Transfer final : TierTransfer {
   Transfer* next = nullptr;
 
   bool is_awaited() const noexcept override { return reads && NodeHeap::is_awaited(chunk); }
-  /// Tells everybody who waits, gives back what the transfer held, and leaves the rest to settle().
+  /// Tells everybody who waits, gives back what the transfer held, and leaves the rest to complete_transfers().
   void completed(int result) noexcept override {
     error = result;
     NodeHeap& heap = owner->heap_;
@@ -103,7 +103,7 @@ void SpilledBlocks::progress() const {
   for (const auto& t : area_.tiers()) t->progress();
 }
 
-/// Who waits for a tier does not wait for other ranks: the simulator need not look for a deadlock. Where the
+/// A rank that waits for a tier does not wait for other ranks: the simulator need not look for a deadlock. Where the
 /// disk's clock is simulated, too, nothing but this makes it go on when all wait.
 void SpilledBlocks::wait_a_little() const {
   progress();
@@ -135,7 +135,7 @@ SpilledBlocks::Transfer& SpilledBlocks::new_transfer(const BlockKey& key, Chunk*
 }
 
 Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, TierPriority priority) {
-  TierCopy& copy = area_.copy(e.below);
+  TierCopy& copy = area_.copy(e.tier_handle);
   SIAL_CHECK(copy.state.load(std::memory_order_acquire) == TierCopyState::written && chunk->doubles == copy.doubles,
              "a copy of {} elements in state {}", copy.doubles, static_cast<int>(copy.state.load()));
   NodeHeap::begin_arrival(chunk);
@@ -150,39 +150,39 @@ Chunk* SpilledBlocks::begin_read(Entry& e, const BlockKey& key, Chunk* chunk, Ti
   return chunk;
 }
 
-Chunk* SpilledBlocks::bring_back(Entry& e, const BlockKey& key) {
-  if (idle_.empty()) settle();  // helpers come here only
-  Chunk* chunk = heap_.allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), size_below(e),
+Chunk* SpilledBlocks::reload(Entry& e, const BlockKey& key) {
+  if (idle_.empty()) complete_transfers();  // helpers come here only
+  Chunk* chunk = heap_.allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), spilled_size(e),
                                        [this, &key] { return "block " + namer_(key); });
   return begin_read(e, key, chunk, TierPriority::demand);
 }
 
-Chunk* SpilledBlocks::try_bring_back(Entry& e, const BlockKey& key) {
+Chunk* SpilledBlocks::try_reload(Entry& e, const BlockKey& key) {
   Chunk* chunk =
-      heap_.try_allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), size_below(e));
+      heap_.try_allocate_shared(config_.arena, arena_for(config_.placement, key, config_.arena), spilled_size(e));
   return chunk ? begin_read(e, key, chunk, TierPriority::prefetch) : nullptr;
 }
 
-std::uint64_t SpilledBlocks::share_below(Entry& from) {
-  if (from.below == 0) from.below = area_.offset(area_.make(heap_.chunk(from.value)->doubles));
-  area_.add_user(area_.copy(from.below));
-  return from.below;
+std::uint64_t SpilledBlocks::share_tier_copy(Entry& from) {
+  if (from.tier_handle == 0) from.tier_handle = area_.offset(area_.make(heap_.chunk(from.value)->doubles));
+  area_.add_user(area_.copy(from.tier_handle));
+  return from.tier_handle;
 }
 
 bool SpilledBlocks::begin_write(Entry& e, const BlockKey& key) {
   Chunk* c = heap_.chunk(e.value);
-  if (e.below != 0 && area_.copy(e.below).state.load(std::memory_order_acquire) == TierCopyState::failed)
-    forget_below(e);
-  if (e.below == 0) e.below = area_.offset(area_.make(c->doubles));
-  TierCopy& copy = area_.copy(e.below);
+  if (e.tier_handle != 0 && area_.copy(e.tier_handle).state.load(std::memory_order_acquire) == TierCopyState::failed)
+    discard_tier_copy(e);
+  if (e.tier_handle == 0) e.tier_handle = area_.offset(area_.make(c->doubles));
+  TierCopy& copy = area_.copy(e.tier_handle);
   TierCopyState expected = TierCopyState::empty;
   if (!copy.state.compare_exchange_strong(expected, TierCopyState::writing, std::memory_order_acq_rel)) return false;
   if (begin_write(copy, c, key)) return true;
-  if (copy.users.load(std::memory_order_relaxed) == 1) forget_below(e);
+  if (copy.users.load(std::memory_order_relaxed) == 1) discard_tier_copy(e);
   return false;
 }
 
-/// Of a copy that nobody else writes; it is empty again where there is no room.
+/// Begins to write a copy that nobody else writes; it is empty again where there is no room.
 bool SpilledBlocks::begin_write(TierCopy& copy, Chunk* c, const BlockKey& key) {
   bool has_space = false;
   try {
@@ -206,7 +206,7 @@ bool SpilledBlocks::begin_write(TierCopy& copy, Chunk* c, const BlockKey& key) {
   return true;
 }
 
-std::uint64_t SpilledBlocks::put_away(Chunk* c, const BlockKey& key) {
+std::uint64_t SpilledBlocks::spill(Chunk* c, const BlockKey& key) {
   TierCopy& copy = area_.make(c->doubles);
   copy.state.store(TierCopyState::writing, std::memory_order_relaxed);
   if (!begin_write(copy, c, key)) {
@@ -217,10 +217,10 @@ std::uint64_t SpilledBlocks::put_away(Chunk* c, const BlockKey& key) {
   return area_.offset(copy);
 }
 
-Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
-  TierCopy& copy = area_.copy(below);
+Chunk* SpilledBlocks::take_back(std::uint64_t tier_handle, const BlockKey& key) {
+  TierCopy& copy = area_.copy(tier_handle);
   while (copy.state.load(std::memory_order_acquire) == TierCopyState::writing) wait_a_little();
-  settle();
+  complete_transfers();
   if (copy.state.load(std::memory_order_acquire) != TierCopyState::written)  // whose error is not listed yet
     throw EnvironmentError(fmt::format("block {} could not be written to {}", namer_(key), area_.tier(copy).name()),
                            fmt::format("name another folder with `--spill`; {}", checkpoint_remedy));
@@ -240,7 +240,7 @@ Chunk* SpilledBlocks::take_back(std::uint64_t below, const BlockKey& key) {
 void SpilledBlocks::wait_for_write() {
   const std::uint64_t ended = area_.holds_ended();
   while (area_.is_holding() && area_.holds_ended() == ended) wait_a_little();
-  settle();
+  complete_transfers();
 }
 
 void SpilledBlocks::record_full() {
@@ -256,7 +256,7 @@ void SpilledBlocks::fail(const BlockKey& key, const Tier& tier, bool write, int 
                          fmt::format("{}; {}", cause.hint(), checkpoint_remedy));
 }
 
-void SpilledBlocks::settle() {
+void SpilledBlocks::complete_transfers() {
   const Transfer* failed = nullptr;
   for (Transfer* t = done_.exchange(nullptr, std::memory_order_acquire); t; t = t->next) {
     --under_way_;
@@ -292,26 +292,26 @@ std::uint64_t SpilledBlocks::distance(const Entry& e) const {
   const auto [next, use] = NextUse::of(e.next_use.load(std::memory_order_relaxed));
   // One that would have to be written first costs twice.
   const bool is_written =
-      e.below != 0 && area_.copy(e.below).state.load(std::memory_order_relaxed) == TierCopyState::written;
+      e.tier_handle != 0 && area_.copy(e.tier_handle).state.load(std::memory_order_relaxed) == TierCopyState::written;
   // One that is replaced next is not read again.
   const std::uint64_t moves = (is_written ? 0 : 1) + (needs_value(use) ? 1 : 0);
-  // What is overdue is still to come: whoever foresaw it is slower than others, and takes back what is void.
+  // An overdue use is still to come: whoever foresaw it is slower than others, and takes back what is void.
   if (next != 0) return moves == 0 ? unforeseen : (next > foreseen_now ? next - foreseen_now : 1) / moves;
   const std::uint64_t now = area_.now(), last = e.last_use.load(std::memory_order_relaxed);
   // No loop that is open uses it. One that was got in the same rhythm before is expected again.
   if (last == 0) return unused_yet / moves;
   if (const std::uint64_t expected = last + UseInterval::uses(e.interval); expected > now)
     return (expected - now) / moves;
-  // Of the others, what was used last leaves first: loops come again last to what they used last.
+  // The one used last leaves first among the others: loops come again last to what they used last.
   return unforeseen - std::min(now > last ? now - last : 0, unforeseen / 2);
 }
 
 /// With the entry's lock held.
 bool SpilledBlocks::may_leave(Entry& e) const {
-  if (e.value == 0 || e.contributions != 0 || e.array == kept_array) return false;
+  if (e.value == 0 || e.contributions != 0 || e.array == cache_array) return false;
   const Chunk* c = heap_.chunk(e.value);
   if (c->doubles == 0 || NodeHeap::is_not_there(c)) return false;
-  const std::uint32_t users = e.below == 0 ? 1 : area_.copy(e.below).users.load(std::memory_order_relaxed);
+  const std::uint32_t users = e.tier_handle == 0 ? 1 : area_.copy(e.tier_handle).users.load(std::memory_order_relaxed);
   return c->references.load(std::memory_order_acquire) <= users;
 }
 
@@ -341,7 +341,7 @@ SpilledBlocks::Victim SpilledBlocks::victim(const Entry& e) const {
 
 void SpilledBlocks::record_next_use(const BlockKey& key, std::uint64_t at) {
   if (!short_) return;
-  if (told_.size() >= most_told) told_.clear();
+  if (told_.size() >= max_told) told_.clear();
   told_.push_back({at == 0 ? unforeseen : at, key});
   std::push_heap(told_.begin(), told_.end(), told_earlier);
 }
@@ -371,7 +371,7 @@ void SpilledBlocks::add_new(const Victim& v) {
   std::push_heap(new_victims_.begin(), new_victims_.end(), nearer);
 }
 
-/// Those that were in use take their places again.
+/// Blocks that were in use take their places again.
 void SpilledBlocks::add_in_use() {
   for (const Victim& v : in_use_) add_new(v);
   in_use_.clear();
@@ -414,12 +414,12 @@ SpilledBlocks::Gone SpilledBlocks::send_away(const Victim& v, bool may_write, st
     if (distance(e) < (v.until > now ? v.until - now : 0) / 2) return;  // it is wanted by now
     Chunk* c = heap_.chunk(e.value);
     const TierCopyState state =
-        e.below == 0 ? TierCopyState::empty : area_.copy(e.below).state.load(std::memory_order_acquire);
+        e.tier_handle == 0 ? TierCopyState::empty : area_.copy(e.tier_handle).state.load(std::memory_order_acquire);
     if (is_discarded(e)) {
       if (heap_.sole_reference(c)) freed += c->bytes;
       ++e.version;
       e.value = 0;
-      forget_below(e);
+      discard_tier_copy(e);
       heap_.drop_reference(c, config_.arena);
       e.read_ahead = 0;
       ++counts_.discarded;
@@ -445,12 +445,12 @@ std::uint64_t SpilledBlocks::relieve(std::uint64_t bytes, bool may_write) {
   bool looked = false;
   if (!in_use_.empty() && area_.now() > in_use_since_ + uses_between_looks) add_in_use();
   std::vector<Victim> later;
-  const std::uint64_t most_writing = std::max<std::uint64_t>(heap_.budget() / writing_part, 1);
+  const std::uint64_t max_writing = std::max<std::uint64_t>(heap_.budget() / writing_part, 1);
   while (freed + bytes_writing_ < bytes) {
     if (begun_.empty() && victims_.empty() && !std::exchange(looked, true)) find_victims();
     Victim v;
     if (!next_victim(v)) break;
-    const bool writes = may_write && (bytes_writing_ == 0 || bytes_writing_ + v.bytes <= most_writing);
+    const bool writes = may_write && (bytes_writing_ == 0 || bytes_writing_ + v.bytes <= max_writing);
     const Gone gone = send_away(v, writes, freed);
     // Somebody came to it since: the others, of which no more than enough were listed, are worth another look.
     if (gone == Gone::no || gone == Gone::in_use) busy_ = true;
@@ -473,12 +473,12 @@ bool SpilledBlocks::make_room(std::uint64_t bytes) {
   int waits = 0;
   for (bool hope = true; hope;) {
     const std::uint64_t ended = area_.holds_ended();  // of any rank of the node
-    settle();
+    complete_transfers();
     freed = relieve(bytes, true);
     if (freed > 0) break;
     while (area_.is_holding() && area_.holds_ended() == ended) wait_a_little();
     hope = area_.holds_ended() != ended;
-    if (!hope && busy_ && ++waits < most_waits) {
+    if (!hope && busy_ && ++waits < max_waits) {
       wait_a_little();
       look_anew();
       hope = true;
@@ -490,18 +490,18 @@ bool SpilledBlocks::make_room(std::uint64_t bytes) {
 
 void SpilledBlocks::spill_all() {
   short_ = true;
-  settle();
+  complete_transfers();
   progress();
   victims_.clear();
   relieve(2 * heap_.budget(), true);
 }
 
-void SpilledBlocks::tend() {
-  if (done_.load(std::memory_order_relaxed)) settle();
+void SpilledBlocks::evict_in_background() {
+  if (done_.load(std::memory_order_relaxed)) complete_transfers();
   progress();
   if (!short_) return;
   const auto wanted = static_cast<std::int64_t>(
-      std::clamp<std::uint64_t>(blocks_free * largest_, heap_.budget() / free_part, heap_.budget() / most_free_part));
+      std::clamp<std::uint64_t>(blocks_free * largest_, heap_.budget() / free_part, heap_.budget() / max_free_part));
   const std::int64_t free = heap_.bytes_free();
   if (free >= wanted || (rest_ > 0 && --rest_ > 0)) return;
   const auto start = std::chrono::steady_clock::now();

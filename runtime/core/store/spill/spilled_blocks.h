@@ -1,13 +1,14 @@
 #pragma once
 // Blocks of this node whose values go to tiers and come back, as one thread of a rank sees it: its transfers, and which
 // blocks leave when memory is short. A block's entry in the directory says where its value is:
-//   value, no copy below          in the heap only
+//   value, no tier copy           in the heap only
 //   value, copy being written     on its way; the heap has it still
 //   value, copy written           in both: memory for it can be had at once
 //   no value, copy written        in a tier
 //   value that is arriving        being read; whoever uses it waits until the chunk says that it is there
 // Transfers complete on threads of the tiers, which tell everybody through chunk and copy; what remains to be counted
-// is taken in batches (settle()). The block that leaves is the one whose next use is farthest: see next_use.h.
+// is taken in batches (complete_transfers()). The block that leaves is the one whose next use is farthest: see
+// next_use.h.
 
 #include <atomic>
 #include <deque>
@@ -41,23 +42,23 @@ class SpilledBlocks {
 
   // --- with the entry's lock held
   /// Whether the block exists, but is not in the heap.
-  bool is_below(const Entry& e) const { return e.value == 0 && e.below != 0; }
-  std::int64_t size_below(const Entry& e) const { return area_.copy(e.below).doubles; }
+  bool is_spilled(const Entry& e) const { return e.value == 0 && e.tier_handle != 0; }
+  std::int64_t spilled_size(const Entry& e) const { return area_.copy(e.tier_handle).doubles; }
   /// Begins to read a value back: it is the entry's from now on, and arriving. May have to make room, which takes other
   /// blocks only.
-  Chunk* bring_back(Entry& e, const BlockKey& key);
+  Chunk* reload(Entry& e, const BlockKey& key);
   /// The same, out of memory that is free; null: there is none.
-  Chunk* try_bring_back(Entry& e, const BlockKey& key);
-  /// The value is changed, or another one: what is below is not the block's any more.
-  void forget_below(Entry& e) {
-    if (e.below == 0) return;
-    drop_below(e.below);
-    e.below = 0;
+  Chunk* try_reload(Entry& e, const BlockKey& key);
+  /// The value is changed, or another one: the copy in a tier is not the block's any more.
+  void discard_tier_copy(Entry& e) {
+    if (e.tier_handle == 0) return;
+    release_tier_copy(e.tier_handle);
+    e.tier_handle = 0;
   }
-  void drop_below(std::uint64_t below) { area_.drop_user(area_.copy(below)); }
-  /// Another entry is going to have the same value: they share what is below, which may be empty. Returns it for that
-  /// entry.
-  std::uint64_t share_below(Entry& from);
+  void release_tier_copy(std::uint64_t tier_handle) { area_.drop_user(area_.copy(tier_handle)); }
+  /// Another entry is going to have the same value: they share the copy in a tier, which may be empty. Returns it for
+  /// that entry.
+  std::uint64_t share_tier_copy(Entry& from);
 
   // --- without locks
   /// A value that is arriving is needed now: its read goes before those that are only foreseen, whichever rank has
@@ -66,14 +67,14 @@ class SpilledBlocks {
   /// Waits until a value is there. Throws EnvironmentError when it could not be read.
   void wait_for(const Chunk* c, const BlockKey& key);
   /// A value that this rank alone has, and will not write, goes to a tier; its reference is taken, and the memory is
-  /// had when it has been written. Returns what is below; 0, with nothing done: there is no room.
-  std::uint64_t put_away(Chunk* c, const BlockKey& key);
-  /// It comes back, as this rank's own, and what is below is given back. Waits.
-  Chunk* take_back(std::uint64_t below, const BlockKey& key);
+  /// had when it has been written. Returns the handle of the copy; 0, with nothing done: there is no room.
+  std::uint64_t spill(Chunk* c, const BlockKey& key);
+  /// It comes back, as this rank's own, and the copy in the tier is given back. Waits.
+  Chunk* take_back(std::uint64_t tier_handle, const BlockKey& key);
   /// Waits until one of the writes under way, of any rank of the node, has ended; returns at once when there is none.
   void wait_for_write();
   /// Takes what has completed; begins to write, and drops, where memory is getting short. Between statements.
-  void tend();
+  void evict_in_background();
   /// Drops and begins to write all that may leave.
   void spill_all();
   /// Memory is short: drops and writes what is not in use, until about so many bytes are free that were not. False when
@@ -127,7 +128,7 @@ class SpilledBlocks {
   bool begin_write(Entry& e, const BlockKey& key);
   bool begin_write(TierCopy& copy, Chunk* c, const BlockKey& key);
   Transfer& new_transfer(const BlockKey& key, Chunk* chunk, TierCopy& copy);
-  void settle();
+  void complete_transfers();
   [[noreturn]] void fail(const BlockKey& key, const Tier& tier, bool write, int error);
   void record_full();
   void find_victims();
@@ -156,8 +157,8 @@ class SpilledBlocks {
   TierCounts counts_;
   std::string problem_;
 
-  std::atomic<Transfer*> done_{nullptr};  // completed, not settled
-  std::int64_t under_way_ = 0;            // transfers begun and not settled
+  std::atomic<Transfer*> done_{nullptr};  // ended, not completed
+  std::int64_t under_way_ = 0;            // transfers begun and not completed
   std::uint64_t bytes_writing_ = 0;       // of the writes among them
   std::uint64_t largest_ = 0;             // bytes of the largest block that was moved
   std::deque<Transfer> transfers_;        // all
@@ -170,7 +171,7 @@ class SpilledBlocks {
   std::vector<Told> told_;                // the same: next uses that became known since, and were not looked at yet
   bool busy_ = false;   // some that were looked at were locked or arriving, or have come into use since
   bool short_ = false;  // memory has been short: from now on some is kept free
-  int rest_ = 0;        // calls of tend() until it looks for victims again, having found none
+  int rest_ = 0;        // calls of evict_in_background() until it looks for victims again, having found none
 };
 
 }  // namespace sial

@@ -62,7 +62,7 @@ class AccessSequence {
   std::size_t ranks() const { return ranks_; }
 
  private:
-  /// What the present group has done with a block.
+  /// The uses of a block by the present group.
   struct Done {
     std::uint32_t group = 0;
     bool changed = false;

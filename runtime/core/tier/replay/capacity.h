@@ -1,6 +1,6 @@
 #pragma once
-// How much memory blocks have while a sequence of accesses is played through: the same all the time, or another amount
-// in each part of the sequence. Part of the replay of a sequence.
+// The memory of blocks while a sequence of accesses is played through: the same all the time, or another amount in each
+// part of the sequence. Part of the replay of a sequence.
 
 #include <algorithm>
 #include <cstddef>

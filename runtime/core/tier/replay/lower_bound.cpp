@@ -11,45 +11,45 @@ namespace {
 /// Bytes of blocks over spans of accesses; a block has one span at a time.
 class Spans {
  public:
-  explicit Spans(std::size_t blocks) : kept_(blocks, 0), end_(blocks, 0) {}
+  explicit Spans(std::size_t blocks) : cached_(blocks, 0), end_(blocks, 0) {}
 
   void begin(std::uint32_t block, std::uint32_t end, std::int64_t bytes) {
     this->end(block);
-    kept_[block] = bytes;
+    cached_[block] = bytes;
     end_[block] = end;
-    kept_bytes_ += bytes;
+    cached_bytes_ += bytes;
     by_end_.push({end, block});
   }
   void end(std::uint32_t block) {
-    kept_bytes_ -= kept_[block];
-    kept_[block] = 0;
+    cached_bytes_ -= cached_[block];
+    cached_[block] = 0;
   }
   bool ends(std::uint32_t block, std::size_t at) const { return end_[block] == at; }
   /// Leaves `capacity` bytes at most, and counts what is lost.
   void limit(std::int64_t capacity) {
-    while (kept_bytes_ > std::max<std::int64_t>(capacity, 0)) {
+    while (cached_bytes_ > std::max<std::int64_t>(capacity, 0)) {
       const EvictionHeap::Entry last = by_end_.top();
-      std::int64_t& kept = kept_[last.block];
-      if (kept == 0 || end_[last.block] != last.key) {  // its span is over
+      std::int64_t& cached = cached_[last.block];
+      if (cached == 0 || end_[last.block] != last.key) {  // its span is over
         by_end_.pop();
         continue;
       }
-      const std::int64_t cut = std::min(kept, kept_bytes_ - std::max<std::int64_t>(capacity, 0));
-      kept -= cut;
-      kept_bytes_ -= cut;
+      const std::int64_t cut = std::min(cached, cached_bytes_ - std::max<std::int64_t>(capacity, 0));
+      cached -= cut;
+      cached_bytes_ -= cut;
       lost_ += cut;
     }
   }
   std::int64_t lost() const { return lost_; }
 
  private:
-  std::vector<std::int64_t> kept_;
+  std::vector<std::int64_t> cached_;
   std::vector<std::uint32_t> end_;
   EvictionHeap by_end_;
-  std::int64_t kept_bytes_ = 0, lost_ = 0;
+  std::int64_t cached_bytes_ = 0, lost_ = 0;
 };
 
-std::int64_t least_read(const AccessSequence& sequence, const Capacity& capacity) {
+std::int64_t min_read(const AccessSequence& sequence, const Capacity& capacity) {
   const auto accesses = sequence.accesses();
   const std::vector<std::uint32_t> next = following_accesses(sequence);
   std::vector<char> exists(sequence.blocks().size(), 0);
@@ -68,7 +68,7 @@ std::int64_t least_read(const AccessSequence& sequence, const Capacity& capacity
   return spans.lost();
 }
 
-std::int64_t least_written(const AccessSequence& sequence, const Capacity& capacity) {
+std::int64_t min_written(const AccessSequence& sequence, const Capacity& capacity) {
   const auto accesses = sequence.accesses();
   const std::vector<std::uint32_t> last = last_uses(sequence);
   Spans spans(sequence.blocks().size());
@@ -89,7 +89,7 @@ std::int64_t least_written(const AccessSequence& sequence, const Capacity& capac
 }  // namespace
 
 TrafficBound lower_bound(const AccessSequence& sequence, const Capacity& capacity) {
-  return {least_read(sequence, capacity), least_written(sequence, capacity)};
+  return {min_read(sequence, capacity), min_written(sequence, capacity)};
 }
 
 }  // namespace sial

@@ -1,5 +1,5 @@
 #pragma once
-// What comes of each access of a sequence. Part of the replay of a sequence.
+// The next use after each access of a sequence. Part of the replay of a sequence.
 
 #include <cstdint>
 #include <limits>

@@ -13,7 +13,7 @@
 
 namespace sial {
 
-/// Which block leaves.
+/// The choice of the block that leaves.
 enum class SpillRule : std::uint8_t {
   farthest,             // the one that is wanted farthest from now; of those never wanted, the one used longest ago
   weighted,             // the one whose memory is free longest for each byte moved: one that must be written and read
@@ -37,7 +37,7 @@ struct TierTraffic {
   std::int64_t bytes() const { return bytes_read + bytes_written; }
 };
 
-/// What cannot leave, at its most: the least memory that works.
+/// Blocks that cannot leave, at their most: the least memory that works.
 struct BlocksInUse {
   std::int64_t bytes = 0;
   std::int32_t place = 0;
@@ -51,7 +51,7 @@ struct ReplayResult {
   std::vector<BlocksInUse> max_in_use;  // per part of the sequence, one at least
 };
 
-/// Where what is in use exceeds the capacity, memory is exceeded too.
+/// Memory is exceeded, too, where what is in use exceeds the capacity.
 ReplayResult replay(const AccessSequence& sequence, const ReplaySetting& setting);
 
 /// The least movement that is found with the whole sequence known: Belady's rule (what is wanted farthest leaves),

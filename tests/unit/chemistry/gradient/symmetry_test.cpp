@@ -84,7 +84,7 @@ std::vector<Vector3> from_plan(const Points& m, const std::vector<Vector3>& x, c
   return plan.gradient(values);
 }
 
-Vector3 turned(const Vector3& p) {
+Vector3 rotated(const Vector3& p) {
   const double a = 0.7, b = 1.1;
   const Vector3 q{std::cos(a) * p[0] - std::sin(a) * p[1], std::sin(a) * p[0] + std::cos(a) * p[1], p[2]};
   return {std::cos(b) * q[0] - std::sin(b) * q[2] + 0.4, q[1] - 1.3, std::sin(b) * q[0] + std::cos(b) * q[2] + 2.0};
@@ -178,17 +178,17 @@ double largest_difference(const std::vector<Vector3>& a, const std::vector<Vecto
 
 TEST_CASE("gradients from fewest displacements are the whole gradient") {
   for (const Points& m : molecules())
-    for (const bool is_turned : {false, true}) {
-      INFO(m.name << (is_turned ? ", turned" : ""));
+    for (const bool is_rotated : {false, true}) {
+      INFO(m.name << (is_rotated ? ", rotated" : ""));
       std::vector<Vector3> x = m.places;
-      if (is_turned) std::ranges::transform(x, x.begin(), turned);
+      if (is_rotated) std::ranges::transform(x, x.begin(), rotated);
       const auto operations = point_operations(x, m.kinds, 1e-6);
       CHECK(operations.size() == m.order);
       const std::vector<PointOperation> identity(operations.begin(), operations.begin() + 1);
       const std::vector<Vector3> exact = analytic(m, x);
       const DisplacementPlan fewest(x, operations, true);
       CHECK(fewest.derivatives().size() <= m.measured + 1);
-      if (!is_turned) CHECK(fewest.derivatives().size() == m.measured);
+      if (!is_rotated) CHECK(fewest.derivatives().size() == m.measured);
       CHECK(largest_difference(from_plan(m, x, fewest), exact) < 1e-9);
       CHECK(largest_difference(from_plan(m, x, DisplacementPlan(x, operations, false)), exact) < 1e-9);
       CHECK(largest_difference(from_plan(m, x, DisplacementPlan(x, identity, true)), exact) < 1e-9);
@@ -214,7 +214,7 @@ TEST_CASE("operations are a group where points are symmetric to about the tolera
     for (int round = 0; round < 20; ++round) {
       INFO(m.name << ", round " << round);
       std::vector<Vector3> x = m.places;
-      std::ranges::transform(x, x.begin(), turned);
+      std::ranges::transform(x, x.begin(), rotated);
       for (Vector3& place : x)
         for (double& c : place) c += noise(random);
       const auto operations = point_operations(x, m.kinds, 1e-6);

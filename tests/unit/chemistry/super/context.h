@@ -19,15 +19,15 @@ class FakeContext : public sial::SuperContext {
   const double* scalar_by_name(std::string_view) const override { return nullptr; }
   void list_blocks(std::ostream& o, bool with_numbers) const override { o << (with_numbers ? "a[1] 0\n" : "a[1]\n"); }
   std::shared_ptr<void>& slot(std::string_view family) override { return slots[std::string(family)]; }
-  const double* find_kept(const sial::BlockIndex& block, std::int64_t size) override {
+  const double* find_cached(const sial::BlockIndex& block, std::int64_t size) override {
     const auto it = kept.find(block);
     if (it == kept.end() || std::ssize(it->second) != size) return nullptr;
     ++references;
     ++found;
     return it->second.data();
   }
-  void release_kept(const double*) override { --references; }
-  double* allocate_kept(std::int64_t size) override {
+  void release_cached(const double*) override { --references; }
+  double* allocate_cached(std::int64_t size) override {
     if (!keeps) return nullptr;
     ++references;
     room.resize(static_cast<std::size_t>(size));

@@ -33,10 +33,10 @@ TEST_CASE("kernels and copies are counted once, however many streams are at them
   CHECK(BusyTimes().sums().copies == 0);
 }
 
-TEST_CASE("what is settled is forgotten, and adds up to the same") {
+TEST_CASE("what is summed up is dropped, and adds up to the same") {
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
-    BusyTimes all, settled;
+    BusyTimes all, summed;
     double horizon = 0;
     for (int batch = 0; batch < 10; ++batch) {
       for (int i = 0; i < 8; ++i) {
@@ -44,14 +44,14 @@ TEST_CASE("what is settled is forgotten, and adds up to the same") {
                      end = begin + static_cast<double>(random() % 32);
         const auto kind = static_cast<DeviceWork>(random() % 3);
         all.add(kind, begin, end);
-        settled.add(kind, begin, end);
+        summed.add(kind, begin, end);
       }
       horizon += static_cast<double>(random() % 40);
-      settled.settle(horizon);
-      CHECK(settled.open() <= all.open());
+      summed.sum_up(horizon);
+      CHECK(summed.open() <= all.open());
     }
     CHECK(all.open() == 80);
-    const DeviceTimes a = all.sums(), s = settled.sums();
+    const DeviceTimes a = all.sums(), s = summed.sums();
     CHECK(a.pieces == s.pieces);
     CHECK(a.kernels == s.kernels);  // whole numbers: exact
     CHECK(a.in == s.in);
@@ -59,16 +59,16 @@ TEST_CASE("what is settled is forgotten, and adds up to the same") {
     CHECK(a.copies == s.copies);
     CHECK(a.overlapped == s.overlapped);
     CHECK(s.overlapped <= std::min(s.copies, s.kernels));
-    settled.settle(1e9);
-    CHECK(settled.open() == 0);
-    CHECK(settled.sums().copies == a.copies);
+    summed.sum_up(1e9);
+    CHECK(summed.open() == 0);
+    CHECK(summed.sums().copies == a.copies);
   }
 }
 
 TEST_CASE("a clock that is not exact adds nothing twice") {
   BusyTimes t;
   t.add(DeviceWork::in, 0, 2);
-  t.settle(2);
+  t.sum_up(2);
   t.add(DeviceWork::in, 1.5, 3);
   t.add(DeviceWork::in, 1, 2);
   CHECK(t.sums().in == 3);

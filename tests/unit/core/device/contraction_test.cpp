@@ -34,7 +34,7 @@ void each(const Packing& p, F&& f) {
   }
 }
 
-std::vector<double> brought(const double* data, const Packing& p, std::int64_t size) {
+std::vector<double> packed_operand(const double* data, const Packing& p, std::int64_t size) {
   if (p.empty()) return {};
   std::vector<double> packed(static_cast<std::size_t>(size), std::nan(""));
   each(p, [&](std::int64_t to, std::int64_t from) { packed.at(static_cast<std::size_t>(to)) = data[from]; });
@@ -66,7 +66,8 @@ void multiply(const DeviceContraction& c, double alpha, const double* a, const d
 void carry_out(const DeviceContraction& c, const BlockOp& op) {
   if (c.kind == DeviceContraction::Kind::nothing) return;
   REQUIRE(c.kind == DeviceContraction::Kind::product);
-  const std::vector<double> a = brought(op.a.data, c.pack_a, c.size_a), b = brought(op.b.data, c.pack_b, c.size_b);
+  const std::vector<double> a = packed_operand(op.a.data, c.pack_a, c.size_a),
+                            b = packed_operand(op.b.data, c.pack_b, c.size_b);
   std::vector<double> d(static_cast<std::size_t>(c.size_d));
   const bool apart = !c.unpack_d.empty();
   multiply(c, op.alpha, c.pack_a.empty() ? op.a.data : a.data(), c.pack_b.empty() ? op.b.data : b.data(),

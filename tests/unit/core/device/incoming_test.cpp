@@ -151,7 +151,7 @@ TEST_CASE("nothing is received in memory that the device still works on, nor wai
       ++refused;
     }
     f.free(b);
-    f.cache->settle(t.data);
+    f.cache->complete(t.data);
     f.free(t);
   }
   CHECK(refused > 0);

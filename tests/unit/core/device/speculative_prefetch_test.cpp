@@ -31,7 +31,7 @@ TEST_CASE("a prefetched block is there when an operation asks for it, and is cou
   Foreseen f;
   const HostBlock b = f.fetched(20, 2.0), t = f.block(20, 0.0);
   CHECK(f.prefetch(b) == Outcome::started);
-  CHECK(f.prefetch(b) == Outcome::settled);
+  CHECK(f.prefetch(b) == Outcome::done);
   CHECK(f.cache->residency(b.buffer, b.data) == Residency::both);
   CHECK(f.prefetched() == 1);
   CHECK(f.used() == 0);
@@ -76,7 +76,7 @@ TEST_CASE("a block that is given back while it is on its way stays until it is t
   const HostBlock b = f.fetched(20, 2.0);
   CHECK(f.prefetch(b) == Outcome::started);
   CHECK(!f.host.pool.sole(b.data));
-  f.cache->settle(b.data);
+  f.cache->complete(b.data);
   CHECK(f.host.pool.sole(b.data));
 }
 

@@ -9,8 +9,8 @@ using namespace sial;
 
 namespace {
 
-ComingPardo pardo(PardoMode mode, std::int32_t count, int ranks, int rank, int ranks_of_node, int of_node) {
-  ComingPardo p{mode, {}, ranks, rank, ranks_of_node, of_node};
+UpcomingPardo pardo(PardoMode mode, std::int32_t count, int ranks, int rank, int ranks_of_node, int of_node) {
+  UpcomingPardo p{mode, {}, ranks, rank, ranks_of_node, of_node};
   p.space.add(1, count);
   return p;
 }

@@ -67,7 +67,7 @@ struct Forecast {
     };
     const auto load = [this](SliceCursor& c) { c.load(state.ints, state.scalars, state.indices); };
     const auto pardo = [](std::int32_t) {
-      ComingPardo p;
+      UpcomingPardo p;
       p.space.add(1, 3);
       return std::optional(p);
     };

@@ -70,7 +70,7 @@ class Trial {
     instruction_.op = opcode.op;
     std::int32_t* const values[] = {&instruction_.a, &instruction_.b, &instruction_.c, &instruction_.d};
     for (std::int32_t k = 0; k < positions; ++k) *values[k] = operand(k, setop);
-    settle_intents();
+    set_intents();
   }
 
   /// What the verifier says of it; empty: nothing.
@@ -168,7 +168,7 @@ class Trial {
   }
 
   /// The references that the instruction names are those of the intents that its row and its operator ask for.
-  void settle_intents() {
+  void set_intents() {
     const Instruction as_is = instruction_;
     std::int32_t* const values[] = {&instruction_.a, &instruction_.b, &instruction_.c, &instruction_.d};
     for (std::int32_t k = 0; k < positions; ++k) {

@@ -102,7 +102,7 @@ TEST_CASE("the committed memory around a chunk is its arena's, and only grows at
   CHECK(grown.data() + grown.size() <= h.heap.committed(other).data());
 }
 
-TEST_CASE("a full arena borrows from its siblings, and what it borrowed returns to them") {
+TEST_CASE("a full arena takes from its siblings, and what it took returns to them") {
   Heap h(3, mib);
   std::vector<Chunk*> chunks;
   while (Chunk* c = h.heap.try_allocate(0, 8192)) chunks.push_back(c);
@@ -353,14 +353,14 @@ TEST_CASE("who can do without looks at free chunks only where enough of them are
   CHECK(h.heap.bytes_in_use() == 0);
 }
 
-TEST_CASE("a full arena borrows from others in the order that is asked for") {
+TEST_CASE("a full arena takes from others in the order that is asked for") {
   constexpr std::size_t budget = 4 * mib;
   std::vector<double> seen;
   std::vector<int> order = {0, 2, 3, 1};
   const std::size_t size = NodeHeap::bytes_needed(4, budget);
   auto* base = static_cast<std::byte*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   HeapHooks hooks{[](std::size_t, std::size_t) {}, [] {}};
-  hooks.lenders = [&](int own, std::span<const double> used) {
+  hooks.fallback_arenas = [&](int own, std::span<const double> used) {
     CHECK(own == 0);
     seen.assign(used.begin(), used.end());
     return order;

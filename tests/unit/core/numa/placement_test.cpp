@@ -98,20 +98,20 @@ TEST_CASE("classes of use") {
   CHECK(node_use(0.7, 0.5) == NodeUse::heavy);
 }
 
-TEST_CASE("who lends to a full arena: its own node, lightly used nodes, ideal ones, the others; near ones first") {
+TEST_CASE("who serves a full arena: its own node, lightly used nodes, ideal ones, the others; near ones first") {
   NumaTopology machine = machine_of(4);
   const std::vector<int> nodes = {0, 0, 1, 1, 2, 2, 3, 3};
   // Means of nodes: 0.95, 0.4 (light), 0.05 (ideal), 1.0 (heavy); of all 0.6.
   const std::vector<double> used = {1.0, 0.9, 0.4, 0.4, 0.05, 0.05, 1.0, 1.0};
-  CHECK(lending_order(machine, nodes, 0, used) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
-  CHECK(lending_order(machine, nodes, 6, used) == std::vector<int>{6, 7, 2, 3, 4, 5, 0, 1});
+  CHECK(fallback_order(machine, nodes, 0, used) == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(fallback_order(machine, nodes, 6, used) == std::vector<int>{6, 7, 2, 3, 4, 5, 0, 1});
   // Of nodes of one class the nearer one comes first, where the machine says which that is.
   const std::vector<double> even(8, 0.5);
   machine.distances = {{1, 3, 2, 1.5}, {3, 1, 2, 2}, {2, 2, 1, 3}, {1.5, 2, 3, 1}};
-  CHECK(lending_order(machine, nodes, 0, even) == std::vector<int>{0, 1, 6, 7, 4, 5, 2, 3});
+  CHECK(fallback_order(machine, nodes, 0, even) == std::vector<int>{0, 1, 6, 7, 4, 5, 2, 3});
   // What is not known is asked in a ring.
   const std::vector<int> unknown(4, -1);
-  CHECK(lending_order(machine, unknown, 2, std::vector<double>(4, 0.5)) == std::vector<int>{2, 3, 0, 1});
+  CHECK(fallback_order(machine, unknown, 2, std::vector<double>(4, 0.5)) == std::vector<int>{2, 3, 0, 1});
 }
 
 TEST_CASE("blocks of an array that has a rule") {
@@ -134,6 +134,6 @@ TEST_CASE("blocks of an array that has a rule") {
   CHECK(by_node[0] == 50);
   CHECK(by_node[1] == 50);
   CHECK(arenas == std::set<int>{1, 2, 3});  // its own where the node is its own, and both of the other
-  // A node without a rank lends no arena: the rank's own does.
+  // A node without a rank serves with no arena: the rank's own does.
   CHECK(arena_of_block(machine, std::vector<int>{0, 0}, {NumaPolicy::bind, {1}}, 1, 7) == 1);
 }

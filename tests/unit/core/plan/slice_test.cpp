@@ -26,7 +26,7 @@ std::string text(const Module& m, SliceOutcome outcome, const FetchRequest& r) {
       return out + "]";
     }
     case SliceOutcome::done: return "|";
-    case SliceOutcome::given_up: return "?";
+    case SliceOutcome::abandoned: return "?";
     case SliceOutcome::paused: return "~";
     case SliceOutcome::ended: break;
   }
@@ -42,7 +42,7 @@ std::string drain(SliceCursor& cursor, std::int64_t step_budget = 1000) {
     CHECK(budget >= 0);
     if (outcome == SliceOutcome::paused) continue;
     out += (out.empty() ? "" : " ") + text(cursor.slice()->module(), outcome, r);
-    const bool serial_goes_on = outcome == SliceOutcome::given_up && !cursor.slice()->parallel();
+    const bool serial_goes_on = outcome == SliceOutcome::abandoned && !cursor.slice()->parallel();
     if (outcome != SliceOutcome::fetch && !serial_goes_on) return out;
   }
   return out + " without end";

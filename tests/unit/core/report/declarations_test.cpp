@@ -26,7 +26,7 @@ report::JobProgram program(const std::string& name, const std::string& text) {
     Emitter emitter;
     auto module = compile_file(name + ".sialx", options, sources, emitter).module;
     REQUIRE(module.has_value());
-    (level == 0 ? p.as_written : p.module) = std::move(module);
+    (level == 0 ? p.unoptimized : p.module) = std::move(module);
   }
   return p;
 }

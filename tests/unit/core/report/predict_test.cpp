@@ -4,9 +4,9 @@
 #include <set>
 
 #include "compiler/pipeline/pipeline.h"
-#include "compiler/report/parts.h"
 #include "compiler/report/prediction/predict.h"
 #include "compiler/report/prediction/timeline.h"
+#include "compiler/report/program_parts.h"
 #include "runtime/core/base/error.h"
 #include "tests/unit/main/source_path.h"
 #include "tests/unit/program/job/folder.h"

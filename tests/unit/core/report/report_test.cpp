@@ -285,12 +285,12 @@ TEST_CASE("kernels of a run: contractions below half of the fastest are marked, 
   for (const char* name : {"per_rank", "lines", "remote_accesses", "block_copies"}) j[name] = nlohmann::json::array();
   j["kernels"]["code"] = {{"state", "off"}, {"asked", 7},  {"compiled", 0},
                           {"from_disk", 0}, {"failed", 0}, {"compile_seconds", 0.0}};
-  const auto row = [&](int line, const char* way, double flops, double bytes, double seconds,
+  const auto row = [&](int line, const char* method, double flops, double bytes, double seconds,
                        const char* program = "kernels") {
     j["kernels"]["choices"].push_back({{"program", program},
                                        {"file", r.files[0]},
                                        {"line", line},
-                                       {"way", way},
+                                       {"way", method},
                                        {"why", "as it is"},
                                        {"calls", 3},
                                        {"flops", flops},

@@ -66,7 +66,7 @@ TEST_CASE("statistics survive the journey as bytes") {
   CHECK(t.transfers[0].in_lower_bound.bytes == 400);
   CHECK(t.transfers[0].out_lower_bound.transfers == 6);
   REQUIRE(t.kernels.size() == 2);
-  CHECK(t.kernels[0].way == "tiles");
+  CHECK(t.kernels[0].method == "tiles");
   CHECK(t.kernels[0].why == "because of 1");
   CHECK(t.kernels[0].line == 7);
   CHECK(t.kernels[0].calls == 3);

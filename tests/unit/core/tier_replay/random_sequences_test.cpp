@@ -92,7 +92,7 @@ TierTraffic plain_planned(const AccessSequence& s, std::int64_t capacity, std::i
 }
 
 /// Every way to choose what leaves: the least bytes read and written.
-std::int64_t least_movement(const AccessSequence& s, std::int64_t capacity) {
+std::int64_t min_movement(const AccessSequence& s, std::int64_t capacity) {
   enum Where : std::uint8_t { absent, changed, clean, below };
   using States = std::array<Where, max_blocks>;
   std::map<States, std::int64_t> now{{States{}, 0}};
@@ -170,12 +170,12 @@ TEST_CASE("the planned rule, as written out plainly") {
 
 TEST_CASE("bounds, least movement, optimum and plan follow each other") {
   std::mt19937 random(2);
-  double least_sum = 0, optimum_sum = 0;
+  double min_sum = 0, optimum_sum = 0;
   for (int k = 0; k < 2000; ++k) {
     const bool equal_sizes = k % 2 == 0;
     const AccessSequence s = random_sequence(random, equal_sizes);
     const std::int64_t capacity = (equal_sizes ? 8 : 24) + 8 * static_cast<std::int64_t>(random() % 3);
-    const std::int64_t least = least_movement(s, capacity);
+    const std::int64_t least = min_movement(s, capacity);
     const std::int64_t optimum = offline_optimum(s, capacity).total.bytes();
     REQUIRE(least >= 0);
     CHECK(lower_bound(s, capacity).bytes() <= least);
@@ -183,11 +183,11 @@ TEST_CASE("bounds, least movement, optimum and plan follow each other") {
     CHECK(optimum <= replay(s, {.capacity = capacity}).total.bytes());
     for (const std::int64_t window : {-1, 0, 3, 100})
       CHECK(least <= replay(s, {.capacity = capacity, .rule = SpillRule::weighted, .window = window}).total.bytes());
-    least_sum += static_cast<double>(least);
+    min_sum += static_cast<double>(least);
     optimum_sum += static_cast<double>(optimum);
   }
-  INFO("optimum found / least: " << optimum_sum / least_sum);
-  CHECK(optimum_sum <= 1.05 * least_sum);
+  INFO("optimum found / least: " << optimum_sum / min_sum);
+  CHECK(optimum_sum <= 1.05 * min_sum);
 }
 
 TEST_CASE("of blocks that are only read the optimum is the least") {

@@ -38,7 +38,7 @@ class Client {
   void open(const std::string& uri, const std::string& text) {
     notify("textDocument/didOpen",
            {{"textDocument", {{"uri", uri}, {"languageId", "sial"}, {"version", ++version_}, {"text", text}}}});
-    server_.settle();
+    server_.publish_pending();
   }
   void replace(const std::string& uri, const std::string& text) { change(uri, {{{"text", text}}}); }
   void change(const std::string& uri, json changes) {

@@ -73,7 +73,7 @@ class Editing {
     for (std::size_t n = 1 + (below(8) == 0 ? below(3) : 0); n > 0; --n) changes.push_back(change());
     client_.sent.clear();
     client_.change(uri_, changes);
-    client_.server().settle();
+    client_.server().publish_pending();
   }
 
   /// Empty when the server agrees with a fresh compilation.

@@ -121,7 +121,7 @@ TEST_CASE("a change in an open import makes the importer's diagnostics again") {
   CHECK(client.diagnostics(uri).empty());
   client.sent.clear();
   client.replace(defs_uri, "sial defs\nscalar power\nendsial defs\n");
-  client.server().settle();
+  client.server().publish_pending();
   REQUIRE(client.diagnostics(uri).size() == 1);
   CHECK(client.diagnostics(uri)[0]["code"] == "E-UNDECLARED");
   client.sent.clear();
@@ -202,7 +202,7 @@ TEST_CASE("positions count units of UTF-16, or bytes where the editor offers tha
   units.change(uri,
                {{{"range", {{"start", {{"line", 2}, {"character", 13}}}, {"end", {{"line", 2}, {"character", 13}}}}},
                  {"text", " + yy"}}});
-  units.server().settle();
+  units.server().publish_pending();
   const json found = units.diagnostics(uri);
   bool seen = false;
   for (const json& d : found) seen = seen || d["range"]["start"] == json{{"line", 2}, {"character", 16}};

@@ -139,7 +139,7 @@ TEST_CASE("a burst of changes is analysed once") {
     client.change(uri,
                   {{{"range", {{"start", {{"line", 1}, {"character", 0}}}, {"end", {{"line", 1}, {"character", 0}}}}},
                     {"text", "scalar a" + std::to_string(i) + "\n"}}});
-  client.server().settle();
+  client.server().publish_pending();
   CHECK(client.sent.size() == 1);
   CHECK(client.sent[0]["params"]["version"] == 51);
 }
