@@ -80,6 +80,8 @@ class Calculations(InFolder):
             self.assertAlmostEqual(sialx.calculate(self.molecule(WATER), "mean-field", folder=self.dir / "mean").energy, OF_WATER["hf"][0], delta=3e-7)
             schema = {"schema_name": "qcschema_input", "schema_version": 1, "driver": "energy", "model": {"method": "mean-field", "basis": "3-21g"},
                       "molecule": {"symbols": WATER["symbols"], "geometry": (np.array(WATER["positions"]) / BOHR).flatten().tolist()}}  # fmt: skip
+            told = subprocess.run([sys.executable, "-m", "sialx"], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True)
+            self.assertEqual(told.stdout.strip(), str(examples), told.stderr)
             done = subprocess.run([os.environ["SIALRUN"], "--qcschema", "-"], input=json.dumps(schema), cwd=self.dir, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertAlmostEqual(json.loads(done.stdout)["return_result"], OF_WATER["hf"][0], delta=3e-7)

@@ -1,20 +1,12 @@
-"""`python3 -m sialx` prints the folder of the examples that are installed with this package."""
+"""`python3 -m sialx` prints the folder of the example programs."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-from .programs import TREE
+from .examples import example_programs
 
-
-def main() -> None:
-    package = Path(__file__).resolve().parent
-    places = [tree / "share/sialx/examples" for tree in (TREE, *package.parents[3:4])]  # of a wheel; below lib/python3/dist-packages
-    found = next((place for place in places if place.is_dir()), None)
-    if found is None:
-        sys.exit(f"error: no examples are installed with this package; there is no {' and no '.join(map(str, places))}")
-    print(found)
-
-
-main()
+try:
+    print(example_programs())
+except FileNotFoundError as error:
+    sys.exit(f"error: {error}")
