@@ -3,7 +3,8 @@
 
     run_faults.py --bin DIR [--fault NAME] [--update] [--count N]
 
-faults.json records for each check a seed and a configuration of run_property.py that notice, so that this takes a second per check. A
+faults.json records for each check a seed and a configuration of run_property.py that notice, so that this takes a second per check, or a test,
+where random programs notice only by the timing of messages. A
 record that no longer does (the generator has changed) is looked for again among the first seeds (--count; run_property.py takes part of them);
 --update does so for all and writes the file. A new check needs a row in faults.def and one run of this with --update.
 """
@@ -17,7 +18,7 @@ import tempfile
 import time
 
 from batches import MPIRUN, Runner, make_jobs
-from harness import BIN
+from harness import BIN, ENV
 from run_property import CHUNK, COUNT, FAKE_CUDA, configurations
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -104,15 +105,21 @@ def main():
     field = Field(options)
     stale = []
     for fault in wanted:
-        record = None if options.update else records.get(fault)
+        record = records.get(fault)
+        record = record if record and (not options.update or "test" in record) else None
         if record is None:
             stale.append(fault)
+            continue
+        start = time.monotonic()
+        if test := record.get("test"):
+            if subprocess.run([BIN / test], env={**ENV, "SIALX_FAULT": fault}, capture_output=True).returncode == 0:
+                complaints.append(f"{test} passes with {fault}")
+            print(f"{fault}: {test}, {time.monotonic() - start:.1f} s", flush=True)
             continue
         seed, names = record["seed"], [record["configuration"]]
         if "cuda" in names[0] and not FAKE_CUDA:
             print(f"{fault}: left out, the fake CUDA driver is not built", flush=True)
             continue
-        start = time.monotonic()
         jobs = field.jobs(range(seed, seed + 1))
         if not field.notices(fault, (seed - 1) // CHUNK, range(seed, seed + 1), names):
             stale.append(fault)

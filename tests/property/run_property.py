@@ -43,7 +43,7 @@ def seeds_of(first, beyond, every):
     """The seeds of a chunk: most faults are noticed by the first chunk, the configurations of the others need fewer programs."""
     if every or first == 1:
         return range(first, beyond)
-    recorded = {record["seed"] for record in json.loads(RECORDS.read_text()).values()}
+    recorded = {record["seed"] for record in json.loads(RECORDS.read_text()).values() if "seed" in record}
     return [seed for seed in range(first, beyond) if seed % 2 or seed in recorded]
 
 
