@@ -14,15 +14,15 @@ CacheEntry* BlockWriter::before_own_put(ArrayId id, const BlockIndex& block, std
   if (context_.spilled) context_.spilled->area().record_use();
   prefetches_.record_own_blocks();
   if (!h) return nullptr;
-  if (h->prefetch_id && !h->fetched) prefetches_.abandon(*h);
-  if (h->retained && h->fetch) fetched_.end_comparison(*h);
-  if ((h->retained || h->own_put) && !fault_enabled(Fault::store_kept_after_own_put)) {
+  if (h->prefetch_id && !h->was_got()) prefetches_.abandon(*h);
+  if (h->is_retained() && h->fetch) fetched_.end_comparison(*h);
+  if ((h->is_retained() || h->state == CopyState::put_retained) && !fault_enabled(Fault::store_kept_after_own_put)) {
+    h->record(CopyEvent::evict);
     copies_.drop_value(*h);
-    h->retained = false;
   }
-  if (h->evicted && !h->private_copy) fetched_.fetch_again(*h, size);
+  if (h->state == CopyState::evicted && !h->private_copy) fetched_.fetch_again(*h, size);
   while (h->fetch) fetched_.finish(*h);  // its value is the one from before this put
-  h->stale = true;
+  h->record(CopyEvent::put);
   return h;
 }
 
@@ -204,13 +204,13 @@ void BlockWriter::accumulate_later(ArrayId id, const BlockIndex& block, std::int
 // get.
 bool BlockWriter::retain_put(CacheEntry& h, Chunk* payload) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(payload->doubles) * 8;
-  if (!context_.arrays.at(h.array).retain_puts || h.fetched || h.private_copy || h.shared_copy) return false;
+  if (!context_.arrays.at(h.array).retain_puts || h.was_got() || h.private_copy || h.shared_copy) return false;
   if (copies_.bytes() + prefetches_.bytes() + bytes > context_.options.copy_budget / 2 ||
       4 * static_cast<std::uint64_t>(context_.heap.bytes_in_use()) > context_.heap.budget())
     return false;
   context_.heap.add_reference(payload);
   h.shared_copy = payload;
-  h.own_put = true;
+  h.record(CopyEvent::retain_put);
   copies_.record_retained();
   copies_.record_use(h);
   copies_.add_copy(h);
@@ -224,8 +224,8 @@ bool BlockWriter::put_held(ArrayId id, const BlockIndex& block, std::int64_t siz
   if (context_.options.check || context_.options.copy || !context_.homes.is_here(context_.home(id, block)))
     return false;
   const CacheEntry* source = copies_.find(from, from_block);
-  if (!source || !source->fetched || source->private_copy || !source->shared_copy || source->fetch || source->copied ||
-      source->shared_copy->doubles != size)
+  if (!source || !source->was_got() || source->private_copy || !source->shared_copy || source->fetch ||
+      source->has_copy() || source->shared_copy->doubles != size)
     return false;
   Chunk* value = source->shared_copy;
   ++context_.stats.puts;

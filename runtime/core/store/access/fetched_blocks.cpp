@@ -40,7 +40,7 @@ void FetchedBlocks::drop(CacheEntry& h) {
   }
   copies_.drop_value(h);
   copies_.drop_private_copy(h);
-  h.fetched = h.stale = h.evicted = h.retained = false;
+  h.record(CopyEvent::drop);
   h.outcome = {};
 }
 
@@ -50,17 +50,17 @@ void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, 
   copies_.record_get(h);
   if (context_.spilled) context_.spilled->area().record_use();
   prefetches_.record_own_blocks();
-  if ((h.fetched || h.private_copy) && (!h.stale || fault_enabled(Fault::store_get_after_own_put))) {
-    if (h.evicted && !h.private_copy) fetch_again(h, size);
+  if ((h.was_got() || h.private_copy) && (!h.was_put() || fault_enabled(Fault::store_get_after_own_put))) {
+    if (h.state == CopyState::evicted && !h.private_copy) fetch_again(h, size);
     return;
   }
-  if (h.retained && h.shared_copy->doubles == size && (!h.unsure || requests_.compare(h, Priority::demand))) {
-    if (!h.unsure) {
+  const bool sure = h.state == CopyState::retained;
+  if (h.is_retained() && h.shared_copy->doubles == size && (sure || requests_.compare(h, Priority::demand))) {
+    if (sure) {
       ++context_.stats.kept_copies;
       context_.stats.bytes_elided += size * 8;
     }
-    h.retained = h.unsure = false;
-    h.fetched = true;
+    h.record(CopyEvent::get);
     h.outcome = {};
     h.get_place = place;
     return;
@@ -72,8 +72,7 @@ void FetchedBlocks::get(ArrayId id, const BlockIndex& block, std::int64_t size, 
 void FetchedBlocks::start(CacheEntry& h, std::int64_t size, Place place) {
   if (h.pending_accumulate && !fault_enabled(Fault::store_sum_before_get)) accumulates_.send(h);
   if (h.puts_under_way > 0) puts_.complete(h);
-  h.stale = false;  // what was sent just now is in what comes
-  h.fetched = true;
+  h.record(CopyEvent::get);  // what was sent just now is in what comes
   h.get_place = place;
   const NodeId node = context_.home(h.array, h.block);
   if (context_.homes.is_here(node)) {
@@ -152,10 +151,7 @@ void FetchedBlocks::wait_for_tier(const CacheEntry& h, AccessStats& row) {
 }
 
 // The phase rule promises that nobody has written it since. A put by this rank makes the copy stale before it is sent.
-void FetchedBlocks::fetch_again(CacheEntry& h, std::int64_t size) {
-  h.evicted = false;
-  start(h, size, h.get_place);
-}
+void FetchedBlocks::fetch_again(CacheEntry& h, std::int64_t size) { start(h, size, h.get_place); }
 
 /// A rank that waits for a block may hold memory that its owner waits for.
 void FetchedBlocks::wait_for(CacheEntry& h) {
@@ -191,7 +187,7 @@ void FetchedBlocks::finish(CacheEntry& h) {
   requests_.end(h, h.outcome.status == BlockStatus::ok);
   if (h.outcome.status == BlockStatus::ok) return;
   const std::int64_t size = h.shared_copy->doubles;
-  const bool ask_again = h.prefetched;
+  const bool ask_again = h.origin == CopyOrigin::unread_prefetch;
   copies_.drop_value(h);
   if (ask_again) return start(h, size, h.get_place);
   if (h.outcome.status == BlockStatus::phase_conflict)
@@ -206,17 +202,17 @@ void FetchedBlocks::end_comparison(CacheEntry& h) {
   h.home_version = reply.outcome.version;
   if (!reply.unchanged) context_.heap.changed(h.shared_copy);
   if (reply.outcome.status == BlockStatus::ok) return;
+  h.record(CopyEvent::evict);
   copies_.drop_value(h);
-  h.retained = false;
   h.outcome = reply.outcome;
 }
 
 const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int64_t size, Place place) {
   CacheEntry* h = copies_.find(id, block);
-  if (!h || !(h->fetched || h->private_copy)) throw_not_fetched(context_, id, block, place);
+  if (!h || !(h->was_got() || h->private_copy)) throw_not_fetched(context_, id, block, place);
   copies_.record_use(*h);
   prefetches_.record_own_blocks();
-  if (h->evicted && !h->private_copy) fetch_again(*h, size);
+  if (h->state == CopyState::evicted && !h->private_copy) fetch_again(*h, size);
   if (h->tier_handle != 0 && !h->private_copy) reload_stale(*h);
   const bool first = context_.log.at(place, id).accesses == 0;
   StoreStats& stats = context_.stats;
@@ -228,7 +224,7 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
       blocked = true;
       start = context_.transport.now();
     }
-    if (h->retained) end_comparison(*h);
+    if (h->is_retained()) end_comparison(*h);
     else finish(*h);
   }
   AccessStats& row = context_.log.at(place, id);
@@ -245,8 +241,8 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
     row.wait_seconds += waited;
     if (first) row.first_wait_seconds = waited;
   }
-  if (h->prefetched && h->shared_copy) {
-    h->prefetched = false;
+  if (h->origin == CopyOrigin::unread_prefetch && h->shared_copy) {
+    h->origin = CopyOrigin::demand;
     ++row.prefetched;
     row.late += blocked ? 1 : 0;
     ++(blocked ? stats.prefetches_late : stats.prefetches_useful);
@@ -266,7 +262,7 @@ const double* FetchedBlocks::read(ArrayId id, const BlockIndex& block, std::int6
 
 Place FetchedBlocks::got_at(ArrayId id, const BlockIndex& block) const {
   const CacheEntry* h = copies_.find(id, block);
-  return h && h->fetched && !h->private_copy ? h->get_place : Place{};
+  return h && h->was_got() && !h->private_copy ? h->get_place : Place{};
 }
 
 const double* FetchedBlocks::own_copy(ArrayId id, const BlockIndex& block) const {
@@ -276,9 +272,9 @@ const double* FetchedBlocks::own_copy(ArrayId id, const BlockIndex& block) const
 
 const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::int64_t size) {
   CacheEntry* h = copies_.find(id, block);
-  if (!h || !(h->fetched || h->private_copy)) return nullptr;
+  if (!h || !(h->was_got() || h->private_copy)) return nullptr;
   if (!h->private_copy && h->fetch) {
-    if (h->retained) return nullptr;
+    if (h->is_retained()) return nullptr;
     if (!h->fetch->test()) {
       requests_.forward(*h);
       return nullptr;
@@ -293,7 +289,7 @@ const double* FetchedBlocks::at_hand(ArrayId id, const BlockIndex& block, std::i
 
 bool FetchedBlocks::held(ArrayId id, const BlockIndex& block) const {
   const CacheEntry* h = copies_.find(id, block);
-  return h && (h->fetched || h->private_copy);
+  return h && (h->was_got() || h->private_copy);
 }
 
 double* FetchedBlocks::private_copy(ArrayId id, const BlockIndex& block, std::int64_t size, bool keep, Place place) {
@@ -312,10 +308,11 @@ double* FetchedBlocks::private_copy(ArrayId id, const BlockIndex& block, std::in
   SIAL_CHECK(!h.private_copy, "block {} with {} and {} elements", block_name(context_.arrays.name(id), block),
              h.private_copy->doubles, size);
   if (h.prefetch_id) prefetches_.abandon(h);
-  if (!h.fetched) h.stale = false;  // a put before it is no reason to fetch over it
+  if (h.state == CopyState::put_retained) copies_.drop_value(h);
+  h.record(CopyEvent::write_private);
   h.private_copy = context_.new_chunk(id, block, size);
   if (keep) {
-    if (h.elsewhere && from == h.shared_copy->data()) requests_.to_host(from, place.pc);
+    if (h.place == CopyPlace::device && from == h.shared_copy->data()) requests_.to_host(from, place.pc);
     if (context_.options.values) std::memcpy(h.private_copy->data(), from, static_cast<std::size_t>(size) * 8);
     context_.stats.bytes_copied += size * 8;
     context_.log.at(place, id).moved += size * 8;

@@ -2,12 +2,16 @@
 // The blocks a rank has to do with in the present phase: what it fetched, its private copies, its messages under way.
 // Open addressing by (array, block); entries stay in place until clear(). Owned by one rank.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "runtime/core/base/check.h"
 #include "runtime/core/base/ids.h"
 #include "runtime/core/memory/incoming.h"
 #include "runtime/core/memory/node_heap.h"
@@ -16,38 +20,99 @@
 
 namespace sial {
 
+/// What this rank has done with a block in the present phase, and what its `shared_copy` is.
+enum class CopyState : std::uint8_t {
+  untouched,        // neither got nor put
+  put,              // put: the next get fetches it
+  put_retained,     // put; the copy is the value that was put, for gets of the next phase
+  got,              // got: the copy is the block, or on its way; none: the block is absent
+  evicted,          // got; the copy was dropped for want of memory: it is fetched again when it is read
+  stale,            // got, then put: the copy shows the value before the put; the next get fetches it
+  retained,         // the copy is of an earlier phase and still valid; a get has to ask for it
+  retained_unsure,  // the same, perhaps changed since: `fetch` asks, and has the new value if so
+};
+inline constexpr std::size_t copy_states = 8;
+
+enum class CopyEvent : std::uint8_t {
+  get,
+  put,            // after a copy that would be wrong was dropped
+  retain_put,     // the value of the put stays
+  write_private,  // the rank's own copy is written without a get: a put before it is no reason to fetch
+  evict,
+  drop,         // nothing is known of the block any more
+  keep,         // a barrier after which the copy is still valid
+  keep_unsure,  // ... or perhaps not
+};
+inline constexpr std::size_t copy_events = 8;
+
+/// The state after an event, by event and state. Nothing: the event does not happen there.
+inline constexpr std::array<std::array<std::optional<CopyState>, copy_states>, copy_events> copy_transitions = [] {
+  using enum CopyState;
+  constexpr std::nullopt_t none = std::nullopt;
+  using Row = std::array<std::optional<CopyState>, copy_states>;
+  return std::array<Row, copy_events>{
+      Row{got, got, got, got, got, got, got, got},
+      Row{put, put, put_retained, stale, put, stale, retained, retained_unsure},
+      Row{put_retained, put_retained, none, none, none, none, none, none},
+      Row{untouched, untouched, untouched, got, evicted, stale, retained, retained_unsure},
+      Row{none, none, put, evicted, none, none, untouched, untouched},
+      Row{untouched, untouched, untouched, untouched, untouched, untouched, untouched, untouched},
+      Row{none, none, retained, retained, none, none, retained, retained_unsure},
+      Row{none, none, none, none, none, none, retained_unsure, retained_unsure},
+  };
+}();
+
+/// What `shared_copy` refers to. With tiers a lease is reclaimable: it is dropped where memory is short, and had again.
+enum class CopyKind : std::uint8_t { lease, reclaimable_lease, copy };
+/// The list of the rank's cache that the entry is in.
+enum class CopyList : std::uint8_t { none, copies, leases };
+/// Whether a prefetch brought the copy, until it is first read.
+enum class CopyOrigin : std::uint8_t { demand, unread_prefetch };
+/// Where the values came to, or came to at first.
+enum class CopyPlace : std::uint8_t { host, device };
+/// Puts under way: those that accumulate may arrive in any order.
+enum class PutOrder : std::uint8_t { as_sent, any };
+
 struct CacheEntry {
   ArrayId array;
   BlockIndex block;
-  bool fetched = false;  // a get was executed in this phase
-  bool stale = false;    // an own put since: the next get fetches anew
-  bool evicted = false;  // `shared_copy` was given up for want of memory: fetched again when it is needed
-  bool listed = false;   // among the store's copies
-  Outcome outcome;       // of the fetch, once it is complete
+  CopyState state = CopyState::untouched;
+  CopyKind kind = CopyKind::lease;
+  CopyList list = CopyList::none;
+  CopyOrigin origin = CopyOrigin::demand;
+  CopyPlace place = CopyPlace::host;
+  PutOrder put_order = PutOrder::as_sent;
+  int puts_under_way = 0;
+  Outcome outcome;  // of the fetch, once it is complete
   Place get_place;
-  Chunk* shared_copy = nullptr;    // lease or fetched copy, one reference
-  bool copied = false;             // `shared_copy` is a copy
-  bool leased = false;             // `shared_copy` is a lease that may be given up, to be had again: with tiers
-  bool lease_listed = false;       // among the store's leases
-  std::uint64_t tier_handle = 0;   // what was `shared_copy` is in a tier, for this rank alone; 0: it is not
-  std::uint64_t touched = 0;       // store's clock at the last get or read
-  bool retained = false;           // `shared_copy` is of an earlier phase and still valid; a get has to ask for it
-  bool unsure = false;             // retained, but perhaps changed since: `fetch` asks, and has the new value if so
-  bool own_put = false;            // `shared_copy` is this rank's put of this phase, for gets of the next one
-  std::uint64_t home_version = 0;  // of `shared_copy` at its home, 0: not known
-  Chunk* private_copy = nullptr;   // of this rank, made by its first write
+  Chunk* shared_copy = nullptr;             // lease or fetched copy, one reference
+  std::uint64_t tier_handle = 0;            // what was `shared_copy` is in a tier, for this rank alone; 0: it is not
+  std::uint64_t touched = 0;                // store's clock at the last get or read
+  std::uint64_t home_version = 0;           // of `shared_copy` at its home, 0: not known
+  Chunk* private_copy = nullptr;            // of this rank, made by its first write
   Chunk* pending_accumulate = nullptr;      // of this rank's put += that are not sent yet
   Place accumulate_place;                   // of the first of them
   std::uint64_t prefetch_id = 0;            // of the prefetch that made `shared_copy`, until a get asks for it; 0: none
-  bool prefetched = false;                  // `shared_copy` came from a prefetch and has not been read yet
-  std::uint64_t got = 0;                    // store's clock at the last get
+  std::uint64_t got_at = 0;                 // store's clock at the last get
   std::uint64_t wanted = 0;                 // the look-ahead has met it: to be kept up to then if there is room
   double issued = 0;                        // when `fetch` was requested
   std::unique_ptr<IncomingBlock> incoming;  // target of `fetch`, or of `shared_copy` after it; must outlive `fetch`
-  bool elsewhere = false;                   // the values are, or were at first, where `incoming` said
   std::unique_ptr<PendingRequest> fetch;    // under way into `shared_copy`
-  int puts_under_way = 0;
-  bool orderless = false;  // those puts are all accumulates
+
+  bool was_got() const { return state == CopyState::got || state == CopyState::evicted || state == CopyState::stale; }
+  /// A put of this rank: the next get fetches the block anew.
+  bool was_put() const {
+    return state == CopyState::put || state == CopyState::put_retained || state == CopyState::stale;
+  }
+  bool is_retained() const { return state == CopyState::retained || state == CopyState::retained_unsure; }
+  bool has_copy() const { return shared_copy && kind == CopyKind::copy; }
+  bool has_reclaimable_lease() const { return shared_copy && kind == CopyKind::reclaimable_lease; }
+  void record(CopyEvent event) {
+    const std::optional<CopyState> next =
+        copy_transitions[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
+    SIAL_CHECK(next, "event {} in state {} of a rank's copy", static_cast<int>(event), static_cast<int>(state));
+    state = *next;
+  }
 };
 
 class CacheTable {

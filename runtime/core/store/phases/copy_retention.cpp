@@ -18,13 +18,14 @@ void CopyRetention::keep(ArrayId id, KeepCopies which) {
 // breaks the rule may read the old value or the new one, as it might have within the phase.) A retained copy that was
 // not asked for in the phase may have been passed by, unless the plan vouches for the array: then it is kept with a
 // question mark, and the next get compares versions with the owner.
-bool CopyRetention::keeps(CacheEntry& h, KeepCopies which) {
-  const bool used = h.own_put || (h.fetched && (!h.stale || fault_enabled(Fault::store_kept_stale)));
-  const bool plain = which == KeepCopies::unchanged && h.retained;
-  const bool passed_by = which == KeepCopies::compared && h.retained && h.home_version != 0;
-  if (!h.shared_copy || !h.copied || !(used || plain || passed_by)) return false;
-  h.unsure = !used && (h.unsure || passed_by);
-  return true;
+std::optional<CopyEvent> CopyRetention::kept_as(CacheEntry& h, KeepCopies which) {
+  if (!h.has_copy()) return std::nullopt;
+  if (h.state == CopyState::stale && fault_enabled(Fault::store_kept_stale)) h.state = CopyState::got;
+  if (h.state == CopyState::got || h.state == CopyState::put_retained) return CopyEvent::keep;
+  if (!h.is_retained()) return std::nullopt;
+  if (which == KeepCopies::unchanged) return CopyEvent::keep;
+  if (which == KeepCopies::compared && h.home_version != 0) return CopyEvent::keep_unsure;
+  return std::nullopt;
 }
 
 // The program's plan vouches that the phase that ends has not changed these arrays on any rank, so a copy is the
@@ -43,14 +44,12 @@ void CopyRetention::retain_or_drop() {
   prefetches_.end_phase();
   for (CacheEntry& h : copies_.all()) {
     const std::optional<KeepCopies>& which = context_.arrays.at(h.array).keep;
-    if (which && h.retained && h.fetch) fetched_.end_comparison(h);
+    if (which && h.is_retained() && h.fetch) fetched_.end_comparison(h);
     while (which && h.fetch) fetched_.finish(h);
-    const bool keep = which && keeps(h, *which);
-    if (!keep) fetched_.drop(h);
+    if (const std::optional<CopyEvent> kept = which ? kept_as(h, *which) : std::nullopt) h.record(*kept);
+    else fetched_.drop(h);
     copies_.drop_private_copy(h);
-    h.fetched = h.evicted = h.stale = h.own_put = false;
-    h.got = 0;
-    h.retained = keep;
+    h.got_at = 0;
   }
   puts_.complete_all();
   copies_.leave_retained();

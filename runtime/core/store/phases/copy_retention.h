@@ -27,7 +27,7 @@ class CopyRetention {
 
  private:
   /// Whether a copy outlives the barrier.
-  bool keeps(CacheEntry& h, KeepCopies which);
+  std::optional<CopyEvent> kept_as(CacheEntry& h, KeepCopies which);
 
   StoreContext& context_;
   RankCache& copies_;

@@ -14,10 +14,10 @@ bool MemoryRelief::reclaim(std::uint64_t bytes) {
   if (accumulates_.reclaim(bytes)) return true;
   // The last resort: replies to gets need no memory at their owners, so that they arrive whatever happens.
   for (CacheEntry* h : copies_.listed()) {
-    if (!h->retained || !h->fetch) continue;
+    if (!h->is_retained() || !h->fetch) continue;
     fetched_.end_comparison(*h);
+    if (h->is_retained()) h->record(CopyEvent::evict);
     copies_.drop_value(*h);
-    h->retained = false;
     return true;
   }
   return prefetches_.wait_and_drop();

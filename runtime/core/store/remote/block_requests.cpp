@@ -33,8 +33,8 @@ bool BlockRequests::compare(CacheEntry& h, Priority priority) {
     h.fetch->raise();
     return true;
   }
-  if (h.elsewhere) context_.arrays.at(h.array).on_host_only = true;  // from now on
-  if (h.elsewhere || !context_.heap.sole_reference(h.shared_copy)) return false;
+  if (h.place == CopyPlace::device) context_.arrays.at(h.array).on_host_only = true;  // from now on
+  if (h.place == CopyPlace::device || !context_.heap.sole_reference(h.shared_copy)) return false;
   Access how = context_.access(h.get_place);
   how.is_prefetch = priority == Priority::prefetch;
   request(h, context_.home(h.array, h.block), h.shared_copy->doubles, how, priority, -1, h.home_version);
@@ -68,7 +68,7 @@ void BlockRequests::end(CacheEntry& h, bool has_come) {
   h.fetch.reset();
   if (!h.incoming) return;
   if (has_come) {
-    h.elsewhere = h.incoming->place() != nullptr;
+    h.place = h.incoming->place() ? CopyPlace::device : CopyPlace::host;
     h.incoming->arrived();
   }
   h.incoming.reset();

@@ -23,7 +23,9 @@ void OutgoingPuts::record_answer(const Outbox::Item& item, const Outcome& outcom
 void OutgoingPuts::send(CacheEntry& h, NodeId node, const RequestHeader& request, Chunk* data,
                         std::unique_ptr<OutgoingBlock> outgoing, const double* in_place) {
   const bool orderless = request.kind == RequestKind::accumulate || request.kind == RequestKind::increment;
-  if (h.puts_under_way > 0 && !(orderless && h.orderless) && !fault_enabled(Fault::store_order_of_puts)) complete(h);
+  if (h.puts_under_way > 0 && !(orderless && h.put_order == PutOrder::any) &&
+      !fault_enabled(Fault::store_order_of_puts))
+    complete(h);
   Outbox::Item item;
   item.array = h.array;
   item.header = request;
@@ -37,8 +39,8 @@ void OutgoingPuts::send(CacheEntry& h, NodeId node, const RequestHeader& request
                item.outgoing.get()};
     context_.stats.bytes_sent += request.size * 8;
   }
-  h.stale = true;
-  h.orderless = orderless;
+  h.record(CopyEvent::put);
+  h.put_order = orderless ? PutOrder::any : PutOrder::as_sent;
   ++h.puts_under_way;
   ++context_.stats.messages_sent;
   item.request = context_.transport.request(context_.homes.server_of(node, h.block), to_bytes(request), payload, {},

@@ -12,7 +12,7 @@ void PendingAccumulates::make_room(std::uint64_t bytes) {
 void PendingAccumulates::add(CacheEntry& h, Chunk* sum, Place place) {
   h.pending_accumulate = sum;
   h.accumulate_place = place;
-  h.stale = true;
+  h.record(CopyEvent::put);
   accumulates_.push_back(&h);
   bytes_ += static_cast<std::uint64_t>(sum->doubles) * 8;
 }

@@ -26,16 +26,16 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
   if (context_.homes.is_here(node)) return context_.spilled ? read_ahead(id, block) : Prefetch::here;
   CacheEntry* h = copies_.find(id, block);
   if (h) {
-    if (h->private_copy || h->stale || h->prefetch_id || h->puts_under_way > 0) return Prefetch::held;
-    if (h->retained && h->unsure && !h->fetch && !no_prefetch_ && h->shared_copy->doubles == size &&
+    if (h->private_copy || h->was_put() || h->prefetch_id || h->puts_under_way > 0) return Prefetch::held;
+    if (h->state == CopyState::retained_unsure && !h->fetch && !no_prefetch_ && h->shared_copy->doubles == size &&
         requests_.compare(*h, Priority::prefetch)) {
       h->wanted = copies_.clock() + soon;
-      h->prefetched = true;
+      h->origin = CopyOrigin::unread_prefetch;
       ++context_.stats.prefetches;
       context_.stats.prefetch_bytes += size * 8;
       return Prefetch::started;
     }
-    if (h->retained || (h->fetched && !h->evicted)) {
+    if (h->is_retained() || h->state == CopyState::got) {
       h->wanted = copies_.clock() + soon;
       return Prefetch::held;
     }
@@ -63,7 +63,7 @@ Prefetch PrefetchPool::prefetch(ArrayId id, const BlockIndex& block, std::int64_
 
 Prefetch PrefetchPool::read_ahead(ArrayId id, const BlockIndex& block) {
   const CacheEntry* h = copies_.find(id, block);
-  if (h && (h->shared_copy || h->private_copy || h->stale)) return Prefetch::here;
+  if (h && (h->shared_copy || h->private_copy || h->was_put())) return Prefetch::here;
   return read_ahead_at_home(id, block);
 }
 
@@ -119,7 +119,7 @@ BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& bl
     return {};
   CacheEntry* h = copies_.find(id, block);
   Chunk* c = nullptr;
-  if (h && (h->private_copy || h->stale || h->pending_accumulate || h->puts_under_way > 0))
+  if (h && (h->private_copy || h->was_put() || h->pending_accumulate || h->puts_under_way > 0))
     return {};                                           // the get, or the use, is of something else
   if (briefly && h && h->fetch) return {nullptr, true};  // not worth asking the network whether it has come
   if (h && h->prefetch_id) {
@@ -129,7 +129,7 @@ BlockLookAhead::Foreseen PrefetchPool::foreseen(ArrayId id, const BlockIndex& bl
     }
     if (h->fetch) land(*h);
     c = h->shared_copy;
-  } else if (h && (h->fetched || (h->retained && !h->unsure))) {
+  } else if (h && (h->was_got() || h->state == CopyState::retained)) {
     if (h->fetch) {
       requests_.forward(*h);
       return {nullptr, true};
@@ -160,7 +160,7 @@ void PrefetchPool::set_incoming(IncomingPlaces* places) noexcept {
     }
     requests_.end(h, false);
     copies_.drop_value(h);
-    h.evicted = true;  // asked for again where it is still wanted
+    h.record(CopyEvent::evict);  // asked for again where it is still wanted
   }
   std::erase_if(abandoned_, [&](Abandoned& a) {
     if (!a.incoming) return false;
@@ -203,8 +203,7 @@ void PrefetchPool::adopt(CacheEntry& h, std::int64_t size) {
   for (; !prefetched_.empty() && prefetched_.front().number <= number; prefetched_.pop_front())
     if (is_pending(prefetched_.front())) abandon(*prefetched_.front().block);
   context_.heap.keep(h.shared_copy);
-  h.prefetched = true;
-  h.evicted = false;
+  h.origin = CopyOrigin::unread_prefetch;
   h.outcome = {};
   copies_.record_size(h.shared_copy->doubles);
   copies_.add_copy(h);
@@ -215,7 +214,7 @@ void PrefetchPool::adopt(CacheEntry& h, std::int64_t size) {
 
 void PrefetchPool::drop_unused(CacheEntry& h) {
   leave(h);
-  h.prefetched = true;
+  h.origin = CopyOrigin::unread_prefetch;
   copies_.drop_value(h);
 }
 
@@ -233,7 +232,7 @@ void PrefetchPool::take_out(CacheEntry& h) {
   if (h.fetch) h.fetch->wait();
   leave(h);
   requests_.end(h, false);
-  h.prefetched = true;
+  h.origin = CopyOrigin::unread_prefetch;
 }
 
 void PrefetchPool::finish(Abandoned& a) {

@@ -5,24 +5,24 @@
 namespace sial {
 
 void RankCache::add_copy(CacheEntry& h) {
-  h.copied = true;
+  h.kind = CopyKind::copy;
   copied_bytes_ += static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
-  if (!h.listed) copies_.push_back(&h);
-  h.listed = true;
+  if (h.list != CopyList::copies) copies_.push_back(&h);
+  h.list = CopyList::copies;
   record_reclaimable();
 }
 
 void RankCache::count_unused(CacheEntry& h) {
   ++context_.stats.prefetches_useless;
   context_.stats.prefetch_bytes_useless += h.shared_copy->doubles * 8;
-  h.prefetched = false;
+  h.origin = CopyOrigin::demand;
 }
 
 void RankCache::add_lease(CacheEntry& h) {
-  h.leased = true;
+  h.kind = CopyKind::reclaimable_lease;
   leased_bytes_ += static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
-  if (!h.lease_listed) leases_.push_back(&h);
-  h.lease_listed = true;
+  if (h.list != CopyList::leases) leases_.push_back(&h);
+  h.list = CopyList::leases;
   record_reclaimable_lease();
 }
 
@@ -31,14 +31,14 @@ bool RankCache::evict_leases(std::uint64_t keep, const std::function<bool()>& en
   for (std::size_t left = leases_.size(); left > 0 && !enough(); --left) {
     CacheEntry& h = *leases_.front();
     leases_.pop_front();
-    const bool goes = h.shared_copy && h.leased;
-    if (goes && (h.stale || h.touched > statement_ || h.touched + keep > clock_)) {
+    const bool goes = h.has_reclaimable_lease();
+    if (goes && (h.was_put() || h.touched > statement_ || h.touched + keep > clock_)) {
       leases_.push_back(&h);  // a stale one shows the value from before this rank's put
       continue;
     }
-    h.lease_listed = false;
+    h.list = CopyList::none;
     if (!goes) continue;
-    h.evicted = true;
+    h.record(CopyEvent::evict);
     drop_value(h);
     any = true;
   }
@@ -51,7 +51,7 @@ bool RankCache::spill_stale(std::uint64_t bytes) {
     CacheEntry& h = *leases_.front();
     leases_.pop_front();
     leases_.push_back(&h);
-    if (!h.shared_copy || !h.leased || !h.stale || h.touched > statement_ ||
+    if (!h.has_reclaimable_lease() || !h.was_put() || h.touched > statement_ ||
         !context_.heap.sole_reference(h.shared_copy))
       continue;
     const auto size = static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
@@ -60,7 +60,8 @@ bool RankCache::spill_stale(std::uint64_t bytes) {
     gone += size;
     leased_bytes_ -= size;
     h.shared_copy = nullptr;
-    h.leased = h.lease_listed = false;
+    h.kind = CopyKind::lease;
+    h.list = CopyList::none;
     leases_.pop_back();
   }
   return gone > 0;
@@ -69,14 +70,13 @@ bool RankCache::spill_stale(std::uint64_t bytes) {
 void RankCache::drop_value(CacheEntry& h) {
   if (h.tier_handle != 0) context_.spilled->release_tier_copy(std::exchange(h.tier_handle, 0));
   if (!h.shared_copy) return;
-  h.elsewhere = false;
-  if (h.prefetched) count_unused(h);
-  if (h.leased) leased_bytes_ -= static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
-  h.leased = false;
-  if (h.copied) copied_bytes_ -= static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
+  h.place = CopyPlace::host;
+  if (h.origin == CopyOrigin::unread_prefetch) count_unused(h);
+  if (h.kind == CopyKind::reclaimable_lease) leased_bytes_ -= static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
+  if (h.kind == CopyKind::copy) copied_bytes_ -= static_cast<std::uint64_t>(h.shared_copy->doubles) * 8;
   context_.drop(h.shared_copy);
   h.shared_copy = nullptr;
-  h.copied = h.unsure = h.own_put = false;
+  h.kind = CopyKind::lease;
   h.home_version = 0;
 }
 
@@ -88,13 +88,12 @@ void RankCache::drop_private_copy(CacheEntry& h) {
 bool RankCache::may_go(const CacheEntry& h, std::uint64_t keep) const {
   // A stale one shows the value from before this rank's put, which cannot be fetched any more.
   const bool wanted_soon = keep > in_use() && h.wanted > clock_;
-  return !h.fetch && (!h.stale || h.own_put) && h.touched + keep <= clock_ && !wanted_soon;
+  return !h.fetch && (!h.was_put() || h.state == CopyState::put_retained) && h.touched + keep <= clock_ && !wanted_soon;
 }
 
 void RankCache::evict(CacheEntry& h) {
-  h.evicted = !h.retained && !h.own_put;  // nobody has asked for it in this phase yet
+  h.record(CopyEvent::evict);
   drop_value(h);
-  h.retained = false;
 }
 
 void RankCache::record_reclaimable() {
@@ -107,7 +106,7 @@ void RankCache::record_reclaimable() {
 void RankCache::give() {
   if (!reclaimable_ || !context_.heap.wanted()) return;
   for (CacheEntry* h : copies_)
-    if (h->shared_copy && h->copied && may_go(*h, in_use())) evict(*h);
+    if (h->has_copy() && may_go(*h, in_use())) evict(*h);
   evict_leases(0, [] { return false; });
   clear_reclaimable();
 }
@@ -120,8 +119,8 @@ void RankCache::evict(std::uint64_t keep, std::size_t look_at, const std::functi
   for (std::size_t left = std::min(look_at, copies_.size()); left > 0 && !enough(); --left) {
     CacheEntry& h = *copies_.front();
     copies_.pop_front();
-    if (!h.shared_copy || !h.copied) {
-      h.listed = false;
+    if (!h.has_copy()) {
+      h.list = CopyList::none;
       continue;
     }
     if (!may_go(h, keep)) {
@@ -129,16 +128,15 @@ void RankCache::evict(std::uint64_t keep, std::size_t look_at, const std::functi
       continue;
     }
     evict(h);
-    h.listed = false;
+    h.list = CopyList::none;
   }
   record_reclaimable();
 }
 
 void RankCache::evict_retained() {
   for (CacheEntry* h : copies_) {
-    if (!(h->retained || h->own_put) || h->fetch) continue;
-    drop_value(*h);
-    h->retained = false;
+    if (!(h->is_retained() || h->state == CopyState::put_retained) || h->fetch) continue;
+    evict(*h);
   }
   holds_retained_ = false;
 }
@@ -153,7 +151,7 @@ void RankCache::clear() {
 void RankCache::leave_retained() {
   copies_.clear();
   leases_.clear();
-  held_.keep_only([](CacheEntry& h) { return h.retained; });
+  held_.keep_only([](CacheEntry& h) { return h.is_retained(); });
   for (CacheEntry& h : held_.all()) copies_.push_back(&h);
   holds_retained_ = !copies_.empty();
   std::sort(copies_.begin(), copies_.end(),

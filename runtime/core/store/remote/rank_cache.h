@@ -33,9 +33,9 @@ class RankCache {
   void record_use(CacheEntry& h) { h.touched = ++clock_; }
   /// Counts it as used last, without a use: a message about its value is being sent, by the present statement.
   void protect(CacheEntry& h) const { h.touched = clock_ + 1; }
-  void record_get(CacheEntry& h) { h.touched = h.got = ++clock_; }
+  void record_get(CacheEntry& h) { h.touched = h.got_at = ++clock_; }
   void record_read(const CacheEntry& h) {
-    if (h.got > 0) live_span_ = std::max(live_span_, clock_ - h.got);
+    if (h.got_at > 0) live_span_ = std::max(live_span_, clock_ - h.got_at);
   }
   /// The longest time in this phase from a get to the last read: so many copies are in use at once.
   std::uint64_t live_span() const { return live_span_; }

@@ -1,14 +1,8 @@
 // Every state and event of a block that a device has or had, and the table of them in runtime/core/device/README.md.
 #include <catch2/catch.hpp>
 
-#include <fmt/format.h>
-
-#include <fstream>
-#include <iterator>
-#include <string>
-
 #include "runtime/core/device/cache/cached_block.h"
-#include "tests/unit/main/source_path.h"
+#include "tests/unit/main/transitions.h"
 
 using namespace sial;
 
@@ -27,21 +21,7 @@ CachedBlock in_state(std::size_t state) {
 }  // namespace
 
 TEST_CASE("each event leads from each state where the page says, or does not happen there") {
-  std::ifstream in(source_path("runtime/core/device/README.md"));
-  const std::string page{std::istreambuf_iterator<char>(in), {}};
-  for (std::size_t event = 0; event < block_events; ++event) {
-    std::string row = fmt::format("\n| {} |", events[event]);
-    for (std::size_t state = 0; state < block_states; ++state) {
-      const std::optional<BlockState> next = block_transitions[event][state];
-      row += next ? fmt::format(" {} |", states[static_cast<std::size_t>(*next)]) : " |";
-      if (!next) continue;  // record() ends the program there
-      CachedBlock u = in_state(state);
-      u.record(static_cast<BlockEvent>(event));
-      CHECK(u.state == *next);
-    }
-    INFO(row);
-    CHECK(page.find(row + "\n") != std::string::npos);
-  }
+  check_transitions<CachedBlock, BlockEvent>(block_transitions, states, events, "runtime/core/device/README.md");
 }
 
 TEST_CASE("no event loses the only present values of a block") {
