@@ -25,9 +25,8 @@ void BlockTransfers::copy_in(CachedBlock& u, Statement statement) {
   u.block->used.include(done);
   if (stage.empty()) u.host_busy.include(done);
   held_.hold(u.host, done, std::move(stage));
-  const BlockState before = u.state;
+  statistics_.copied_in(u, statement);
   u.record(BlockEvent::copy_in);
-  statistics_.copied_in(u, before, statement);
 }
 
 /// Does not wait where the block is dense and its buffer can be held.

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/core/base/check.h"
+#include "runtime/core/base/transitions.h"
 #include "runtime/core/device/cache/host_block.h"
 #include "runtime/core/device/cache/order.h"
 #include "runtime/core/device/cache/statement.h"
@@ -45,12 +45,12 @@ inline constexpr std::size_t block_states = 6;
 enum class BlockEvent : std::uint8_t { copy_in, write_on_device, write_back, read_by_host, write_by_host, evict };
 inline constexpr std::size_t block_events = 6;
 
-/// The state after an event, by event and state. Nothing: the event does not happen there.
-inline constexpr std::array<std::array<std::optional<BlockState>, block_states>, block_events> block_transitions = [] {
+inline constexpr Transitions<BlockState, block_states, block_events> block_transitions = [] {
   using enum BlockState;
   constexpr std::nullopt_t none = std::nullopt;
-  using Row = std::array<std::optional<BlockState>, block_states>;
-  return std::array<Row, block_events>{
+  using Table = Transitions<BlockState, block_states, block_events>;
+  using Row = Table::value_type;
+  return Table{
       Row{both, both, both_written_back, none, none, none},
       Row{device_only, device_only, device_only, device_only, device_only, device_only},
       Row{none, none, none, none, none, both_written_back},
@@ -82,12 +82,7 @@ struct CachedBlock {
   bool on_device() const { return state >= BlockState::both; }
   bool on_host() const { return state != BlockState::device_only; }
   bool written_back() const { return state == BlockState::host_written_back || state == BlockState::both_written_back; }
-  void record(BlockEvent event) {
-    const std::optional<BlockState> next =
-        block_transitions[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
-    SIAL_CHECK(next, "event {} in state {} of a device's block", static_cast<int>(event), static_cast<int>(state));
-    state = *next;
-  }
+  void record(BlockEvent event) { state = state_after(block_transitions, event, state); }
 };
 
 }  // namespace sial

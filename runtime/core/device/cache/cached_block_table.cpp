@@ -44,7 +44,6 @@ CachedBlock& CachedBlockTable::make_received(const HostBlock& host, std::shared_
   u.due = static_cast<double>(operation_) + 1.0;
   u.prefetched_at = operation_;
   u.prefetched_bytes = bytes;
-  u.state = BlockState::both;
   list(u);
   return u;
 }

@@ -31,7 +31,8 @@ class CachedBlockTable {
   CachedBlock* find(const double* first);
   /// Makes the entry of a block of which nothing is known yet.
   CachedBlock& make(const HostBlock& host);
-  /// One that has come to the device in this memory, which counts as so many bytes prefetched; the device has it.
+  /// One that has come to the device in this memory, which counts as so many bytes prefetched. What the device
+  /// has of it is up to the caller.
   CachedBlock& make_received(const HostBlock& host, std::shared_ptr<DeviceBlock> block, std::int64_t bytes);
   /// One that has the values of another, in the buffer `copy` on the host whose content is `content`.
   void make_shared(const CachedBlock& of, const double* copy, std::uint64_t content);

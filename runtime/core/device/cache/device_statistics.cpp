@@ -21,13 +21,13 @@ DeviceStatistics::DeviceStatistics(Device& device)
       batched_before_(device.batched()),
       starts_before_(device.starts()) {}
 
-void DeviceStatistics::copied_in(CachedBlock& u, BlockState before, Statement statement) {
+void DeviceStatistics::copied_in(CachedBlock& u, Statement statement) {
   TransferRow& counted = row(statement, u.host.array);
   counted.in.add(u.size);
   if (!device_.poisons()) return;
   u.values = hash_values(u.host);
   if (u.written_back()) seen_by_device_.insert(u.values);
-  if (seen_by_device_.insert(u.values).second || before == BlockState::host_made) counted.in_lower_bound.add(u.size);
+  if (seen_by_device_.insert(u.values).second || u.state == BlockState::host_made) counted.in_lower_bound.add(u.size);
 }
 
 void DeviceStatistics::seen_by_host(CachedBlock& u, Statement statement) {

@@ -47,8 +47,8 @@ class DeviceStatistics {
   TransferRow& row(Statement statement, ArrayId array) { return counts_.rows[{statement.pc, array}]; }
 
   void begin_operation() { ++counts_.operations; }
-  /// The block, which is valid on both sides now, was copied to the device.
-  void copied_in(CachedBlock& u, BlockState before, Statement statement);
+  /// The host's values go to the device, which does not have them yet.
+  void copied_in(CachedBlock& u, Statement statement);
   /// What the device wrote is in the host's memory, and the host looks at it.
   void seen_by_host(CachedBlock& u, Statement statement);
   /// The device has these values, which another node made or will have.

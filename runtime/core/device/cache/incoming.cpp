@@ -33,8 +33,9 @@ class DirectIncoming final : public IncomingBlock {
  private:
   /// Leaves a block that the device alone has there.
   void leave_on_device(CachedBlock& u) {
-    if (fault_enabled(Fault::device_received_on_host)) return;
-    u.record(BlockEvent::write_on_device);
+    const bool both = fault_enabled(Fault::device_received_on_host);
+    u.record(both ? BlockEvent::copy_in : BlockEvent::write_on_device);
+    if (both) return;
     if (!layers_.device.poisons()) return;
     HostBlock values = u.host;
     values.data = u.block->data;
@@ -78,7 +79,8 @@ class PipelinedIncoming final : public IncomingBlock, private RevocableMemory {
     layers_.statistics.counts().received_pipelined.add(size_);
     u.path = TransferPath::pipelined;
     u.host_busy = u.block->written;
-    layers_.statistics.copied_in(u, host_.fetched ? BlockState::host_known : BlockState::host_made, statement_);
+    layers_.statistics.copied_in(u, statement_);
+    u.record(BlockEvent::copy_in);
   }
 
  private:

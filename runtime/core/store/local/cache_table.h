@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/core/base/check.h"
 #include "runtime/core/base/ids.h"
+#include "runtime/core/base/transitions.h"
 #include "runtime/core/memory/incoming.h"
 #include "runtime/core/memory/node_heap.h"
 #include "runtime/core/store/local/node_blocks.h"
@@ -45,12 +45,12 @@ enum class CopyEvent : std::uint8_t {
 };
 inline constexpr std::size_t copy_events = 8;
 
-/// The state after an event, by event and state. Nothing: the event does not happen there.
-inline constexpr std::array<std::array<std::optional<CopyState>, copy_states>, copy_events> copy_transitions = [] {
+inline constexpr Transitions<CopyState, copy_states, copy_events> copy_transitions = [] {
   using enum CopyState;
   constexpr std::nullopt_t none = std::nullopt;
-  using Row = std::array<std::optional<CopyState>, copy_states>;
-  return std::array<Row, copy_events>{
+  using Table = Transitions<CopyState, copy_states, copy_events>;
+  using Row = Table::value_type;
+  return Table{
       Row{got, got, got, got, got, got, got, got},
       Row{put, put, put_retained, stale, put, stale, retained, retained_unsure},
       Row{put_retained, put_retained, none, none, none, none, none, none},
@@ -107,12 +107,7 @@ struct CacheEntry {
   bool is_retained() const { return state == CopyState::retained || state == CopyState::retained_unsure; }
   bool has_copy() const { return shared_copy && kind == CopyKind::copy; }
   bool has_reclaimable_lease() const { return shared_copy && kind == CopyKind::reclaimable_lease; }
-  void record(CopyEvent event) {
-    const std::optional<CopyState> next =
-        copy_transitions[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
-    SIAL_CHECK(next, "event {} in state {} of a rank's copy", static_cast<int>(event), static_cast<int>(state));
-    state = *next;
-  }
+  void record(CopyEvent event) { state = state_after(copy_transitions, event, state); }
 };
 
 class CacheTable {
